@@ -152,7 +152,6 @@ pub(crate) struct Vocabulary {
     pub(crate) spaces: Vec<SpaceRow>,
     pub(crate) versions: Vec<VersionRow>,
     /// The newest version whose instructions are in the tables.
-    pub(crate) current: Version,
     pub(crate) families: Vec<Vec<u16>>,
     pub(crate) targets: Vec<TargetRow>,
     pub(crate) options: Vec<OptionRow>,
@@ -182,7 +181,6 @@ impl Vocabulary {
                 "type" => self.type_row(line)?,
                 "space" => self.space_row(line)?,
                 "version" => self.version_row(line)?,
-                "current" => self.current = line.parse(preceded(word, expect_version))?,
                 "family" => self
                     .families
                     .push(line.parse(preceded(word, many1(number)))?),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_isa::Target;
+use ptx_isa::{PtxVersion, Target};
 use wait_timeout::ChildExt as _;
 
 /// How long one run may take.
@@ -31,6 +31,8 @@ type Cache = HashMap<(Vec<u8>, Job), Arc<Verdict>>;
 pub(crate) struct Assembler {
     path: PathBuf,
     release: String,
+    /// The newest PTX version that it knows.
+    newest: PtxVersion,
     /// The architectures it generates code for: `75`, `90a`, ….
     archs: Vec<String>,
 }
@@ -117,22 +119,44 @@ impl Assemblers {
 
     /// Runs ptxas on a text in a new folder, where the file is always called `module.ptx`.
     pub(crate) fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
-        let first = self.reference.run(text, job)?;
-        match &self.newer {
-            Some(newer) if first.output.contains("Unsupported .version") => newer.run(text, job),
-            _ => Ok(first),
-        }
+        let version = word_after(text, b".version").and_then(|v| v.parse::<PtxVersion>().ok());
+        let knows = |a: &&Assembler| version.is_none_or(|v| v <= a.newest);
+        self.recent()
+            .find(knows)
+            .unwrap_or(&self.reference)
+            .run(text, job)
     }
 
-    /// The binary that generates code for a target: the reference release, else the older one.
-    pub(crate) fn of_target(&self, target: Target) -> Option<&Assembler> {
-        let all = [Some(&self.reference), self.older.as_ref()];
-        all.into_iter().flatten().find(|a| a.knows(target))
+    /// The reference release, then the newer one.
+    fn recent(&self) -> impl Iterator<Item = &Assembler> {
+        [Some(&self.reference), self.newer.as_ref()]
+            .into_iter()
+            .flatten()
     }
 
-    /// Whether the reference release generates code for a target.
+    /// The binary for a version: the reference release if it knows the version, else the newer one.
+    pub(crate) fn of_version(&self, version: PtxVersion) -> Option<&Assembler> {
+        self.recent().find(|a| version <= a.newest)
+    }
+
+    /// The newest version that a binary knows.
+    pub(crate) fn newest(&self) -> PtxVersion {
+        self.recent()
+            .map(|a| a.newest)
+            .max()
+            .unwrap_or(PtxVersion::CURRENT)
+    }
+
+    /// Whether the reference release or the newer one generates code for a target.
     pub(crate) fn supports(&self, target: Target) -> bool {
-        self.reference.knows(target)
+        self.recent().any(|a| a.knows(target))
+    }
+
+    /// The binary that checks texts of a target and a version: one that knows both, else the older one if it knows the target.
+    pub(crate) fn of(&self, target: Target, version: PtxVersion) -> Option<&Assembler> {
+        let mut recent = self.recent();
+        let known = recent.find(|a| a.knows(target) && version <= a.newest);
+        known.or(self.older.as_ref().filter(|a| a.knows(target)))
     }
 }
 
@@ -169,6 +193,9 @@ impl Assembler {
             .nth(1)
             .and_then(|v| v.split(',').next());
         let release = release.unwrap_or("unknown").to_owned();
+        let toolkit = format!("CUDA {release}");
+        let mut versions = PtxVersion::KNOWN.iter().copied();
+        let newest = versions.rfind(|v| v.toolkit() == Some(&toolkit));
         let help = ask("--help")?;
         let mut archs: Vec<_> = help
             .split('\'')
@@ -180,6 +207,7 @@ impl Assembler {
         Ok(Self {
             path,
             release,
+            newest: newest.unwrap_or(PtxVersion::CURRENT),
             archs,
         })
     }
@@ -270,8 +298,13 @@ fn read(path: &Path) -> String {
 
 /// The first target of `.target`.
 pub(crate) fn target(text: &[u8]) -> Option<&str> {
+    word_after(text, b".target")
+}
+
+/// What follows a directive of the header.
+fn word_after<'t>(text: &'t [u8], directive: &[u8]) -> Option<&'t str> {
     let mut tokens = Lexer::new(text).filter(|t| !t.kind.is_trivia()).take(200);
-    tokens.find(|t| t.kind == TokenKind::DotWord && t.span.of(text) == b".target")?;
+    tokens.find(|t| t.kind == TokenKind::DotWord && t.span.of(text) == directive)?;
     let word = tokens.next()?;
     std::str::from_utf8(word.span.of(text)).ok()
 }

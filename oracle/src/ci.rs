@@ -79,7 +79,8 @@ fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
     let pressure = pressure::Args {
         sample: sizes.pressure,
     };
-    let conformance = conformance::Args::of_sample(sizes.conformance);
+    let conformance = conformance::Args::of_sample(sizes.conformance, false);
+    let newer = conformance::Args::of_sample(sizes.conformance, true);
     let random = random::Args {
         count: sizes.random,
         show: false,
@@ -113,6 +114,10 @@ fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
         (
             "conformance: verdicts on generated instructions",
             Box::new(move || conformance::run(&conformance, shared)),
+        ),
+        (
+            "conformance: verdicts of the newer ptxas",
+            Box::new(move || conformance::run(&newer, shared)),
         ),
         (
             "random: modules built from the tables",

@@ -28,7 +28,7 @@ pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
         .module
         .header()
         .version
-        .is_none_or(PtxVersion::is_judged);
+        .is_none_or(PtxVersion::is_known);
     let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
     let verdict = assemblers.run(text, Job::Check)?;
     Ok(Outcome {

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 /// Checks one file; `None` if its version is not completely known.
 fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
     let module = ptx_parse::parse(source).module;
-    if module.header().version.is_none_or(|v| !v.is_judged()) {
+    if module.header().version.is_none_or(|v| !v.is_known()) {
         return Ok(None);
     }
     let needs = ptx_verify::requires(&module).module().clone();
@@ -99,7 +99,7 @@ fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
                 }
             }
             None if assemblers.supports(target) => {
-                question.ask(target, PtxVersion::CURRENT, false)?;
+                question.ask(target, assemblers.newest(), false)?;
             }
             None => {}
         }
@@ -122,7 +122,7 @@ struct Question<'a> {
 
 impl Question<'_> {
     fn ask(&mut self, target: Target, version: PtxVersion, legal: bool) -> Result<()> {
-        let Some(assembler) = self.assemblers.of_target(target) else {
+        let Some(assembler) = self.assemblers.of(target, version) else {
             self.outcome.unchecked.insert(target);
             return Ok(());
         };

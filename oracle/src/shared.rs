@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::assembler::Assemblers;
+use ptx_isa::PtxVersion;
+
+use crate::assembler::{Assembler, Assemblers};
 use crate::files::{self, Entry};
 
 /// Options of every command.
@@ -52,6 +54,21 @@ impl Shared {
             println!("!!! NO PTXAS: {what} NOT DONE (set PTXAS or put it on PATH) !!!");
         }
         Ok(self.assemblers.as_ref())
+    }
+
+    /// The ptxas that knows a version. Without one, an error under `--require-ptxas`, else a warning that `what` was not done.
+    pub(crate) fn assembler(&self, version: PtxVersion, what: &str) -> Result<Option<&Assembler>> {
+        let Some(assemblers) = self.assemblers(what)? else {
+            return Ok(None);
+        };
+        let found = assemblers.of_version(version);
+        if found.is_none() {
+            if self.require_ptxas {
+                bail!("no ptxas for PTX {version}: set PTXAS_NEWER");
+            }
+            println!("!!! NO PTXAS FOR PTX {version}: {what} NOT DONE (set PTXAS_NEWER) !!!");
+        }
+        Ok(found)
     }
 
     /// The files of the corpora.

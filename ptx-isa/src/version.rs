@@ -13,7 +13,7 @@ pub struct PtxVersion {
     pub minor: u8,
 }
 
-/// The software that introduced a version.
+/// The first software that supports a version.
 pub(crate) struct Release {
     pub(crate) version: PtxVersion,
     pub(crate) toolkit: Option<&'static str>,
@@ -33,10 +33,8 @@ static VERSIONS: [PtxVersion; generated::version::RELEASES.len()] = {
 impl PtxVersion {
     /// Every released version, in ascending order.
     pub const KNOWN: &'static [Self] = &VERSIONS;
-    /// The newest version whose instructions are all in the tables.
-    pub const CURRENT: Self = generated::version::CURRENT;
     /// The newest version in the tables.
-    pub const NEWEST: Self = VERSIONS[VERSIONS.len() - 1];
+    pub const CURRENT: Self = VERSIONS[VERSIONS.len() - 1];
 
     /// `major.minor`
     #[must_use]
@@ -67,19 +65,20 @@ impl PtxVersion {
         self.release().is_some()
     }
 
-    /// Whether all instructions of the version are in the tables.
+    /// Whether it is newer than [`Self::CURRENT`] and may be the version of a file: at most one major version later, with
+    /// one digit after the point, as in all versions so far.
     #[must_use]
-    pub fn is_judged(self) -> bool {
-        self <= Self::CURRENT && self.is_known()
+    pub fn is_newer(self) -> bool {
+        self > Self::CURRENT && self.major <= Self::CURRENT.major + 1 && self.minor < 10
     }
 
-    /// The CUDA toolkit that introduced it.
+    /// The first CUDA toolkit with it.
     #[must_use]
     pub fn toolkit(self) -> Option<&'static str> {
         self.release()?.toolkit
     }
 
-    /// The driver release that introduced it.
+    /// The oldest driver for Linux that compiles it: the one that the release notes of [`Self::toolkit`] state.
     #[must_use]
     pub fn driver(self) -> Option<&'static str> {
         self.release()?.driver

@@ -89,17 +89,16 @@ impl Parser<'_> {
         header.version.get_or_insert(version);
         let span = Span::at(start, self.cursor.last);
         let found = String::from_utf8_lossy(span.of(self.cursor.src)).into_owned();
-        if !version.is_known() {
-            let message = format!("expected an existing PTX version, found `{found}`");
-            let d = Diagnostic::error(Code::UnknownVersion, span, message);
-            let newest = PtxVersion::NEWEST;
-            self.report(d.with_help(format!("the newest known version is {newest}")));
-        } else if !version.is_judged() {
+        let newest = PtxVersion::CURRENT;
+        if version.is_newer() {
             self.header.unknown = Severity::Warning;
-            let newest = PtxVersion::CURRENT;
             let message = format!("expected PTX {newest} or older, found the newer `{found}`");
             let d = Diagnostic::warning(Code::NewerVersion, span, message);
             self.report(d.with_help("unknown keywords are warnings under this version"));
+        } else if !version.is_known() {
+            let message = format!("expected an existing PTX version, found `{found}`");
+            let d = Diagnostic::error(Code::UnknownVersion, span, message);
+            self.report(d.with_help(format!("the newest known version is {newest}")));
         }
     }
 

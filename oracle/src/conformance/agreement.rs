@@ -7,13 +7,11 @@ use std::path::Path;
 use anyhow::Result;
 use ptx_isa::{PtxVersion, Target};
 
-use super::verdicts::Verdict;
+use super::verdicts::{Set, Verdict};
 use crate::limit::exceeds;
 
 /// The lowest percentage of cases of one opcode with the same verdict.
 pub(crate) const BAR_OF_AN_OPCODE: f64 = 97.0;
-/// The lowest percentage of all cases.
-pub(crate) const BAR: f64 = 99.5;
 
 /// The answer of the verifier on a case.
 #[derive(Clone, Default)]
@@ -87,14 +85,23 @@ impl<'a> Agreement<'a> {
         out
     }
 
-    /// The opcodes with more differences than the bar explains in a sample of their size, and `all` if it is below its bar.
-    pub(crate) fn below(&self) -> Vec<&'a str> {
+    /// The opcodes with more differences than the bar explains in a sample of their size; and what is below its bar of all cases.
+    pub(crate) fn below(&self, set: &Set) -> Vec<&'a str> {
         let low = self
             .by_opcode
             .iter()
             .filter(|(_, t)| exceeds(t.differences(), t.cases, 100.0 - BAR_OF_AN_OPCODE));
-        let all = (self.all.agreement() < BAR).then_some("all");
-        low.map(|(opcode, _)| *opcode).chain(all).collect()
+        let all = &self.all;
+        let shares = [
+            ("all", all.differences()),
+            ("targets", all.targets),
+            ("versions", all.versions),
+        ];
+        let wrong = shares
+            .into_iter()
+            .filter(|(_, n)| *n as f64 * 100.0 > (100.0 - set.bar) * all.cases as f64);
+        let low = low.map(|(opcode, _)| *opcode);
+        low.chain(wrong.map(|(what, _)| what)).collect()
     }
 
     pub(crate) fn print(&self) {

@@ -23,15 +23,26 @@ pub(crate) enum Setting {
     Plain,
     /// Samplers apart from textures.
     Independent,
+    /// The declarations of the shared cases.
+    Shared,
 }
 
 impl Setting {
-    pub(crate) const ALL: [Self; 2] = [Self::Plain, Self::Independent];
+    pub(crate) const ALL: [Self; 3] = [Self::Plain, Self::Independent, Self::Shared];
+
+    /// Its name in files of verdicts.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Independent => "independent",
+            Self::Shared => "shared",
+        }
+    }
 
     /// The option after the target.
     pub(crate) const fn option(self) -> &'static str {
         match self {
-            Self::Plain => "",
+            Self::Plain | Self::Shared => "",
             Self::Independent => ", texmode_independent",
         }
     }

@@ -9,7 +9,7 @@ mod tests {
 
     use super::super::case::Setting;
     use super::super::preamble::Module;
-    use super::super::verdicts::{VERSION, read};
+    use super::super::verdicts::{BASE, NEWER};
 
     /// Whether some operand is an immediate, also inside an address, a vector or a pair.
     fn has_immediate(body: &Body, operands: &[Operand]) -> bool {
@@ -53,34 +53,42 @@ mod tests {
 
     #[test]
     fn facts_of_immediates_are_known_where_they_are_legal() {
-        let verdicts = read().unwrap();
         let mut wrong = Vec::new();
         let mut checked = 0;
-        for setting in Setting::ALL {
-            let lines = verdicts.iter().filter(|v| v.setting == setting);
-            let lines: Vec<&str> = lines.map(|v| &*v.line).collect();
-            let text = Module::new(VERSION, Target::Sm100a, setting, lines.iter().copied()).text;
-            let module = ptx_parse::parse(text.as_bytes()).module;
-            let facts = ModuleFacts::new(&module);
-            let mut queries = Queries::new(&module);
-            for (function, _, body) in module.definitions() {
-                queries.enter(&module, function, body);
-                let facts = facts.function(function).unwrap();
-                for id in body.inst_table().ids() {
-                    if !has_immediate(body, body.operands(id)) {
-                        continue;
-                    }
-                    checked += 1;
-                    let known = facts.inst(id).is_known();
-                    if known != is_legal_somewhere(&module, &mut queries, body, id) {
-                        let sig = body.inst(id).unwrap().sig;
-                        wrong.push(format!("known: {known}, {}", module.signature(sig).text()));
-                    }
-                }
+        for (set, target) in [(&BASE, Target::Sm100a), (&NEWER, Target::Sm107a)] {
+            let verdicts = set.read().unwrap();
+            for setting in Setting::ALL {
+                let lines = verdicts.iter().filter(|v| v.setting == setting);
+                let text = Module::new(set.newest(), target, setting, lines.map(|v| &*v.line)).text;
+                checked += check(&text, &mut wrong);
             }
         }
         assert!(checked > 10_000, "only {checked} cases have an immediate");
         let (count, some) = (wrong.len(), &wrong[..wrong.len().min(20)]);
         assert_eq!(count, 0, "of {checked}: {some:#?}");
+    }
+
+    /// How many instructions have an immediate.
+    fn check(text: &str, wrong: &mut Vec<String>) -> usize {
+        let module = ptx_parse::parse(text.as_bytes()).module;
+        let facts = ModuleFacts::new(&module);
+        let mut queries = Queries::new(&module);
+        let mut checked = 0;
+        for (function, _, body) in module.definitions() {
+            queries.enter(&module, function, body);
+            let facts = facts.function(function).unwrap();
+            for id in body.inst_table().ids() {
+                if !has_immediate(body, body.operands(id)) {
+                    continue;
+                }
+                checked += 1;
+                let known = facts.inst(id).is_known();
+                if known != is_legal_somewhere(&module, &mut queries, body, id) {
+                    let sig = body.inst(id).unwrap().sig;
+                    wrong.push(format!("known: {known}, {}", module.signature(sig).text()));
+                }
+            }
+        }
+        checked
     }
 }

@@ -3,14 +3,43 @@
 use std::collections::HashSet;
 
 use fastrand::Rng;
-use ptx_isa::{Form, Instruction};
+use ptx_isa::{Form, Instruction, PtxVersion, TargetSet};
 
 use super::case::Case;
 use super::coverage::{breaking, cover};
 use super::mutations::near;
+use super::operand::ask;
+use super::verdicts::Set;
 
-/// The same cases for the same seed and table. The second: forms for which no case was found.
-pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'static Form)>) {
+/// The seeds of the cases; the first one for those of all versions.
+const SEEDS: std::ops::Range<u64> = 20..22;
+
+/// Cases, and the forms for which none was found.
+pub(crate) type Generated = (Vec<Case>, Vec<(&'static Instruction, &'static Form)>);
+
+/// The cases of a set of verdicts.
+pub(crate) fn of_set(set: &Set) -> Generated {
+    if *set.versions.start() == PtxVersion::new(1, 0) {
+        return generate(SEEDS.start, &|_| true);
+    }
+    let (mut seen, mut cases) = (HashSet::new(), Vec::new());
+    for seed in SEEDS {
+        let (new, _) = generate(seed, &|case| is_introduced(case, set));
+        cases.extend(new.into_iter().filter(|c| seen.insert(c.to_string())));
+    }
+    (cases, Vec::new())
+}
+
+/// Whether a case is legal only above the lowest version of a set.
+fn is_introduced(case: &Case, set: &Set) -> bool {
+    ask(case.opcode, &case.modifiers, &case.operands, |request| {
+        let legal = |version| request.targets(version) != TargetSet::NONE;
+        legal(set.newest()) && !legal(*set.versions.start())
+    })
+}
+
+/// The same cases for the same seed and table: the valid ones that are wanted, and changes of them.
+fn generate(seed: u64, wanted: &dyn Fn(&Case) -> bool) -> Generated {
     let mut seen = HashSet::new();
     let (mut cases, mut uncovered) = (Vec::new(), Vec::new());
     for instruction in Instruction::ALL {
@@ -19,9 +48,14 @@ pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'st
             let name = instruction.name().bytes().chain([i as u8]);
             let own = name.fold(seed, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(b));
             let mut rng = Rng::with_seed(own);
-            let valid = cover(instruction, form, &mut rng);
+            let mut valid = cover(instruction, form, &mut rng);
             if valid.is_empty() {
                 uncovered.push((instruction, form));
+            }
+            let found = valid.len();
+            valid.retain(wanted);
+            if valid.is_empty() && found > 0 {
+                continue;
             }
             let mut new: Vec<Case> = Vec::new();
             for case in valid {

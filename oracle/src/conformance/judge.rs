@@ -7,7 +7,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::case::Setting;
 use super::preamble::Module;
-use crate::assembler::{Assemblers, Job};
+use crate::assembler::{Assembler, Job};
 use rayon::prelude::*;
 
 /// The last line of ptxas when it refuses a file.
@@ -37,7 +37,7 @@ pub(crate) struct Place {
 
 /// The answers on some cases, in modules of `batch` cases.
 pub(crate) fn judge(
-    assemblers: &Assemblers,
+    assembler: &Assembler,
     place: Place,
     lines: &[&str],
     batch: usize,
@@ -46,7 +46,7 @@ pub(crate) fn judge(
     let judge = |lines: &&[&str]| {
         let mut answers = vec![Answer::Accepted; lines.len()];
         let all = (0..lines.len()).collect();
-        judge_some(assemblers, place, lines, all, 0, &mut answers).map(|()| answers)
+        judge_some(assembler, place, lines, all, 0, &mut answers).map(|()| answers)
     };
     let answers: Vec<Vec<Answer>> = batches.par_iter().map(judge).collect::<Result<_>>()?;
     Ok(answers.concat())
@@ -54,7 +54,7 @@ pub(crate) fn judge(
 
 /// Asks again without what is refused, until nothing is.
 fn judge_some(
-    assemblers: &Assemblers,
+    assembler: &Assembler,
     place: Place,
     lines: &[&str],
     mut pending: Vec<usize>,
@@ -65,7 +65,7 @@ fn judge_some(
     while !pending.is_empty() {
         let texts = pending.iter().filter_map(|&i| lines.get(i).copied());
         let module = Module::new(place.version, place.target, place.setting, texts);
-        let verdict = assemblers.run(module.text.as_bytes(), Job::Check)?;
+        let verdict = assembler.run(module.text.as_bytes(), Job::Check)?;
         if verdict.accepted {
             return Ok(());
         }
@@ -100,8 +100,8 @@ fn judge_some(
         if split && pending.len() > 1 {
             let rest = pending.split_off(pending.len() / 2);
             let (first, second) = (seen.min(pending.len()), seen.saturating_sub(pending.len()));
-            judge_some(assemblers, place, lines, pending, first, answers)?;
-            return judge_some(assemblers, place, lines, rest, second, answers);
+            judge_some(assembler, place, lines, pending, first, answers)?;
+            return judge_some(assembler, place, lines, rest, second, answers);
         }
     }
     Ok(())

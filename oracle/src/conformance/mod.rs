@@ -1,5 +1,5 @@
 //! `cargo oracle conformance`: instructions generated from the tables, and mutations of them, with the verdicts of ptxas
-//! (`conformance/verdicts.tsv.gz`); without ptxas, the agreement of the verifier with these verdicts.
+//! (`conformance/verdicts.tsv.gz`, `newer.tsv.gz`); without ptxas, the agreement of the verifier with these verdicts.
 
 mod agreement;
 mod builder_cases;
@@ -31,14 +31,14 @@ use ptx_isa::Target;
 use crate::shared::Shared;
 use agreement::Agreement;
 use case::Setting;
-use verdicts::Verdict;
-
-/// The seed of the cases in `conformance/verdicts.tsv.gz`.
-const SEED: u64 = 20;
+use verdicts::{BASE, NEWER, Set, Verdict};
 
 /// Arguments of `cargo oracle conformance`.
 #[derive(Default, clap::Args)]
 pub(crate) struct Args {
+    /// The cases of what PTX versions after 9.2 introduced, with the newer ptxas
+    #[arg(long)]
+    newer: bool,
     /// Generate the cases again, ask ptxas about them and rewrite the file of verdicts
     #[arg(long)]
     judge: bool,
@@ -63,9 +63,10 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// `--sample N`.
-    pub(crate) fn of_sample(n: usize) -> Self {
+    /// `--sample N`, perhaps with `--newer`.
+    pub(crate) fn of_sample(n: usize, newer: bool) -> Self {
         Self {
+            newer,
             sample: Some(n),
             ..Self::default()
         }
@@ -83,7 +84,7 @@ pub(crate) struct Accepted {
 
 /// The accepted instructions of the file of verdicts.
 pub(crate) fn accepted() -> Result<Vec<Accepted>> {
-    let verdicts = verdicts::read()?.into_iter();
+    let verdicts = BASE.read()?.into_iter();
     let accepted = verdicts.filter(|v| !v.targets.is_empty());
     Ok(accepted
         .map(|v| Accepted {
@@ -99,7 +100,7 @@ pub(crate) fn accepted() -> Result<Vec<Accepted>> {
 pub(crate) fn module_of(case: &Accepted, line: &str, rng: &mut Rng) -> String {
     let target = rng.choice(&case.targets).copied().unwrap_or(Target::Sm90);
     let lines = std::iter::once(line);
-    preamble::Module::new(verdicts::VERSION, target, case.setting, lines).text
+    preamble::Module::new(BASE.newest(), target, case.setting, lines).text
 }
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
@@ -111,36 +112,37 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         }
         return modules::replay(args.list);
     }
+    let set = if args.newer { &NEWER } else { &BASE };
     if args.list {
-        let (cases, _) = generate::generate(SEED);
+        let (cases, _) = generate::of_set(set);
         cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
         return Ok(());
     }
     if args.rules {
-        rule_coverage::print(&generate::generate(SEED).0);
+        rule_coverage::print(&generate::of_set(set).0);
         return Ok(());
     }
     if args.judge {
-        rewrite(shared)?;
+        rewrite(set, shared)?;
     }
     if let Some(n) = args.sample {
-        return sample(n, shared);
+        return sample(set, n, shared);
     }
-    compare(args)
+    compare(set, args)
 }
 
 /// Writes the file of verdicts.
-fn rewrite(shared: &Shared) -> Result<()> {
-    let Some(assemblers) = shared.assemblers("VERDICTS")? else {
-        bail!("no ptxas");
+fn rewrite(set: &Set, shared: &Shared) -> Result<()> {
+    let Some(assembler) = shared.assembler(set.newest(), "VERDICTS")? else {
+        bail!("no ptxas for PTX {}", set.newest());
     };
     let start = Instant::now();
-    let (cases, uncovered) = generate::generate(SEED);
+    let (cases, uncovered) = generate::of_set(set);
     for (instruction, form) in &uncovered {
         println!("no case for {} {}", instruction.name(), form.syntax());
     }
-    let verdicts = verdict_gen::label(assemblers, &cases)?;
-    let bytes = verdicts::write(&verdicts)?;
+    let verdicts = verdict_gen::label(set, assembler, &cases)?;
+    let bytes = set.write(&verdicts)?;
     counts(&verdicts);
     let (seconds, missing) = (start.elapsed().as_secs(), cases.len() - verdicts.len());
     println!("{missing} cases without a verdict; {bytes} bytes; {seconds} s\n");
@@ -164,16 +166,16 @@ fn counts(verdicts: &[Verdict]) {
 }
 
 /// Asks ptxas about some cases again.
-fn sample(n: usize, shared: &Shared) -> Result<()> {
-    let Some(assemblers) = shared.assemblers("COMPARISON OF VERDICTS")? else {
+fn sample(set: &Set, n: usize, shared: &Shared) -> Result<()> {
+    let Some(assembler) = shared.assembler(set.newest(), "COMPARISON OF VERDICTS")? else {
         return Ok(());
     };
-    let stored = verdicts::read()?;
-    let (mut cases, _) = generate::generate(SEED);
+    let stored = set.read()?;
+    let (mut cases, _) = generate::of_set(set);
     Rng::with_seed(shared.seed()).shuffle(&mut cases);
     cases.truncate(n);
     let (mut different, mut known) = (0, 0);
-    for verdict in verdict_gen::label(assemblers, &cases)? {
+    for verdict in verdict_gen::label(set, assembler, &cases)? {
         // The tables may have changed since the file was written.
         let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
             continue;
@@ -185,8 +187,8 @@ fn sample(n: usize, shared: &Shared) -> Result<()> {
         }
     }
     println!(
-        "{}: {known} of {n} cases asked again, {different} differ",
-        assemblers.describe()
+        "ptxas {}: {known} of {n} cases asked again, {different} differ",
+        assembler.release()
     );
     if different > 0 {
         bail!("the file of verdicts differs from ptxas");
@@ -194,19 +196,19 @@ fn sample(n: usize, shared: &Shared) -> Result<()> {
     Ok(())
 }
 
-fn compare(args: &Args) -> Result<()> {
-    let verdicts = verdicts::read()?;
+fn compare(set: &Set, args: &Args) -> Result<()> {
+    let verdicts = set.read()?;
     let ours = if args.table {
-        table::table(&generate::generate(SEED).0, &verdicts)
+        table::table(set, &generate::of_set(set).0, &verdicts)
     } else {
-        replay::replay(&verdicts)
+        replay::replay(set, &verdicts)
     };
     let agreement = Agreement::new(&verdicts, &ours);
     agreement.print();
     if let Some(path) = &args.report {
         agreement.report(path)?;
     }
-    match &agreement.below()[..] {
+    match &agreement.below(set)[..] {
         [] => Ok(()),
         below => bail!("below the bar: {}", below.join(", ")),
     }

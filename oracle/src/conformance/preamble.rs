@@ -1,6 +1,8 @@
 //! The module around the cases: registers of all types, variables of all spaces, functions, labels.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
@@ -33,10 +35,17 @@ impl Module {
         setting: Setting,
         lines: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let mut text = head(version, target, setting);
+        let mut text = match setting {
+            Setting::Shared => shared_head(version, target),
+            Setting::Plain | Setting::Independent => head(version, target, setting),
+        };
         let first = text.lines().count() + 1;
+        let padding = match setting {
+            Setting::Shared => "mov.b32 r0, r1;",
+            Setting::Plain | Setting::Independent => PADDING,
+        };
         for line in lines {
-            let _ = writeln!(text, "{line}\n{PADDING}");
+            let _ = writeln!(text, "{line}\n{padding}");
         }
         text.push_str("ret;\n}\n");
         Self { text, first }
@@ -46,6 +55,27 @@ impl Module {
     pub(crate) fn case_on(&self, line: usize) -> Option<usize> {
         Some(line.checked_sub(self.first)? / 2)
     }
+}
+
+/// The lines of `../shared/conformance/preamble.ptx` before the cases: `//@min V [SM]` restricts a line to versions and targets,
+/// `//@ctx` to another kind of module.
+fn shared_head(version: PtxVersion, target: Target) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance/preamble.ptx");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let applies = |condition: &str| {
+        let mut words = condition.split_whitespace();
+        let since = words.next().and_then(|v| v.parse().ok());
+        let from = words.next().and_then(|t| Target::from_text(t.as_bytes()));
+        since.is_none_or(|v| version >= v) && from.is_none_or(|t| target.number() >= t.number())
+    };
+    let lines = text.lines().take_while(|l| !l.contains("@LINES@"));
+    let lines = lines.filter_map(|line| match line.split_once("//@") {
+        Some((line, condition)) => applies(condition.strip_prefix("min")?).then_some(line),
+        None => Some(line),
+    });
+    let head: String = lines.map(|l| format!("{l}\n")).collect();
+    let head = head.replace("@VERSION@", &version.to_string());
+    head.replace("@TARGET@", target.text())
 }
 
 fn head(version: PtxVersion, target: Target, setting: Setting) -> String {

@@ -19,7 +19,7 @@ use super::builder_cases::{Found, inside, instruction, outside, register};
 use super::case::{Case, Setting};
 use super::coverage::cover;
 use super::preamble::Module as Text;
-use super::verdicts::{VERSION, targets};
+use super::verdicts::targets;
 use crate::assembler::{Assemblers, Job};
 use crate::limit;
 use crate::shared::Shared;
@@ -93,9 +93,9 @@ struct Aim {
 }
 
 impl Aim {
-    const fn new(target: Target, setting: Setting) -> Self {
+    const fn new(version: PtxVersion, target: Target, setting: Setting) -> Self {
         Self {
-            version: VERSION,
+            version,
             target,
             setting,
         }
@@ -116,7 +116,11 @@ impl Aim {
 }
 
 /// For forms that newer versions removed.
-const OLD: [Aim; 2] = [Aim::old(1, 3, Target::Sm13), Aim::old(6, 3, Target::Sm60)];
+const OLD: [Aim; 3] = [
+    Aim::old(1, 3, Target::Sm13),
+    Aim::old(6, 3, Target::Sm60),
+    Aim::old(9, 2, Target::Sm100a),
+];
 
 /// A module and its forms.
 pub(crate) struct Made {
@@ -124,20 +128,20 @@ pub(crate) struct Made {
     pub(crate) forms: Vec<usize>,
 }
 
-/// The module of a seed. It contains the form with that number, modulo the number of forms, if some target accepts it.
-pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, BuildError> {
+/// The module of a seed, of a version or an older one. It contains the form with that number, modulo the number of forms, if some target accepts it.
+pub(crate) fn make(pool: &Pool, version: PtxVersion, seed: u64) -> Result<Made, BuildError> {
     let mut rng = Rng::with_seed(seed);
     let first = usize::try_from(seed).unwrap_or(0) % pool.forms.len();
-    let mut all: Vec<Target> = targets().collect();
+    let mut all: Vec<Target> = targets(version).collect();
     rng.shuffle(&mut all);
     let settings = if rng.u8(..4) == 0 {
         [Setting::Independent, Setting::Plain]
     } else {
-        Setting::ALL
+        [Setting::Plain, Setting::Independent]
     };
     let aims = all.into_iter();
     let mut aims: Vec<Aim> = aims
-        .flat_map(|target| settings.map(|setting| Aim::new(target, setting)))
+        .flat_map(|target| settings.map(|setting| Aim::new(version, target, setting)))
         .collect();
     aims.extend(OLD);
     let mut made = None;
@@ -273,7 +277,7 @@ impl Body<'_, '_> {
     fn case(&mut self, case: &Case, guard: Option<ptx_build::Reg>) -> Option<()> {
         let line = case.to_string();
         let text = Text::new(
-            VERSION,
+            self.aim.version,
             self.aim.target,
             self.aim.setting,
             [&*line].into_iter(),
@@ -340,8 +344,8 @@ struct Outcome {
 type Messages = Vec<(String, String)>;
 
 fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) -> Result<Outcome> {
-    let made =
-        make(&pools[&(seed / POOL)], seed).map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
+    let made = make(&pools[&(seed / POOL)], assemblers.newest(), seed)
+        .map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
     let text = ptx_print::canonical(&made.module, &Style::default());
     let verdict = assemblers.run(&text, Job::Check)?;
     Ok(Outcome {
@@ -443,7 +447,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngSeed};
 
-    use super::{LazyLock, Pool, make};
+    use super::{LazyLock, Pool, PtxVersion, make};
 
     proptest! {
         #![proptest_config(Config { cases: 24, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
@@ -452,7 +456,7 @@ mod tests {
         #[test]
         fn random_modules_are_legal(seed in any::<u64>()) {
             static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(3));
-            let made = make(&POOL, seed).unwrap();
+            let made = make(&POOL, PtxVersion::CURRENT, seed).unwrap();
             prop_assert!(!made.forms.is_empty());
             let text = ptx_print::canonical(&made.module, &ptx_print::Style::default());
             let again = ptx_parse::parse(&text);

@@ -9,16 +9,16 @@ use rayon::prelude::*;
 use super::agreement::Ours;
 use super::case::Setting;
 use super::preamble::Module;
-use super::verdicts::{VERSION, Verdict, targets};
+use super::verdicts::{Set, Verdict};
 
 /// The targets on which the verifier accepts each case, and the lowest version, as far as that of ptxas is right.
-pub(crate) fn replay(verdicts: &[Verdict]) -> Vec<Ours> {
+pub(crate) fn replay(set: &Set, verdicts: &[Verdict]) -> Vec<Ours> {
     let mut ours = vec![Ours::default(); verdicts.len()];
-    let all: Vec<Target> = targets().collect();
+    let all: Vec<Target> = set.targets().collect();
     let every = |_: &Verdict| true;
     let accepted: Vec<_> = all
         .par_iter()
-        .map(|&t| accepted(verdicts, t, VERSION, every))
+        .map(|&t| accepted(verdicts, t, set.newest(), every))
         .collect();
     for (&target, accepted) in all.iter().zip(accepted) {
         for at in accepted {
@@ -28,16 +28,12 @@ pub(crate) fn replay(verdicts: &[Verdict]) -> Vec<Ours> {
         }
     }
     // At each version of each target: the cases introduced there and those introduced with the next version.
-    let versions = |target: Target| {
-        let known = PtxVersion::KNOWN.iter().copied();
-        known.filter(move |v| (target.min_version()..=VERSION).contains(v))
-    };
     let at = |v: &Verdict, target| v.targets.first() == Some(&target);
     let places: Vec<(Target, PtxVersion, Option<PtxVersion>)> = all
         .iter()
         .filter(|&&t| verdicts.iter().any(|v| at(v, t)))
         .flat_map(|&t| {
-            versions(t)
+            set.versions(t)
                 .rev()
                 .scan(None, move |next, v| Some((t, v, next.replace(v))))
         })
@@ -81,6 +77,9 @@ fn accepted(
             .filter(|(_, v)| v.setting == setting && which(v))
             .map(|(i, _)| i)
             .collect();
+        if chosen.is_empty() {
+            continue;
+        }
         let lines = chosen.iter().filter_map(|&i| Some(&*verdicts.get(i)?.line));
         let module = Module::new(version, target, setting, lines);
         let bad = refused(&module);
@@ -109,20 +108,35 @@ fn refused(module: &Module) -> HashSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::agreement::Agreement;
-    use super::super::verdicts::read;
+    use super::super::verdicts::{BASE, NEWER, SHARED, Set};
     use super::replay;
 
-    /// A third of the cases, which `PTXKIT_SEED` selects.
-    #[test]
-    fn verifier_agrees_with_ptxas() {
+    /// The cases of a set, or the part of them that `PTXKIT_SEED` selects.
+    fn agrees(set: &Set, parts: usize) {
         let seed = std::env::var("PTXKIT_SEED").ok();
-        let part = seed.and_then(|s| s.parse::<usize>().ok()).unwrap_or(0) % 3;
-        let verdicts = read().unwrap().into_iter().enumerate();
-        let chosen = verdicts.filter(|(index, _)| index % 3 == part);
+        let part = seed.and_then(|s| s.parse::<usize>().ok()).unwrap_or(0) % parts;
+        let chosen = set.read().unwrap().into_iter().enumerate();
+        let chosen = chosen.filter(|(index, _)| index % parts == part);
         let verdicts: Vec<_> = chosen.map(|(_, verdict)| verdict).collect();
-        let ours = replay(&verdicts);
+        let ours = replay(set, &verdicts);
         let agreement = Agreement::new(&verdicts, &ours);
         agreement.print();
-        assert_eq!(agreement.below(), Vec::<&str>::new(), "agree too little");
+        assert_eq!(agreement.below(set), Vec::<&str>::new(), "agree too little");
+    }
+
+    #[test]
+    fn verifier_agrees_with_ptxas() {
+        agrees(&BASE, 3);
+    }
+
+    #[test]
+    fn verifier_agrees_with_the_newer_ptxas() {
+        agrees(&NEWER, 1);
+    }
+
+    #[test]
+    #[ignore = "needs ../shared"]
+    fn shared_corpus_verifier_agrees_on_newer_forms() {
+        agrees(&SHARED, 1);
     }
 }

@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use super::agreement::Ours;
 use super::case::Case;
 use super::operand::ask;
-use super::verdicts::{VERSION, Verdict, targets};
+use super::verdicts::{Set, Verdict};
 
-pub(crate) fn table(cases: &[Case], verdicts: &[Verdict]) -> Vec<Ours> {
+pub(crate) fn table(set: &Set, cases: &[Case], verdicts: &[Verdict]) -> Vec<Ours> {
     let by_line: HashMap<String, &Case> = cases.iter().map(|c| (c.to_string(), c)).collect();
     let ours = |v: &Verdict| {
         let Some(case) = by_line.get(&v.line) else {
             return Ours::default();
         };
         ask(case.opcode, &case.modifiers, &case.operands, |request| {
-            let legal = request.targets(VERSION);
+            let legal = request.targets(set.newest());
             Ours {
-                targets: targets().filter(|t| legal.contains(*t)).collect(),
+                targets: set.targets().filter(|t| legal.contains(*t)).collect(),
                 lowest: v.targets.first().and_then(|t| request.first_version(*t)),
             }
         })

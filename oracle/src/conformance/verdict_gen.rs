@@ -5,17 +5,15 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::case::{Case, Setting};
 use super::judge::{Answer, Place, judge};
-use super::verdicts::{VERSION, Verdict, targets};
-use crate::assembler::Assemblers;
+use super::verdicts::{Set, Verdict};
+use crate::assembler::Assembler;
 
-/// The first target, the one with most features.
-const FIRST: Target = Target::Sm100a;
 /// The number of cases in a module: few where errors may abort the file, many where that is known not to happen.
 const FEW: usize = 60;
 const MANY: usize = 1500;
 
 /// The verdicts of ptxas; cases without one are left out.
-pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdict>> {
+pub(crate) fn label(set: &Set, assembler: &Assembler, cases: &[Case]) -> Result<Vec<Verdict>> {
     let mut out = Vec::new();
     for setting in Setting::ALL {
         let own: Vec<Verdict> = cases
@@ -31,7 +29,7 @@ pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdi
                 message: String::new(),
             })
             .collect();
-        out.extend(label_setting(assemblers, setting, own)?);
+        out.extend(label_setting(set, assembler, setting, own)?);
     }
     // Cases of an opcode together, valid ones first: easier to read, and smaller when compressed.
     out.sort_by(|a, b| {
@@ -49,7 +47,8 @@ pub(crate) fn label(assemblers: &Assemblers, cases: &[Case]) -> Result<Vec<Verdi
 }
 
 fn label_setting(
-    assemblers: &Assemblers,
+    set: &Set,
+    assembler: &Assembler,
     setting: Setting,
     mut cases: Vec<Verdict>,
 ) -> Result<Vec<Verdict>> {
@@ -59,11 +58,11 @@ fn label_setting(
             target,
             setting,
         };
-        judge(assemblers, place, lines, batch)
+        judge(assembler, place, lines, batch)
     };
     // Syntax errors do not depend on the target.
     let lines: Vec<&str> = cases.iter().map(|c| &*c.line).collect();
-    let first = ask(FIRST, VERSION, &lines, FEW)?;
+    let first = ask(set.first, set.newest(), &lines, FEW)?;
     let syntax = |message: &str| message.starts_with("Parsing error");
     let (mut hidden, mut alone, mut together) = (Vec::new(), Vec::new(), Vec::new());
     for (i, answer) in first.iter().enumerate() {
@@ -82,14 +81,14 @@ fn label_setting(
             case.message.clone_from(message);
         }
     }
-    for target in targets() {
+    for target in set.targets() {
         for (group, batch) in [(&together, MANY), (&alone, FEW), (&hidden, 1)] {
             let lines: Vec<String> = group
                 .iter()
                 .filter_map(|&i| Some(cases.get(i)?.line.clone()))
                 .collect();
             let lines: Vec<&str> = lines.iter().map(|l| &**l).collect();
-            let answers = ask(target, VERSION, &lines, batch)?;
+            let answers = ask(target, set.newest(), &lines, batch)?;
             for (&i, answer) in group.iter().zip(answers) {
                 let (Some(case), Some(lost)) = (cases.get_mut(i), lost.get_mut(i)) else {
                     continue;
@@ -110,8 +109,8 @@ fn label_setting(
     }
     let mut kept = lost.iter();
     cases.retain(|_| kept.next() == Some(&false));
-    for target in targets() {
-        lowest(target, &mut cases, |version, lines| {
+    for target in set.targets() {
+        lowest(set, target, &mut cases, |version, lines| {
             ask(target, version, lines, MANY)
         })?;
     }
@@ -120,12 +119,12 @@ fn label_setting(
 
 /// The lowest version of the cases that have the target as their first.
 fn lowest(
+    set: &Set,
     target: Target,
     cases: &mut [Verdict],
     ask: impl Fn(PtxVersion, &[&str]) -> Result<Vec<Answer>>,
 ) -> Result<()> {
-    let versions = PtxVersion::KNOWN.iter().copied();
-    for version in versions.filter(|v| (target.min_version()..=VERSION).contains(v)) {
+    for version in set.versions(target) {
         let pending = |c: &Verdict| c.targets.first() == Some(&target) && c.lowest.is_none();
         let mut open: Vec<&mut Verdict> = cases.iter_mut().filter(|c| pending(c)).collect();
         let lines: Vec<String> = open.iter().map(|c| c.line.clone()).collect();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -13,8 +14,39 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::case::Setting;
 
-/// The version at which the targets are asked for.
-pub(crate) const VERSION: PtxVersion = PtxVersion::CURRENT;
+/// Cases with verdicts in a file of the folder `conformance`.
+pub(crate) struct Set {
+    file: &'static str,
+    /// The versions that are asked for, of which the last one is that of the targets.
+    pub(crate) versions: RangeInclusive<PtxVersion>,
+    /// The target that is asked for first, one with most features.
+    pub(crate) first: Target,
+    /// The lowest percentage of cases with the same verdict, of those with the same targets, and of those with the same version.
+    pub(crate) bar: f64,
+}
+
+/// What PTX has up to the version of the reference release of ptxas.
+pub(crate) const BASE: Set = Set {
+    file: "verdicts.tsv.gz",
+    versions: PtxVersion::new(1, 0)..=PtxVersion::new(9, 2),
+    first: Target::Sm100a,
+    bar: 99.5,
+};
+
+/// What newer versions introduced, with the verdicts of the newer release.
+pub(crate) const NEWER: Set = Set {
+    file: "newer.tsv.gz",
+    versions: PtxVersion::new(9, 2)..=PtxVersion::CURRENT,
+    first: Target::Sm107a,
+    bar: 99.7,
+};
+
+/// Cases of the same versions that were written by hand, with verdicts of the same release.
+pub(crate) const SHARED: Set = Set {
+    file: "../../shared/spec/newer-verdicts.tsv.gz",
+    bar: 99.5,
+    ..NEWER
+};
 
 /// A case with its verdict.
 #[derive(Clone, PartialEq, Debug)]
@@ -33,59 +65,81 @@ pub(crate) struct Verdict {
     pub(crate) message: String,
 }
 
-/// The targets of the cases: all that are made for today.
-pub(crate) fn targets() -> impl Iterator<Item = Target> {
+/// The targets of cases: all of a version that are made for today.
+pub(crate) fn targets(version: PtxVersion) -> impl Iterator<Item = Target> {
     let all = Target::ALL.iter().copied();
-    all.filter(|t| t.number() >= 75 && t.min_version() <= VERSION && t.until().is_none())
+    all.filter(move |t| t.number() >= 75 && t.min_version() <= version && t.until().is_none())
 }
 
-pub(crate) fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/verdicts.tsv.gz")
+impl Set {
+    /// The version of the lists of targets.
+    pub(crate) fn newest(&self) -> PtxVersion {
+        *self.versions.end()
+    }
+
+    pub(crate) fn targets(&self) -> impl Iterator<Item = Target> {
+        targets(self.newest())
+    }
+
+    /// The versions that are asked for on a target, upwards.
+    pub(crate) fn versions(&self, target: Target) -> impl DoubleEndedIterator<Item = PtxVersion> {
+        let known = PtxVersion::KNOWN.iter().copied();
+        known.filter(move |v| self.versions.contains(v) && *v >= target.min_version())
+    }
+
+    fn path(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../conformance")
+            .join(self.file)
+    }
+
+    pub(crate) fn read(&self) -> Result<Vec<Verdict>> {
+        let text = decompress(&self.path())?;
+        let parse = match text.starts_with(HEAD) {
+            true => parse,
+            false => parse_shared,
+        };
+        let rows = text.lines().skip(1);
+        rows.map(|row| parse(row).with_context(|| format!("in the row {row}")))
+            .collect()
+    }
+
+    pub(crate) fn write(&self, verdicts: &[Verdict]) -> Result<u64> {
+        let path = self.path();
+        let mut text = format!("{HEAD}\n");
+        for v in verdicts {
+            let lowest = v.lowest.map_or("-".to_owned(), |l| l.to_string());
+            let targets: Vec<&str> = v.targets.iter().map(|t| t.text()).collect();
+            let targets = targets.join(",");
+            let (setting, targets, message) =
+                (said(v.setting.name()), said(&targets), said(&v.message));
+            writeln!(
+                text,
+                "{}\t{}\t{setting}\t{targets}\t{lowest}\t{}\t{message}",
+                v.opcode, v.kind, v.line
+            )?;
+        }
+        fs::create_dir_all(path.parent().context("a folder")?)?;
+        let mut encoder = GzEncoder::new(fs::File::create(&path)?, Compression::best());
+        encoder.write_all(text.as_bytes())?;
+        encoder.finish()?;
+        Ok(fs::metadata(&path)?.len())
+    }
 }
 
 const HEAD: &str = "opcode\tkind\tsetting\ttargets\tlowest\tline\tmessage";
 
-pub(crate) fn read() -> Result<Vec<Verdict>> {
-    let path = path();
-    let bytes = fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+/// The text of a file ending in `.gz`.
+pub(crate) fn decompress(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
     let mut text = String::new();
     GzDecoder::new(&bytes[..]).read_to_string(&mut text)?;
-    let rows = text.lines().skip(1);
-    rows.map(|row| parse(row).with_context(|| format!("in the row {row}")))
-        .collect()
+    Ok(text)
 }
 
-pub(crate) fn write(verdicts: &[Verdict]) -> Result<u64> {
-    let mut text = format!("{HEAD}\n");
-    for v in verdicts {
-        let targets: Vec<&str> = v.targets.iter().map(|t| t.text()).collect();
-        let lowest = v.lowest.map_or("-".to_owned(), |l| l.to_string());
-        let setting = match v.setting {
-            Setting::Plain => "-",
-            Setting::Independent => "independent",
-        };
-        let message = if v.message.is_empty() {
-            "-"
-        } else {
-            &v.message
-        };
-        let targets = if targets.is_empty() {
-            "-".to_owned()
-        } else {
-            targets.join(",")
-        };
-        writeln!(
-            text,
-            "{}\t{}\t{setting}\t{targets}\t{lowest}\t{}\t{message}",
-            v.opcode, v.kind, v.line
-        )?;
-    }
-    let path = path();
-    fs::create_dir_all(path.parent().context("a folder")?)?;
-    let mut encoder = GzEncoder::new(fs::File::create(&path)?, Compression::best());
-    encoder.write_all(text.as_bytes())?;
-    encoder.finish()?;
-    Ok(fs::metadata(&path)?.len())
+/// A field: `-` if it is empty.
+fn said(field: &str) -> &str {
+    if field.is_empty() { "-" } else { field }
 }
 
 fn parse(row: &str) -> Option<Verdict> {
@@ -93,30 +147,44 @@ fn parse(row: &str) -> Option<Verdict> {
     let &[opcode, kind, setting, targets, lowest, line, message] = &fields[..] else {
         return None;
     };
-    let said = |field: &str| {
-        if field == "-" {
-            String::new()
-        } else {
-            field.to_owned()
-        }
-    };
+    let mut settings = Setting::ALL.into_iter();
     Some(Verdict {
         opcode: opcode.to_owned(),
         kind: kind.to_owned(),
-        setting: if setting == "-" {
-            Setting::Plain
-        } else {
-            Setting::Independent
-        },
+        setting: settings.find(|s| said(s.name()) == setting)?,
         line: line.to_owned(),
-        targets: match targets {
-            "-" => Vec::new(),
-            list => list
-                .split(',')
-                .map(|t| Target::from_text(t.as_bytes()))
-                .collect::<Option<_>>()?,
-        },
+        targets: target_list(targets)?,
         lowest: PtxVersion::from_text(lowest.as_bytes()),
-        message: said(message),
+        message: if message == "-" { "" } else { message }.to_owned(),
     })
+}
+
+/// A row of the shared file: line, lowest version, targets there, targets, family, note, message.
+fn parse_shared(row: &str) -> Option<Verdict> {
+    let fields: Vec<&str> = row.split('\t').collect();
+    let &[line, lowest, _, targets, family, _, message] = &fields[..] else {
+        return None;
+    };
+    Some(Verdict {
+        opcode: family.to_owned(),
+        kind: "shared".to_owned(),
+        setting: Setting::Shared,
+        line: line.to_owned(),
+        targets: target_list(targets)?,
+        lowest: PtxVersion::from_text(lowest.as_bytes()),
+        message: message.to_owned(),
+    })
+}
+
+/// A list such as `sm_90,sm_90a`, in the order of [`Target::ALL`].
+pub(crate) fn target_list(text: &str) -> Option<Vec<Target>> {
+    if text == "-" {
+        return Some(Vec::new());
+    }
+    let names = text.split(',');
+    let mut targets: Vec<Target> = names
+        .map(|t| Target::from_text(t.as_bytes()))
+        .collect::<Option<_>>()?;
+    targets.sort();
+    Some(targets)
 }

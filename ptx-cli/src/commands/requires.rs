@@ -233,8 +233,9 @@ fn text(pair: &Pair) -> String {
         _ => " only",
     };
     let mut text = format!("{}{reach} from PTX {}", pair.target, pair.ptx);
-    let software = [pair.toolkit, pair.driver];
-    let known: Vec<&str> = software.into_iter().flatten().collect();
+    let driver = pair.driver.map(|d| format!("driver {d}"));
+    let software = [pair.toolkit.map(str::to_owned), driver];
+    let known: Vec<String> = software.into_iter().flatten().collect();
     if !known.is_empty() {
         text += &format!(" ({})", known.join(", "));
     }

@@ -99,7 +99,7 @@ fn errors_can_be_limited() {
 
 #[test]
 fn warnings_do_not_fail_unless_denied() {
-    let newer = GOOD.replace("8.0", "9.3");
+    let newer = GOOD.replace("8.0", "9.6");
     let run = with_input(&["check", "--format", "short", "-"], newer.as_bytes());
     assert!(run.out.contains("<stdin>:1:1") || run.out.contains("<stdin>:1:10"));
     assert!(run.out.contains(": warning[PTX0305]: "), "{}", run.out);
