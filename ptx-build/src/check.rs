@@ -114,7 +114,7 @@ fn declare(body: &Body, mentions: &[Dependency], text: &mut String) -> String {
     for mention in mentions {
         let _ = match mention {
             Dependency::Reg(r) => match body.registers.get(*r as usize) {
-                Some(reg) if !reg.is_parameter => {
+                Some(reg) if !body.is_parameter(*r) => {
                     let (space, name) = (StateSpace::Reg.text(), body.register_name(reg));
                     match reg.vector {
                         1 => writeln!(text, "{space} {} {name};", reg.ty),

@@ -89,9 +89,6 @@ pub(crate) struct RegisterInfo {
     pub(crate) ty: ScalarType,
     pub(crate) vector: u8,
     pub(crate) visible: bool,
-    pub(crate) is_parameter: bool,
-    /// Whether [`reg`](crate::FunctionBuilder::reg) made it.
-    pub(crate) is_fresh: bool,
     /// Whether a statement mentions it.
     pub(crate) is_used: bool,
 }
@@ -107,8 +104,6 @@ impl RegisterInfo {
             ty,
             vector: 1,
             visible: true,
-            is_parameter: false,
-            is_fresh: false,
             is_used: false,
         }
     }

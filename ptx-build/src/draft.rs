@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{self, RawBody, RawModule, SHARED_TEXT, push_item};
+use ptx_ir::raw::{self, RawBody, RawModule, SHARED_TEXT, push_item, set_source};
 use ptx_ir::{
     Binding, Body, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Item, Module, NameId,
     Operand, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
@@ -295,12 +295,12 @@ impl Draft {
     // --- the end ---
 
     /// The module over its text.
-    pub(crate) fn finish(mut self, header: &str, text: ModuleText) -> Module {
+    pub(crate) fn finish(mut self, header: usize, text: ModuleText) -> Module {
         if let Some(storage) = self.storage.take() {
             raw::finish(storage, bodies(&mut self.items, self.unattached.0));
         }
         let mut module = Module::default();
-        *module.source_mut() = Some(text.into_source(header));
+        set_source(&mut module, Some(text.into_bytes()));
         *module.header_mut() = self.header.header();
         *module.names_mut() = mem::take(self.module.names_mut());
         *module.signatures_mut() = mem::take(self.module.signatures_mut());
@@ -308,7 +308,7 @@ impl Draft {
         for (id, item) in self.header.items() {
             copier.item(item, StmtSpan::new(self.header.span(id), false));
         }
-        let start = header.len() as u32;
+        let start = header as u32;
         let mut copier = Copier::new(&self.module, &mut module, Spellings::Shared);
         for item in &mut self.items {
             let span = StmtSpan::new(item.span.span().shifted(start), item.span.has_comments());

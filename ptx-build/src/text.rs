@@ -1,8 +1,5 @@
 //! Text that is written piece by piece. Its bytes are UTF-8: only whole strings are added and removed.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::{self, Write as _};
 
@@ -73,6 +70,10 @@ impl Text {
         self.0.truncate(len);
     }
 
+    pub(crate) fn reserve(&mut self, len: usize) {
+        self.0.reserve_exact(len);
+    }
+
     pub(crate) fn split_off(&mut self, at: usize) -> Self {
         Self(self.0.split_off(at.min(self.0.len())))
     }
@@ -110,37 +111,47 @@ impl fmt::Write for Text {
     }
 }
 
-/// A piece of a long text that is moved and not copied.
-const LONG: usize = 1 << 12;
-
-/// The text of a module: long pieces are copied once, when it is complete.
+/// The text of a module, with its header.
 #[derive(Default, Debug)]
 pub(crate) struct ModuleText {
-    pieces: Vec<Vec<u8>>,
-    len: usize,
+    text: Text,
+    header: usize,
+    /// The memory of the last short text that was added.
+    spare: Text,
 }
 
 impl ModuleText {
+    /// How long it is after the header.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.text.len() - self.header
+    }
+
+    /// Replaces the header.
+    pub(crate) fn set_header(&mut self, header: &str) {
+        self.text.0.splice(..self.header, header.bytes());
+        self.header = header.len();
     }
 
     pub(crate) fn push_str(&mut self, text: &str) {
-        self.len += text.len();
-        match self.pieces.last_mut() {
-            Some(last) => last.extend_from_slice(text.as_bytes()),
-            None => self.pieces.push(text.as_bytes().to_vec()),
-        }
+        self.text.push_str(text);
     }
 
-    pub(crate) fn push_text(&mut self, text: &mut Text) {
-        self.len += text.len();
-        let new = &mut text.0;
-        match self.pieces.last_mut() {
-            Some(last) if new.len() < LONG => last.append(new),
-            _ => self.pieces.extend([core::mem::take(new), Vec::new()]),
+    /// Adds a text. The shorter of both is copied.
+    pub(crate) fn push_text(&mut self, mut new: Text) {
+        if self.text.len() < new.len() {
+            new.0.splice(..0, self.text.0.drain(..));
+            core::mem::swap(&mut self.text, &mut new);
+        } else {
+            self.text.0.append(&mut new.0);
         }
+        new.truncate(0);
+        self.spare = new;
+    }
+
+    /// An empty text.
+    pub(crate) fn spare(&mut self) -> Text {
+        core::mem::take(&mut self.spare)
     }
 
     /// Adds a line; gives where its text is.
@@ -152,30 +163,13 @@ impl ModuleText {
         span
     }
 
-    /// The whole text after a header.
-    pub(crate) fn after(&self, header: &str) -> String {
-        let mut text = String::from(header);
-        text.reserve(self.len);
-        for piece in &self.pieces {
-            text.push_str(&String::from_utf8_lossy(piece));
-        }
-        text
+    /// All of it.
+    pub(crate) fn as_str(&self) -> &str {
+        self.text.after(0)
     }
 
-    /// The whole text after a header, as the source of a module.
-    pub(crate) fn into_source(self, header: &str) -> Arc<[u8]> {
-        let all = core::iter::once(Cow::Borrowed(header.as_bytes()));
-        let all = all.chain(self.pieces.into_iter().map(Cow::Owned));
-        let mut source: Arc<[u8]> = core::iter::repeat_n(b' ', header.len() + self.len).collect();
-        let mut rest = Arc::get_mut(&mut source).unwrap_or_default();
-        for piece in all {
-            let Some((to, after)) = rest.split_at_mut_checked(piece.len()) else {
-                break;
-            };
-            to.copy_from_slice(&piece);
-            rest = after;
-        }
-        source
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.text.0
     }
 }
 

@@ -97,11 +97,19 @@ pub enum SectionEntry {
 const _: () = assert!(size_of::<SectionEntry>() == 8);
 const _: () = assert!(size_of::<Item>() == 8);
 
+/// The source of a module, which its copies share.
+#[derive(Clone, Default, Debug)]
+pub(crate) enum Source {
+    #[default]
+    None,
+    Shared(Arc<[u8]>),
+    Owned(Arc<Vec<u8>>),
+}
+
 /// A PTX module: every byte of its source, and what it means.
 #[derive(Clone, Default, Debug)]
 pub struct Module {
-    /// The source.
-    pub(crate) source: Option<Arc<[u8]>>,
+    pub(crate) source: Source,
     /// Version, target, address size.
     pub(crate) header: Header,
     /// The statements at module level, in order.
@@ -151,7 +159,7 @@ impl Module {
             names: Interner::new(Some(source.clone()), bytes / 100),
             signatures: Signatures::new(Some(source.clone()), bytes / 100),
             params: Vec::with_capacity(bytes / 200),
-            source: Some(source),
+            source: Source::Shared(source),
             ..Self::default()
         };
         module.items.rows.reserve(bytes / 400);
@@ -170,7 +178,11 @@ impl Module {
     /// The source; empty for a module that was not parsed.
     #[must_use]
     pub fn source(&self) -> &[u8] {
-        self.source.as_deref().unwrap_or_default()
+        match &self.source {
+            Source::None => &[],
+            Source::Shared(bytes) => bytes,
+            Source::Owned(bytes) => bytes,
+        }
     }
 
     /// A spelling.
@@ -301,13 +313,6 @@ impl Module {
 
 /// The tables.
 impl Module {
-    /// The source, shared; `None` for a module that was not parsed.
-    #[inline]
-    #[must_use]
-    pub fn shared_source(&self) -> Option<&Arc<[u8]>> {
-        self.source.as_ref()
-    }
-
     /// Version, target and address size.
     #[inline]
     #[must_use]

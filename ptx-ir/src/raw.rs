@@ -16,7 +16,7 @@ use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
 use crate::edit_log::RemovedComments;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
-use crate::module::{Header, Item, Module, Section};
+use crate::module::{Header, Item, Module, Section, Source};
 use crate::operand::OperandPool;
 use crate::signature::Signatures;
 use crate::statement_order::Position;
@@ -83,7 +83,6 @@ writable! {
 writable! {
     /// Write access to the tables of a [`Module`].
     RawModule for Module {
-        source, source_mut: Option<Arc<[u8]>>;
         header, header_mut: Header;
         items, items_mut: PrimaryMap<ItemId, Item>;
         origins, origins_mut: Vec<StmtSpan>;
@@ -112,6 +111,11 @@ pub fn module_with_source(source: Arc<[u8]>) -> Module {
     Module::with_source(source)
 }
 
+/// Sets the source of a module.
+pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
+    module.source = source.map_or(Source::None, |s| Source::Owned(Arc::new(s)));
+}
+
 /// Adds an item at its place in the source.
 #[inline]
 pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
@@ -124,9 +128,9 @@ pub fn body_with_capacity(bytes: usize) -> Body {
     Body::with_capacity(bytes)
 }
 
-/// Reserves capacity for as many statements, operands and registers as a body has.
-pub fn double_capacity(body: &mut Body) {
-    body.double_capacity();
+/// Reserves capacity for four times as many statements, operands and registers as a body has.
+pub fn quadruple_capacity(body: &mut Body) {
+    body.quadruple_capacity();
 }
 
 /// Adds a statement at its place in the source, counted from the base of the body.

@@ -28,14 +28,15 @@ impl Body {
         body
     }
 
-    /// Reserves capacity for as many statements, operands and registers as there are.
-    pub(crate) fn double_capacity(&mut self) {
-        self.statements.rows.reserve(self.statements.len());
-        self.origins.reserve(self.origins.len());
-        self.insts.rows.reserve(self.insts.len());
-        self.pool.operands.reserve(self.pool.operands.len());
-        self.pool.addresses.rows.reserve(self.pool.addresses.len());
-        self.registers.rows.reserve(self.registers.len());
+    /// Reserves capacity for four times as many statements, operands and registers as there are.
+    pub(crate) fn quadruple_capacity(&mut self) {
+        self.statements.rows.reserve(3 * self.statements.len());
+        self.origins.reserve(3 * self.origins.len());
+        self.insts.rows.reserve(3 * self.insts.len());
+        self.pool.operands.reserve(3 * self.pool.operands.len());
+        let addresses = &mut self.pool.addresses;
+        addresses.rows.reserve(3 * addresses.len());
+        self.registers.rows.reserve(3 * self.registers.len());
     }
 
     /// Takes the body that was just read out and keeps the storage for the next one. The result is

@@ -11,7 +11,6 @@ const TEXT: &str = ".version 8.0\n.target sm_80\n.entry k() .maxntid 64 {\n  .re
 #[test]
 fn tables_of_a_module() {
     let module = ptx_parse::parse(TEXT.as_bytes()).module;
-    assert_eq!(module.shared_source().map(|s| s.len()), Some(TEXT.len()));
     let name = module.find_name(b"k").unwrap();
     assert_eq!(
         (module.name(name), module.find_name(b"absent")),

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, double_capacity, push_statement};
+use ptx_ir::raw::{RawBody, push_statement, quadruple_capacity};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
     LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
@@ -70,7 +70,8 @@ impl RangeInfo {
 /// The deepest indentation, which is that of the canonical style.
 pub(super) const MOST_TABS: usize = 32;
 
-/// The tables of a function with at least this many instructions double when they are full: each growth copies them.
+/// From this many instructions on, the capacity of tables and text is quadrupled at once: each growth copies them, while
+/// memory that is not used costs nothing.
 const MANY: usize = 1 << 12;
 
 /// A scope that is open.
@@ -98,11 +99,13 @@ pub(super) struct Fresh {
 impl Fresh {
     /// The name of the last register.
     #[cold]
-    pub(super) fn name(&self, long: &mut Vec<String>) -> ShortName {
-        let mut name = Text::default();
-        name.push_str(&self.prefix);
-        name.push_number(self.count.into());
-        ShortName::new(name.after(0), long)
+    pub(super) fn name(&self, scratch: &mut Text, long: &mut Vec<String>) -> ShortName {
+        let start = scratch.len();
+        scratch.push_str(&self.prefix);
+        scratch.push_number(self.count.into());
+        let name = ShortName::new(scratch.after(start), long);
+        scratch.truncate(start);
+        name
     }
 
     /// Whether a name is, or can become, that of such a register.
@@ -189,6 +192,12 @@ impl Body {
         }
     }
 
+    /// Whether a register is a parameter or result.
+    pub(crate) fn is_parameter(&self, register: u32) -> bool {
+        let mut all = self.params.iter().chain(&self.results);
+        all.any(|p| matches!(p, Parameter::Register(index) if *index == register))
+    }
+
     pub(crate) fn register_name<'n>(&'n self, info: &'n RegisterInfo) -> &'n str {
         info.name.text(&self.long_names)
     }
@@ -200,6 +209,7 @@ impl Body {
         kind: FunctionKind,
         name: &str,
         storage: Option<ptx_ir::Body>,
+        text: Text,
     ) -> Self {
         Self {
             owner: next_owner(),
@@ -209,7 +219,10 @@ impl Body {
             operands: Vec::new(),
             groups: 0,
             is_irregular: false,
-            out: Chunk::default(),
+            out: Chunk {
+                text,
+                ..Chunk::default()
+            },
             is_in_order: true,
             has_symbols: false,
             function,
@@ -268,9 +281,9 @@ impl Body {
         for register in self.unused.drain(..) {
             if let Some(info) = self.registers.get_mut(register as usize) {
                 info.is_used = true;
-                if info.is_fresh
-                    && let Some(Some(at)) = self.fresh_of.get(info.ty.index())
+                if let Some(Some(at)) = self.fresh_of.get(info.ty.index())
                     && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
+                    && fresh.decl == info.decl
                 {
                     fresh.highest_used = fresh.highest_used.max(info.number);
                 }
@@ -417,7 +430,16 @@ impl Body {
     #[inline]
     pub(super) fn reserve(&mut self, instructions: usize) {
         if instructions >= MANY && instructions.is_power_of_two() {
-            double_capacity(&mut self.records);
+            self.reserve_more(instructions);
+        }
+    }
+
+    #[cold]
+    fn reserve_more(&mut self, instructions: usize) {
+        if instructions.trailing_zeros() % 2 == 0 {
+            quadruple_capacity(&mut self.records);
+            self.registers.reserve(3 * self.registers.len());
+            self.out.text.reserve(3 * self.out.text.len());
         }
     }
 
@@ -478,7 +500,10 @@ impl Body {
         };
         (record.stmt, record.count) = (Some(stmt), u32::try_from(count).ok());
         let name = record.name;
-        let count = constant(&count.to_string(), module, self.records.pool_mut());
+        let count = match i32::try_from(count) {
+            Ok(small @ 0..1_000_000_000) => Some(Operand::Small(small)),
+            _ => constant(&count.to_string(), module, self.records.pool_mut()),
+        };
         let declarations = self.records.declarations_mut();
         let mut declarator = Declarator::new(name, Binding::Register(decl));
         declarator.count = count.unwrap_or(Operand::Absent);

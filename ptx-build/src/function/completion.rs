@@ -1,13 +1,12 @@
 //! The end of a function: its text and its records become those of the module.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 use core::mem;
 
 use ptx_ir::raw::{RawBody, split_off};
 use ptx_ir::{Binding, EntityId, RegDeclId, Span, StmtId, StmtSpan};
-use ptx_isa::{ScalarType, StateSpace};
+use ptx_isa::StateSpace;
 
 use super::FunctionBuilder;
 use super::chunk::Chunk;
@@ -38,7 +37,7 @@ impl FunctionBuilder<'_> {
         text.push_str(header);
         text.push_str("\n{\n");
         let declared_last = fresh.ids().count();
-        for mut chunk in self.body.layout(fresh) {
+        for chunk in self.body.layout(fresh) {
             // Places of statements count from the brace.
             let at = self.module.text_len() - start - open;
             let records = &mut self.body.records;
@@ -54,7 +53,7 @@ impl FunctionBuilder<'_> {
                 let placed = chunk.ids().map(|id| (id, spans.get(id.index())));
                 order.extend(placed.filter_map(|(id, span)| Some((id, *span?))));
             }
-            self.module.text_mut().push_text(&mut chunk.text);
+            self.module.text_mut().push_text(chunk.text);
         }
         self.module.text_mut().push_str("}");
         if is_in_order {
@@ -83,15 +82,21 @@ impl FunctionBuilder<'_> {
     /// Declarations of the fresh registers that statements mention.
     pub(super) fn fresh_registers(&mut self) -> Chunk {
         let mut chunk = Chunk::default();
-        let fresh = self.body.fresh.iter().filter(|f| f.highest_used > 0);
-        let fresh: Vec<(ScalarType, String, RegDeclId, u32)> = fresh
-            .map(|f| (f.ty, f.prefix.clone(), f.decl, f.highest_used))
-            .collect();
-        for (ty, prefix, decl, highest) in fresh {
-            let count = u64::from(highest) + 1;
-            let text = format!("{} {ty} {prefix}<{count}>;", StateSpace::Reg.text());
+        for index in 0..self.body.fresh.len() {
+            let fresh = self.body.fresh.get(index);
+            let Some(fresh) = fresh.filter(|f| f.highest_used > 0) else {
+                continue;
+            };
+            let (ty, decl, count) = (fresh.ty, fresh.decl, u64::from(fresh.highest_used) + 1);
             chunk.text.push(b'\t');
-            let span = StmtSpan::new(chunk.text.push_line(&text), false);
+            let start = chunk.text.len();
+            let _ = write!(
+                chunk.text,
+                "{} {ty} {}<{count}>;\n",
+                StateSpace::Reg.text(),
+                fresh.prefix
+            );
+            let span = StmtSpan::new(Span::at(start, chunk.text.len() - 1), false);
             let module = &mut self.module.draft.module;
             chunk.push(self.body.declare_fresh(module, ty, decl, count, span));
         }

@@ -75,7 +75,8 @@ impl<'m> FunctionBuilder<'m> {
         before: Option<Function>,
     ) -> Self {
         let storage = module.draft.take_storage();
-        let body = Body::new(func.index, record, kind, name, storage);
+        let text = module.text_mut().spare();
+        let body = Body::new(func.index, record, kind, name, storage, text);
         module.tables.past.begin(body.owner, name);
         Self {
             module,
@@ -121,10 +122,13 @@ impl<'m> FunctionBuilder<'m> {
     pub fn finish(mut self) -> Result<Func, BuildError> {
         self.check_complete()?;
         self.check_labels()?;
-        let known = self.module.tables.functions.get(self.func.index as usize);
-        let of = known.map(|f| f.interface.clone()).unwrap_or_default();
         let fresh = self.fresh_registers();
-        let (header, parsed) = self.check_header(&of, &fresh)?;
+        let of = self.interface().map(core::mem::take).unwrap_or_default();
+        let checked = self.check_header(&of, &fresh);
+        if let Some(own) = self.interface() {
+            *own = of;
+        }
+        let (header, parsed) = checked?;
         self.is_finished = true;
         self.body.declared.push(self.func.index);
         self.complete(&header, &parsed, fresh);

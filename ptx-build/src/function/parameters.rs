@@ -18,12 +18,22 @@ use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
+use crate::text::Text;
 
 /// Which of the two lists of a function header a declaration belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum List {
     Results,
     Params,
+}
+
+impl FunctionHeader {
+    fn list_mut(&mut self, list: List) -> &mut Vec<Declaration> {
+        match list {
+            List::Results => &mut self.returns,
+            List::Params => &mut self.params,
+        }
+    }
 }
 
 impl FunctionBuilder<'_> {
@@ -152,7 +162,14 @@ impl FunctionBuilder<'_> {
         let mut storage = core::mem::take(&mut self.body.records);
         raw::clear(&mut storage);
         let storage = Some(storage).filter(|_| self.body.shares_tables);
-        self.body = Body::new(self.func.index, record, kind, &self.body.name, storage);
+        self.body = Body::new(
+            self.func.index,
+            record,
+            kind,
+            &self.body.name,
+            storage,
+            Text::default(),
+        );
         self.module
             .tables
             .past
@@ -193,11 +210,12 @@ impl FunctionBuilder<'_> {
             List::Params => self.body.params.push(parameter),
         }
         if let Some(header) = self.interface() {
-            let declarations: &mut Vec<Declaration> = match list {
-                List::Results => &mut header.returns,
-                List::Params => &mut header.params,
-            };
-            declarations.push(declaration);
+            let declarations = header.list_mut(list);
+            match declarations.is_empty() {
+                // Most functions have few parameters, and a module keeps them all.
+                true => *declarations = alloc::vec![declaration],
+                false => declarations.push(declaration),
+            }
         }
     }
 
@@ -208,11 +226,8 @@ impl FunctionBuilder<'_> {
         if list == List::Results && kind == FunctionKind::Entry {
             return Err(no_results(&self.body.name, name));
         }
-        let alone = FunctionHeader::default();
-        let alone = match list {
-            List::Params => alone.param(declaration.clone()),
-            List::Results => alone.result(declaration.clone()),
-        };
+        let mut alone = FunctionHeader::default();
+        *alone.list_mut(list) = alloc::vec![declaration.clone()];
         self.check_header(&alone, &Chunk::default()).map(drop)
     }
 

@@ -57,14 +57,11 @@ impl FunctionBuilder<'_> {
             (number, decl) = (fresh.count, fresh.decl);
             fresh.last = match fresh.last.increment() {
                 Some(next) => next,
-                None => fresh.name(&mut self.body.long_names),
+                None => fresh.name(&mut self.body.out.text, &mut self.body.long_names),
             };
             name = fresh.last;
         }
-        self.push_register(RegisterInfo {
-            is_fresh: true,
-            ..RegisterInfo::new(name, (decl, number), ty)
-        })
+        self.push_register(RegisterInfo::new(name, (decl, number), ty))
     }
 
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
@@ -136,7 +133,6 @@ impl FunctionBuilder<'_> {
         }
         let reg = self.push_register(RegisterInfo {
             vector,
-            is_parameter: parameter,
             ..RegisterInfo::new(short, (decl, 0), ty)
         });
         if parameter {

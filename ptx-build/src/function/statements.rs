@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::raw::{RawBody, set_source};
 use ptx_ir::{EntityId, GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::Opcode;
 use ptx_verify::NewInst;
@@ -210,9 +210,9 @@ impl<'m> FunctionBuilder<'m> {
         let whole = StmtSpan::new(Span::at(0, text.len()), false);
         let place = records.origins_mut().get_mut(stmt.as_u32() as usize);
         let place = place.map(|p| core::mem::replace(p, whole));
-        *draft.module.source_mut() = Some(text.as_bytes().into());
+        set_source(&mut draft.module, Some(text.as_bytes().into()));
         let found = draft.checker.errors(&draft.module, records, stmt);
-        *draft.module.source_mut() = None;
+        set_source(&mut draft.module, None);
         let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
         if let (Some(origin), Some(place)) = (origin, place) {
             *origin = place;

@@ -34,6 +34,7 @@ impl ModuleBuilder {
             let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
         }
         self.draft.set_header(&self.tables.header);
+        self.text.set_header(&self.tables.header);
     }
 
     /// The version it is made for.

@@ -94,7 +94,7 @@ impl ModuleBuilder {
     /// The text of the module so far.
     #[must_use]
     pub fn text(&self) -> String {
-        self.text.after(&self.tables.header)
+        self.text.as_str().into()
     }
 
     /// The module, if it is legal as a whole.
@@ -102,7 +102,7 @@ impl ModuleBuilder {
     /// # Errors
     ///
     /// A rule about more than one function is violated, or a function mentions a file that the module does not have.
-    pub fn finish(mut self) -> Result<Module, BuildError> {
+    pub fn finish(self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) =
             mentioned.find(|(f, _)| self.files.binary_search(f).is_err())
@@ -119,10 +119,8 @@ impl ModuleBuilder {
             let help = "finish or drop its builder";
             return Err(BuildError::new(BuildErrorKind::Unfinished, message, help));
         }
-        // Its memory is used for the source.
-        drop(core::mem::take(&mut self.tables.past));
         let is_header_late = self.draft.is_header_late();
-        let module = self.draft.finish(&self.tables.header, self.text);
+        let module = self.draft.finish(self.tables.header.len(), self.text);
         let found = Draft::errors(&module, is_header_late);
         match found.is_empty() {
             true => Ok(module),
