@@ -57,7 +57,7 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
     if !verdict.accepted {
         disagreements.push(format!("{code}: right example: {}", verdict.reason()));
     }
-    if page.section("Beside ptxas").is_some() {
+    if page.section("Without a verdict of ptxas").is_some() {
         return Ok(disagreements);
     }
     let verdict = assemblers.run(wrong.as_bytes(), Job::Check)?;
@@ -67,7 +67,7 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
     if verdict.accepted != (page.severity == "warning") {
         disagreements.push(format!("{code}: wrong example: {}", verdict.reason()));
     }
-    let line = line(&verdict).filter(|_| page.section("Line of ptxas").is_none());
+    let line = line(&verdict).filter(|_| page.section("Line reported by ptxas").is_none());
     if line.is_some() && line != page.line() {
         disagreements.push(format!("{code}: another line: {}", verdict.reason()));
     }
