@@ -24,7 +24,10 @@ and `cargo oracle diagnostics` compares them with ptxas.
 /// Sections of pages that say what cannot be shown, and what the index says above them.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("No example", "Codes without an example"),
-    ("Without a verdict of ptxas", "Wrong examples without a verdict of ptxas"),
+    (
+        "Without a verdict of ptxas",
+        "Wrong examples without a verdict of ptxas",
+    ),
     (
         "Line reported by ptxas",
         "Wrong examples where ptxas names another line",
