@@ -59,16 +59,41 @@ impl Input {
             Self::Stdin => {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes)?;
-                (None, bytes)
+                (None, bytes.into())
             }
-            Self::File(path) => (Some(path.clone()), fs::read(path)?),
+            Self::File(path) => (Some(path.clone()), read_file(path)?),
         };
         Ok(Source {
             name: self.name(),
             path,
-            bytes: bytes.into(),
+            bytes,
         })
     }
+}
+
+/// Reads a file to where its bytes stay, without a copy.
+fn read_file(path: &Path) -> io::Result<Arc<[u8]>> {
+    let mut file = fs::File::open(path)?;
+    let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+    let mut filled = 0;
+    if let Some(place) = Arc::get_mut(&mut bytes) {
+        while let Some(rest @ [_, ..]) = place.get_mut(filled..) {
+            match file.read(rest) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    // The length of a pipe is not known, and a file may change.
+    let mut rest = Vec::new();
+    if file.read_to_end(&mut rest)? == 0 && filled == len {
+        return Ok(bytes);
+    }
+    let whole = bytes.iter().copied().take(filled).chain(rest);
+    Ok(whole.collect())
 }
 
 impl Files {

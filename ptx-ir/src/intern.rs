@@ -29,6 +29,12 @@ struct Entry {
 }
 
 impl Entry {
+    const EMPTY: Self = Self {
+        start: 0,
+        len: 0,
+        hash: 0,
+    };
+
     /// A table uses the upper and the lower bits of a hash.
     #[inline]
     const fn spread(hash: u32) -> u64 {
@@ -48,6 +54,29 @@ impl Interner {
             table: HashTable::with_capacity(capacity),
             ..Self::default()
         }
+    }
+
+    /// An empty set that computes the same hashes: texts can be taken from one to the other without computing them again.
+    #[must_use]
+    pub fn sibling(&self, capacity: usize) -> Self {
+        Self {
+            hasher: self.hasher.clone(),
+            ..Self::new(self.source.clone(), capacity)
+        }
+    }
+
+    /// The number here of the text that has the number `index` in a [sibling](Self::sibling), if it is in the set.
+    #[must_use]
+    pub fn find_of(&self, sibling: &Self, index: u32) -> Option<u32> {
+        let entry = sibling.entries.get(index as usize)?;
+        self.probe(sibling.text(entry), entry.hash)
+    }
+
+    /// Adds the text that has the number `index` in a [sibling](Self::sibling), and is not in the set; gives its number here.
+    pub fn add_of(&mut self, sibling: &Self, index: u32) -> u32 {
+        let entry = sibling.entries.get(index as usize);
+        let entry = entry.copied().unwrap_or(Entry::EMPTY);
+        self.add(sibling.text(&entry), sibling.start(index), entry.hash)
     }
 
     /// How many texts there are.
@@ -71,6 +100,13 @@ impl Interner {
             Some(e) => self.text(e),
             None => &[],
         }
+    }
+
+    /// Where the text numbered `index` is in the source, if it was found there.
+    #[must_use]
+    pub fn start(&self, index: u32) -> Option<u32> {
+        let start = self.entries.get(index as usize)?.start;
+        (start & EXTRA == 0).then_some(start)
     }
 
     #[inline]
@@ -106,9 +142,13 @@ impl Interner {
     #[inline]
     fn insert(&mut self, text: &[u8], start: Option<u32>) -> (u32, bool) {
         let hash = self.hash(text);
-        if let Some(index) = self.probe(text, hash) {
-            return (index, false);
+        match self.probe(text, hash) {
+            Some(index) => (index, false),
+            None => (self.add(text, start, hash), true),
         }
+    }
+
+    fn add(&mut self, text: &[u8], start: Option<u32>, hash: u32) -> u32 {
         let start = start.unwrap_or_else(|| {
             let at = self.extra.len() as u32;
             self.extra.extend_from_slice(text);
@@ -120,7 +160,7 @@ impl Interner {
         let Self { table, entries, .. } = self;
         let of = |i: &u32| Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash));
         table.insert_unique(Entry::spread(hash), index, of);
-        (index, true)
+        index
     }
 
     #[inline]

@@ -34,6 +34,8 @@ mod offset_map;
 mod operand;
 mod operand_walk;
 #[doc(hidden)]
+pub mod parallel;
+#[doc(hidden)]
 pub mod patch;
 #[doc(hidden)]
 pub mod query;
@@ -41,6 +43,7 @@ pub mod query;
 pub mod raw;
 #[cfg(feature = "render")]
 pub mod render;
+mod renumber;
 mod scopes;
 mod share;
 mod signature;

@@ -27,6 +27,7 @@ use crate::{
 
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::intern::Interner;
+pub use crate::renumber::NewIds;
 pub use crate::share::SHARED_TEXT;
 
 mod sealed {
@@ -158,6 +159,16 @@ pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>)
 /// [`share`] for the last time.
 pub fn finish<'b>(storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
     storage.finish(bodies);
+}
+
+/// The first half of [`share`]: the tables of all bodies that were [split off](split_off) since the last time.
+pub fn seal(storage: &mut Body) -> Body {
+    storage.seal()
+}
+
+/// The second half of [`share`]: gives `bodies` their stretches of what was [sealed](seal).
+pub fn attach<'b>(sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    sealed.attach_to(bodies);
 }
 
 /// Write access to the record of edits.

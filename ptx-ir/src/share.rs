@@ -70,8 +70,20 @@ impl Body {
     fn attach<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>, step: ShareOp) {
         let mut all = Body::default();
         all.step(self, step);
+        all.attach_to(bodies);
+    }
+
+    /// The first half of [`share`](Self::share): the tables of all bodies that were split off since the last time.
+    pub(crate) fn seal(&mut self) -> Body {
+        let mut all = Body::default();
+        all.step(self, ShareOp::Seal);
+        all
+    }
+
+    /// The second half of [`share`](Self::share): gives `bodies` their stretches of what was [sealed](Self::seal).
+    pub(crate) fn attach_to<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
         for body in bodies {
-            body.step(&mut all, ShareOp::Share);
+            body.step(&mut self, ShareOp::Share);
         }
     }
 

@@ -38,6 +38,20 @@ struct InstHead {
 impl Parser<'_> {
     /// Parses the body whose `{` is next. The scope of the function is open already.
     pub(crate) fn body(&mut self) -> Body {
+        self.body_statements();
+        self.scopes.close_scope();
+        self.resolve_labels();
+        self.take_body()
+    }
+
+    /// The body that was just read.
+    pub(crate) fn take_body(&mut self) -> Body {
+        self.out.level = Level::Module;
+        raw::split_off(&mut self.out.body)
+    }
+
+    /// Parses from the `{` that is next to the end of the body.
+    pub(crate) fn body_statements(&mut self) {
         let open = self.cursor.pos;
         *self.out.body.base_mut() = open as u32;
         self.out.level = Level::Body;
@@ -49,11 +63,6 @@ impl Parser<'_> {
         }
         *self.out.body.closed_mut() = end == BodyEnd::Closed;
         *self.out.body.end_mut() = (self.cursor.last - open) as u32;
-        self.scopes.close_scope();
-        self.resolve_labels();
-        let body = raw::split_off(&mut self.out.body);
-        self.out.level = Level::Module;
-        body
     }
 
     #[cold]

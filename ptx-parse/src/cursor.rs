@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::number::scan_number;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
-use ptx_ir::{Code, Diagnostic, Span};
+use ptx_ir::{Code, Diagnostic, Linkage, Span};
+use ptx_isa::Directive;
 
 /// What a part of the grammar gives: its result, or the error that stopped it.
 pub(crate) type ParseResult<T> = Result<T, Box<Diagnostic>>;
@@ -190,6 +191,24 @@ impl<'s> Cursor<'s> {
         } else {
             None
         }
+    }
+
+    /// Whether a function begins here, with its linkage if it has any.
+    pub(crate) fn is_function(&mut self) -> bool {
+        let start = self.checkpoint();
+        let mut function = false;
+        while let Some(word) = self.dot_word() {
+            match Directive::from_text(word) {
+                Some(Directive::Entry | Directive::Func) => {
+                    function = true;
+                    break;
+                }
+                Some(d) if Linkage::from_directive(d).is_some() => self.pos += word.len(),
+                _ => break,
+            }
+        }
+        self.reset(start);
+        function
     }
 
     /// Takes `len` bytes that are one token.

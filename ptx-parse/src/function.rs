@@ -3,6 +3,8 @@
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{self, RawModule};
+#[cfg(not(feature = "parallel"))]
+use ptx_ir::BodyId;
 use ptx_ir::{
     Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span, Statement,
     Symbol, SymbolId, SymbolKind, TableRange,
@@ -113,20 +115,45 @@ impl Parser<'_> {
         let comments = self.cursor.trivia.comment;
         // A block after the `;` of a declaration does not belong to it.
         if !declared && self.cursor.skip_to(b'{') {
-            let body = self.body();
-            function.body = Some(self.out.keep_body(body, self.cursor.pos));
+            function.body = self.adopt_body(start);
+            if function.body.is_none() {
+                let body = self.body();
+                function.body = Some(self.out.keep_body(body, self.cursor.pos));
+            } else {
+                self.end_scope();
+            }
             self.scopes.bind_exported();
         } else {
-            // A declaration: nothing can use its parameters.
-            self.scopes.close_scope();
-            self.resolve_labels();
-            raw::clear(&mut self.out.body);
+            self.end_scope();
         }
         if let Some(place) = self.out.module.functions_mut().get_mut(id) {
             *place = function;
         }
         let end = self.cursor.last.max(start);
         self.out.push_item(Item::Function(id), start, end, comments);
+    }
+
+    /// Closes the scope of a function whose body is not parsed: nothing more can use its parameters.
+    fn end_scope(&mut self) {
+        self.scopes.close_scope();
+        self.resolve_labels();
+        raw::clear(&mut self.out.body);
+    }
+
+    /// Parses the header of the function at `start`, where the cursor is, without what is around it; gives the place of the
+    /// `{` after it.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn header_ahead(&mut self, start: usize) -> Option<usize> {
+        let id = self.out.module.functions_mut().push(Function::EMPTY);
+        let mut header = Header::new(id, start, ParamNames::Bind);
+        self.function_header(&mut header).ok()?;
+        self.cursor.skip_to(b'{').then_some(self.cursor.pos)
+    }
+
+    /// Without the feature `parallel`, no body was parsed before.
+    #[cfg(not(feature = "parallel"))]
+    fn adopt_body(&mut self, _start: usize) -> Option<BodyId> {
+        None
     }
 
     /// A declaration without its `;`, if the next item begins here. ptxas requires none after a

@@ -53,6 +53,9 @@ impl Parser<'_> {
             _ => o,
         };
         self.out.body.pool_mut().map_names(resolve);
+        for declarator in self.out.body.declarations_mut().declarators.iter_mut() {
+            declarator.init = resolve(declarator.init);
+        }
         for statement in self.out.body.statements_mut().values_mut() {
             if let Statement::Label(id) = statement
                 && let Operand::Label(new) = resolve(Operand::Label(*id))
@@ -60,7 +63,8 @@ impl Parser<'_> {
                 *id = new;
             }
         }
-        if pending.undefined.is_empty() {
+        let undeclared = |&(_, o): &(LabelId, Operand)| matches!(o, Operand::Name(_));
+        if !pending.undefined.iter().any(undeclared) {
             return;
         }
         let declared = Declared::of(&self.out.body);
@@ -136,7 +140,7 @@ impl Parser<'_> {
 }
 
 /// Fills `labels` with those of `old` that remain, and gives what each old one becomes: a label of
-/// `labels`, or a name without a declaration.
+/// `labels`, or what an undefined one is instead.
 fn renumber(
     old: &PrimaryMap<LabelId, Label>,
     pending: &PendingLabels,
@@ -144,8 +148,8 @@ fn renumber(
 ) -> Vec<Operand> {
     labels.clear();
     let mut becomes: Vec<Operand> = old.ids().map(Operand::Label).collect();
-    for &id in &pending.undefined {
-        becomes[id.index()] = Operand::Name(old[id].name);
+    for &(id, operand) in &pending.undefined {
+        becomes[id.index()] = operand;
     }
     // A merge goes outward, into a scope that closes later: follow from the outermost in.
     for &(inner, outer) in pending.merged.iter().rev() {

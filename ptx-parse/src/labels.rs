@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::{LabelId, StmtId};
+use ptx_ir::{LabelId, Operand, StmtId};
 
 /// The statement of a label that is not defined yet.
 pub(crate) const UNDEFINED: StmtId = StmtId::new(u32::MAX);
@@ -16,8 +16,8 @@ pub(crate) struct PendingLabels {
     before_statement: usize,
     /// Labels that turned out to be a label of an outer scope.
     pub(crate) merged: Vec<(LabelId, LabelId)>,
-    /// Labels that were never defined.
-    pub(crate) undefined: Vec<LabelId>,
+    /// Labels that were never defined, and what they are instead.
+    pub(crate) undefined: Vec<(LabelId, Operand)>,
     /// Labels that turned out to be names declared after their use.
     pub(crate) declared_after_use: BTreeSet<LabelId>,
 }

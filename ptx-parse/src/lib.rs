@@ -30,6 +30,8 @@ mod module;
 mod name_resolution;
 mod operand;
 mod output;
+#[cfg(feature = "parallel")]
+mod parallel;
 mod parser;
 mod ranges;
 mod recovery;
@@ -141,13 +143,27 @@ pub fn parse_str(source: &str) -> Parsed {
 }
 
 /// [`parse`] for a source that is already shared, which saves a copy, with custom limits.
+///
+/// With the feature `parallel`, the functions of a large source are parsed in parallel. The result is the same.
 #[must_use]
 pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
+    #[cfg(feature = "parallel")]
+    let part = parallel::part_len(source.len());
+    #[cfg(not(feature = "parallel"))]
+    let part = None;
+    parse_in_parts(source, limits, part)
+}
+
+/// [`parse_shared`] with parts of about this many bytes that are parsed in parallel, for tests.
+#[doc(hidden)]
+#[must_use]
+pub fn parse_in_parts(source: Arc<[u8]>, limits: &Limits, part: Option<usize>) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
     if text.len() > limits.source_bytes {
         parser.too_large();
     } else {
+        parser.parse_ahead(part);
         parser.module();
     }
     let (module, diagnostics) = parser.finish();

@@ -218,7 +218,7 @@ impl Parser<'_> {
                 self.section(start);
                 Ok(())
             }
-            _ if Linkage::from_directive(directive).is_some() && self.is_function() => {
+            _ if Linkage::from_directive(directive).is_some() && self.cursor.is_function() => {
                 self.function(start);
                 Ok(())
             }
@@ -255,24 +255,6 @@ impl Parser<'_> {
         let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
         self.out
             .push_item(Item::Directive(id), start, end, comments);
-    }
-
-    /// Whether a function follows the linkage that begins here.
-    fn is_function(&mut self) -> bool {
-        let start = self.cursor.checkpoint();
-        let mut function = false;
-        while let Some(word) = self.cursor.dot_word() {
-            match Directive::from_text(word) {
-                Some(Directive::Entry | Directive::Func) => {
-                    function = true;
-                    break;
-                }
-                Some(d) if Linkage::from_directive(d).is_some() => self.cursor.pos += word.len(),
-                _ => break,
-            }
-        }
-        self.cursor.reset(start);
-        function
     }
 
     /// Both names of an alias have to be declared.

@@ -26,6 +26,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) suppressed: SuppressedNames<'s>,
     pub(crate) header: HeaderState,
     pub(crate) limits: Limits,
+    #[cfg(feature = "parallel")]
+    pub(crate) adoption: crate::parallel::Adoption,
 }
 
 impl<'s> Parser<'s> {
@@ -39,6 +41,8 @@ impl<'s> Parser<'s> {
             suppressed: SuppressedNames::default(),
             header: HeaderState::default(),
             limits,
+            #[cfg(feature = "parallel")]
+            adoption: Default::default(),
         }
     }
 
@@ -54,6 +58,16 @@ impl<'s> Parser<'s> {
         ));
         let end = len.min(i32::MAX as usize);
         self.out.push_opaque_item(Default::default(), 0, end);
+    }
+
+    /// Parses functions in parallel, in parts of about this many bytes.
+    pub(crate) fn parse_ahead(&mut self, part: Option<usize>) {
+        #[cfg(feature = "parallel")]
+        if let Some(len) = part {
+            self.adoption = crate::parallel::parse_functions(self, len);
+        }
+        #[cfg(not(feature = "parallel"))]
+        let _ = part;
     }
 
     /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside
@@ -88,7 +102,11 @@ impl<'s> Parser<'s> {
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
         diagnostics.sort_by_key(|d| d.span.start);
         drop((self.scopes, self.mnemonics, self.suppressed));
-        (self.out.finish(), diagnostics)
+        #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]
+        let mut module = self.out.finish();
+        #[cfg(feature = "parallel")]
+        self.adoption.finish(&mut module);
+        (module, diagnostics)
     }
 
     // --- errors ---

@@ -22,6 +22,12 @@ impl Reporter {
         }
     }
 
+    /// Whether nothing was reported.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.diagnostics.is_empty()
+    }
+
     /// Keeps a diagnostic, up to the limit.
     #[cold]
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {

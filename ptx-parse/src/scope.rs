@@ -6,7 +6,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use ptx_ir::{LabelId, NameId, RegId, ScopeId, SymbolId, VarId};
+use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, VarId};
 
 use crate::labels::PendingLabels;
 use crate::ranges::{RangeKind, Ranges};
@@ -151,7 +151,8 @@ impl Scopes {
                 while let Some(label) = self.undefined.pop() {
                     if !label.resolved {
                         self.visible[label.name.as_u32() as usize] = label.shadowed;
-                        self.labels.undefined.push(label.id);
+                        let unresolved = Operand::Name(label.name);
+                        self.labels.undefined.push((label.id, unresolved));
                     }
                 }
             }
@@ -292,6 +293,30 @@ impl Scopes {
             .iter()
             .flat_map(move |set| set.range(all.clone()))
             .map(|&(_, name)| name)
+    }
+
+    /// The names of the module.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn module_bindings(&self) -> &[Binding] {
+        let end = self
+            .open
+            .first()
+            .map_or(self.bindings.len(), |s| s.bindings as usize);
+        self.bindings.get(..end).unwrap_or_default()
+    }
+
+    /// Whether the module declares a range.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn has_module_ranges(&self) -> bool {
+        let open = self.open.first();
+        open.map_or(self.ranges.len(), |s| s.ranges as usize) > 0
+    }
+
+    /// Whether the module declares a plain name with this prefix and a number after it.
+    #[cfg(feature = "parallel")]
+    pub(crate) fn is_numbered_in_module(&self, key: u64) -> bool {
+        let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
+        self.numbered[0].range(all).next().is_some()
     }
 
     /// A function declared in a body is a name of the module from the end of the body on.

@@ -461,3 +461,24 @@ fn ranges_of_variables() {
         &[],
     );
 }
+
+#[test]
+fn an_initializer_names_a_label_that_is_defined_later() {
+    let text = b".version 8.0 .target sm_80 .address_size 64 .global .b32 g; .entry k() { \
+        .shared .b64 x = g; bra A; .shared .b64 y = B; { bra B; } A: ret; B: ret; }";
+    let module = ptx_parse::parse(text).module;
+    let (_, _, body) = module.definitions().next().unwrap();
+    let declarators = body.declarations().declarators.iter();
+    let labels: Vec<_> = declarators
+        .filter_map(|d| match d.init {
+            Operand::Label(id) => Some(module.name(body.labels()[id].name)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(labels, ["B"]);
+    let text = b".entry k() { .shared .b64 x = A; { bra B; B: ret; } }";
+    let module = ptx_parse::parse(text).module;
+    let (_, _, body) = module.definitions().next().unwrap();
+    let init = body.declarations().declarators[0].init;
+    assert!(matches!(init, Operand::Name(n) if module.name(n) == "A"), "{init:?}");
+}

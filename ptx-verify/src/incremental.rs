@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use ptx_ir::Changed;
 use ptx_ir::query::Environment;
-use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, Statement, SymbolId};
+use ptx_ir::{
+    Body, Diagnostic, EntityId, FuncId, Module, Operand, Severity, Statement, SymbolId, parallel,
+};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
@@ -53,6 +55,34 @@ struct CheckedBody {
     diagnostics: Vec<Diagnostic>,
     /// The names of the module that it uses, in order.
     symbols: Vec<SymbolId>,
+}
+
+impl CheckedBody {
+    fn new(
+        module: &Module,
+        environment: Environment,
+        instructions: &mut Instructions,
+        function: FuncId,
+    ) -> Option<Self> {
+        let of_function = module.body(function)?;
+        let mut context = Context::new(module, environment);
+        instructions.enter(module, function, of_function);
+        for (stmt, statement) in of_function.statements() {
+            if let Statement::Inst(id) = statement {
+                if let Some(inst) = of_function.inst(id) {
+                    instructions.check(&mut context, of_function, stmt, id, inst);
+                }
+            } else {
+                let span = of_function.source_span(stmt);
+                body::check(&mut context, of_function, statement, span);
+            }
+        }
+        Some(Self {
+            function,
+            diagnostics: context.into_diagnostics(),
+            symbols: used_symbols(of_function),
+        })
+    }
 }
 
 /// A checked module, with the diagnostics of each function.
@@ -116,18 +146,30 @@ impl Checked {
     #[must_use]
     pub fn new(module: &Module, options: Options) -> Self {
         let environment = options.environment(module);
-        let mut checked = Self {
+        let instructions = Instructions::new(module);
+        let check = |functions: &[FuncId]| {
+            let mut instructions = instructions.clone();
+            let check = |f| CheckedBody::new(module, environment, &mut instructions, f);
+            functions.iter().copied().filter_map(check).collect()
+        };
+        let (of_module, bodies) = parallel::join(
+            || of_module(module, environment),
+            || parallel::map_functions(module, check),
+        );
+        let mut indices = alloc::vec![None; module.functions().len()];
+        for (i, body) in bodies.iter().enumerate() {
+            if let Some(index) = indices.get_mut(body.function.index()) {
+                *index = Some(i);
+            }
+        }
+        Self {
             options,
             environment,
-            of_module: of_module(module, environment),
-            bodies: Vec::new(),
-            indices: Vec::new(),
-            instructions: Instructions::new(module),
-        };
-        for (function, ..) in module.definitions() {
-            checked.check_body(module, function);
+            of_module,
+            bodies,
+            indices,
+            instructions,
         }
-        checked
     }
 
     /// Checks again what an edit of the module could have changed.
@@ -161,12 +203,9 @@ impl Checked {
 
     /// Checks the body of a function, for the first time or again.
     fn check_body(&mut self, module: &Module, function: FuncId) {
-        let checked = module.body(function).map(|body| CheckedBody {
-            function,
-            diagnostics: self.diagnostics_of(module, function, body),
-            symbols: used_symbols(body),
-        });
-        let index = function.as_u32() as usize;
+        let instructions = &mut self.instructions;
+        let checked = CheckedBody::new(module, self.environment, instructions, function);
+        let index = function.index();
         let known = self.indices.get(index).copied().flatten();
         match (checked, known.and_then(|i| self.bodies.get_mut(i))) {
             (Some(checked), Some(old)) => *old = checked,
@@ -182,28 +221,6 @@ impl Checked {
             (None, Some(old)) => old.diagnostics.clear(),
             (None, None) => {}
         }
-    }
-
-    fn diagnostics_of(
-        &mut self,
-        module: &Module,
-        function: FuncId,
-        of_function: &Body,
-    ) -> Vec<Diagnostic> {
-        let mut context = Context::new(module, self.environment);
-        let instructions = &mut self.instructions;
-        instructions.enter(module, function, of_function);
-        for (stmt, statement) in of_function.statements() {
-            if let Statement::Inst(id) = statement {
-                if let Some(inst) = of_function.inst(id) {
-                    instructions.check(&mut context, of_function, stmt, id, inst);
-                }
-            } else {
-                let span = of_function.source_span(stmt);
-                body::check(&mut context, of_function, statement, span);
-            }
-        }
-        context.into_diagnostics()
     }
 
     fn of_body(&self, function: FuncId) -> Option<&CheckedBody> {

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use ptx_ir::{Body, EntityId, FuncId, Item, Module, Operand, OperandPool, SymbolId};
+use ptx_ir::{Body, EntityId, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel};
 
 use crate::location::Location;
 
@@ -11,10 +11,9 @@ pub(crate) type Uses = BTreeMap<FuncId, BTreeSet<SymbolId>>;
 
 pub(crate) fn uses(module: &Module) -> Uses {
     let symbols = |body: &Body| operands(body.pool()).filter_map(symbol).collect();
-    let definitions = module.definitions();
-    definitions
-        .map(|(id, _, body)| (id, symbols(body)))
-        .collect()
+    let of = |f: &FuncId| Some((*f, symbols(module.body(*f)?)));
+    let all = parallel::map_functions(module, |run| run.iter().filter_map(of).collect());
+    all.into_iter().collect()
 }
 
 /// Every operand of a pool, parts of composed ones included.

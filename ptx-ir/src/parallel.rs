@@ -1,0 +1,77 @@
+//! Work on the functions of a module, on several threads with the feature `parallel`.
+
+use alloc::vec::Vec;
+
+use crate::{FuncId, Module};
+
+/// The least that is worth another thread, in bytes of source.
+#[cfg(feature = "parallel")]
+const LEAST: u32 = 1 << 16;
+
+/// Calls `work` for runs of consecutive functions that have bodies, and gives all results in the order of the functions. Where
+/// one run ends and the next begins depends on the number of threads.
+///
+/// ```
+/// let module = ptx_parse::parse(b".func f() { ret; }\n.func g();\n.func h() { ret; }").module;
+/// let name = |f| module.name(module.functions()[f].name);
+/// let names = ptx_ir::parallel::map_functions(&module, |run| run.iter().map(|f| name(*f)).collect());
+/// assert_eq!(names, ["f", "h"]);
+/// ```
+#[cfg_attr(not(feature = "parallel"), inline)]
+pub fn map_functions<T: Send>(
+    module: &Module,
+    work: impl Fn(&[FuncId]) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        let runs = runs(module, &functions);
+        if runs.len() > 1 {
+            let results: Vec<Vec<T>> = runs.into_par_iter().map(&work).collect();
+            return results.into_iter().flatten().collect();
+        }
+    }
+    work(&functions)
+}
+
+/// Calls both functions and gives both results.
+#[cfg(feature = "parallel")]
+pub fn join<A: Send, B: Send>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    rayon::join(first, second)
+}
+
+/// Calls both functions and gives both results.
+#[cfg(not(feature = "parallel"))]
+#[inline]
+pub fn join<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
+    (first(), second())
+}
+
+/// Divides functions into runs of about the same length of text, a few for each thread.
+#[cfg(feature = "parallel")]
+fn runs<'f>(module: &Module, functions: &'f [FuncId]) -> Vec<&'f [FuncId]> {
+    let threads = rayon::current_num_threads() as u32;
+    let len = |f: &FuncId| module.body(*f).map_or(0, |b| b.end);
+    let all = (functions.iter().map(len)).fold(0, u32::saturating_add);
+    let most = match threads {
+        1 => u32::MAX,
+        _ => (all / (threads * 4)).max(LEAST),
+    };
+    let (mut runs, mut rest) = (Vec::new(), functions);
+    while !rest.is_empty() {
+        let mut bytes = 0u32;
+        let fits = |f: &&FuncId| {
+            let first = bytes == 0;
+            bytes = bytes.saturating_add(len(f).max(1));
+            first || bytes <= most
+        };
+        let (run, after) = rest.split_at(rest.iter().take_while(fits).count());
+        runs.push(run);
+        rest = after;
+    }
+    runs
+}

@@ -1,0 +1,50 @@
+//! Functions of a large source are parsed in parallel, before the module around them.
+//!
+//! The source is divided into [parts](parts) at what looks like the beginning of a function. The functions of each part are
+//! parsed into [batches](batch), with tables of names, mnemonics and symbols of their own; a name that no function declares is
+//! presumed to be a symbol of the module. Then one parser reads the whole source as always, but
+//! [adopts](crate::parallel::adoption) each body that is where it expects one, has no errors, and presumes only what is true at
+//! that place. It parses the others itself: the result does not depend on the division. At the end, the bodies get the ids of
+//! the module, in parallel again.
+
+mod adoption;
+mod batch;
+mod parts;
+
+use alloc::vec::Vec;
+
+use ptx_ir::raw::{Interner, RawModule};
+use rayon::prelude::*;
+
+use crate::parser::Parser;
+use batch::Batch;
+
+pub(crate) use adoption::Adoption;
+
+/// The least that is worth another thread.
+const LEAST_PART: usize = 1 << 17;
+
+/// How many parts there are for each thread, so that all end at about the same time.
+const PARTS_PER_THREAD: usize = 4;
+
+/// The length of the parts that a source is divided into; `None` where it is not worth the effort.
+pub(crate) fn part_len(source: usize) -> Option<usize> {
+    let threads = rayon::current_num_threads();
+    let len = (source / (threads * PARTS_PER_THREAD)).max(LEAST_PART);
+    (threads > 1 && len * 2 <= source).then_some(len)
+}
+
+/// Parses the functions of the source of a parser, for it to adopt.
+pub(crate) fn parse_functions(parser: &mut Parser<'_>, part_len: usize) -> Adoption {
+    let (src, limits) = (parser.cursor.src, parser.limits);
+    let module = &mut parser.out.module;
+    let Some(source) = module.shared_source().cloned() else {
+        return Adoption::default();
+    };
+    let names: &Interner = module.names_mut();
+    let batches: Vec<Vec<Batch>> = parts::divide(src, part_len)
+        .into_par_iter()
+        .map(|part| batch::parse(&source, part, limits, names))
+        .collect();
+    Adoption::new(batches.into_iter().flatten().collect())
+}
