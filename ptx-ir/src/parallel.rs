@@ -51,15 +51,18 @@ pub fn join<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, 
     (first(), second())
 }
 
-/// Divides functions into runs of about the same length of text, a few for each thread.
+/// Divides functions into runs of about the same length of text, a few for each thread; none where one thread does all.
 #[cfg(feature = "parallel")]
 fn runs<'f>(module: &Module, functions: &'f [FuncId]) -> Vec<&'f [FuncId]> {
-    let threads = rayon::current_num_threads() as u32;
     let len = |f: &FuncId| module.body(*f).map_or(0, |b| b.end);
     let all = (functions.iter().map(len)).fold(0, u32::saturating_add);
-    let most = match threads {
-        1 => u32::MAX,
-        _ => (all / (threads * 4)).max(LEAST),
+    if all < 2 * LEAST {
+        // Without starting any threads.
+        return Vec::new();
+    }
+    let most = match rayon::current_num_threads() as u32 {
+        1 => return Vec::new(),
+        threads => (all / (threads * 4)).max(LEAST),
     };
     let (mut runs, mut rest) = (Vec::new(), functions);
     while !rest.is_empty() {

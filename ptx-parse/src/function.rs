@@ -1,10 +1,10 @@
 //! Functions and kernels: their headers and bodies.
 
+#[cfg(not(feature = "parallel"))]
+use ptx_ir::BodyId;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::{self, RawModule};
-#[cfg(not(feature = "parallel"))]
-use ptx_ir::BodyId;
 use ptx_ir::{
     Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span, Statement,
     Symbol, SymbolId, SymbolKind, TableRange,

@@ -480,5 +480,8 @@ fn an_initializer_names_a_label_that_is_defined_later() {
     let module = ptx_parse::parse(text).module;
     let (_, _, body) = module.definitions().next().unwrap();
     let init = body.declarations().declarators[0].init;
-    assert!(matches!(init, Operand::Name(n) if module.name(n) == "A"), "{init:?}");
+    assert!(
+        matches!(init, Operand::Name(n) if module.name(n) == "A"),
+        "{init:?}"
+    );
 }

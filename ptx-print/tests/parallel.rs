@@ -160,7 +160,9 @@ fn names_mean_what_is_declared_before_them() {
                 0 => random.pick(&declarations),
                 _ => random.pick(&bodies),
             };
-            text.push_str(&line.replace(" k", [" k", " l", " m", " n", " o", " p"][random.below(6)]));
+            text.push_str(
+                &line.replace(" k", [" k", " l", " m", " n", " o", " p"][random.below(6)]),
+            );
             text.push_str(["\n", "\n", "\n\n// comment {\n", " "][random.below(4)]);
         }
         check(text.as_bytes(), &[1 + random.below(text.len())]);

@@ -73,7 +73,10 @@ impl Parser<'_> {
     /// Adopts the body at the cursor, which belongs to the function at `start` and whose scope is open, if it was parsed and
     /// would be the same if it were parsed here.
     pub(crate) fn adopt_body(&mut self, start: usize) -> Option<BodyId> {
-        if self.adoption.is_unpredictable(&self.out.module, &self.scopes) {
+        if self
+            .adoption
+            .is_unpredictable(&self.out.module, &self.scopes)
+        {
             return None;
         }
         let (batch, index) = self.adoption.at(start)?;

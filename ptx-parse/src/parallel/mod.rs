@@ -29,6 +29,10 @@ const PARTS_PER_THREAD: usize = 4;
 
 /// The length of the parts that a source is divided into; `None` where it is not worth the effort.
 pub(crate) fn part_len(source: usize) -> Option<usize> {
+    if source < 2 * LEAST_PART {
+        // Without starting any threads.
+        return None;
+    }
     let threads = rayon::current_num_threads();
     let len = (source / (threads * PARTS_PER_THREAD)).max(LEAST_PART);
     (threads > 1 && len * 2 <= source).then_some(len)
