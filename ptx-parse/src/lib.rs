@@ -163,7 +163,7 @@ pub fn parse_in_parts(source: Arc<[u8]>, limits: &Limits, part: Option<usize>) -
     if text.len() > limits.source_bytes {
         parser.too_large();
     } else {
-        parser.parse_ahead(part);
+        parser.parse_ahead(&text, part);
         parser.module();
     }
     let (module, diagnostics) = parser.finish();

@@ -61,13 +61,13 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses functions in parallel, in parts of about this many bytes.
-    pub(crate) fn parse_ahead(&mut self, part: Option<usize>) {
+    pub(crate) fn parse_ahead(&mut self, source: &Arc<[u8]>, part: Option<usize>) {
         #[cfg(feature = "parallel")]
         if let Some(len) = part {
-            self.adoption = crate::parallel::parse_functions(self, len);
+            self.adoption = crate::parallel::parse_functions(self, source, len);
         }
         #[cfg(not(feature = "parallel"))]
-        let _ = part;
+        let _ = (source, part);
     }
 
     /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside

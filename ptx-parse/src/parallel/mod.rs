@@ -11,6 +11,7 @@ mod adoption;
 mod batch;
 mod parts;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::{Interner, RawModule};
@@ -39,16 +40,16 @@ pub(crate) fn part_len(source: usize) -> Option<usize> {
 }
 
 /// Parses the functions of the source of a parser, for it to adopt.
-pub(crate) fn parse_functions(parser: &mut Parser<'_>, part_len: usize) -> Adoption {
-    let (src, limits) = (parser.cursor.src, parser.limits);
-    let module = &mut parser.out.module;
-    let Some(source) = module.shared_source().cloned() else {
-        return Adoption::default();
-    };
-    let names: &Interner = module.names_mut();
-    let batches: Vec<Vec<Batch>> = parts::divide(src, part_len)
+pub(crate) fn parse_functions(
+    parser: &mut Parser<'_>,
+    source: &Arc<[u8]>,
+    part_len: usize,
+) -> Adoption {
+    let limits = parser.limits;
+    let names: &Interner = parser.out.module.names_mut();
+    let batches: Vec<Vec<Batch>> = parts::divide(source, part_len)
         .into_par_iter()
-        .map(|part| batch::parse(&source, part, limits, names))
+        .map(|part| batch::parse(source, part, limits, names))
         .collect();
     Adoption::new(batches.into_iter().flatten().collect())
 }
