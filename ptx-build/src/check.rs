@@ -44,7 +44,7 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
     if found.is_empty() {
         return Ok(parsed.module);
     }
-    found.sort_by_key(|d| d.span.start);
+    ptx_ir::sort_by_position(&mut found);
     let shift = |span: Span| {
         let back = |at: u32| (at as usize).clamp(start, end).saturating_sub(start) as u32;
         Span::new(back(span.start), back(span.end))

@@ -4,7 +4,6 @@
 //! are refused or abandoned later. [`Draft::finish`] copies what the module has in the end.
 
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -16,7 +15,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Opcode};
 use ptx_verify::StatementChecker;
 
-use crate::copy::{Copier, Spellings};
+use crate::copy::{Copier, NamedOperands, Spellings};
 use crate::mnemonic::{Mnemonic, RecentMnemonics, Signature};
 use crate::text::{ModuleText, Text};
 
@@ -215,8 +214,8 @@ impl Draft {
         parsed: &Module,
         start: usize,
         at: usize,
-        known: impl Fn(&str) -> Option<SymbolId>,
-    ) -> Vec<(String, SymbolId)> {
+        known: &dyn Fn(&str) -> Option<SymbolId>,
+    ) -> NamedOperands {
         let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
         for (id, symbol) in parsed.symbols().iter() {
             // A range declares its members in each of its declarations.

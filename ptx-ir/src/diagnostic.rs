@@ -328,6 +328,11 @@ impl Diagnostic {
 }
 
 /// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.
+/// Sorts diagnostics by where they begin; those of one place keep their order.
+pub fn sort_by_position(found: &mut [Diagnostic]) {
+    found.sort_by_key(|d| d.span.start);
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -59,7 +59,7 @@ pub use decl::{
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 pub use declaration_spans::{DeclarationSpans, DeclaratorSpans};
-pub use diagnostic::{Code, Diagnostic, Note, Severity};
+pub use diagnostic::{Code, Diagnostic, Note, Severity, sort_by_position};
 pub use edit_log::{Changed, RemovedComments};
 pub use entity::{
     AddrId, DeclId, DirectiveId, EntityId, FuncId, ImmId, InstId, ItemId, LabelId, ListId, NameId,

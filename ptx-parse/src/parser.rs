@@ -100,7 +100,7 @@ impl<'s> Parser<'s> {
         self.check_characters();
         let mut diagnostics = self.reporter.into_diagnostics();
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
-        diagnostics.sort_by_key(|d| d.span.start);
+        ptx_ir::sort_by_position(&mut diagnostics);
         drop((self.scopes, self.mnemonics, self.suppressed));
         #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]
         let mut module = self.out.finish();

@@ -1,17 +1,16 @@
 //! What ptxas accepts when it checks a module, and refuses when it generates code.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolId, SymbolKind,
+    Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolKind,
 };
 use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
 
 use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::ResourceProblem;
-use crate::uses::{FunctionNames, Uses, uses};
+use crate::uses::{FunctionNames, Uses};
 use crate::{memory, unresolved};
 
 /// Warns of legal PTX for which ptxas cannot generate code, as far as the text shows: too much memory, undefined
@@ -26,7 +25,7 @@ use crate::{memory, unresolved};
 #[must_use]
 pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
-    let (uses, names) = (uses(module), FunctionNames::new(module));
+    let (uses, names) = (Uses::new(module), FunctionNames::new(module));
     addresses(&mut context);
     unresolved::functions(&mut context, &uses, &names);
     unresolved::variables(&mut context);
@@ -35,7 +34,7 @@ pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     memory::constants(&mut context);
     memory::shared(&mut context, &uses, &names);
     let mut found = context.into_diagnostics();
-    found.sort_by_key(|d| d.span.start);
+    ptx_ir::sort_by_position(&mut found);
     found
 }
 
@@ -75,8 +74,7 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
             scalar && (ty == ScalarType::Pred || short)
         })
     };
-    let called: BTreeSet<SymbolId> = uses.values().flatten().copied().collect();
-    for symbol in called {
+    for symbol in uses.all().iter() {
         let Some(SymbolKind::Function(id)) = module.symbols().get(symbol).map(|s| s.kind) else {
             continue;
         };

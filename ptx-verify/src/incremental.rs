@@ -3,14 +3,12 @@
 use alloc::vec::Vec;
 use ptx_ir::Changed;
 use ptx_ir::query::Environment;
-use ptx_ir::{
-    Body, Diagnostic, EntityId, FuncId, Module, Operand, Severity, Statement, SymbolId, parallel,
-};
+use ptx_ir::{Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Options, body, debug, module_rules};
+use crate::{Options, body, debug, module_rules, uses};
 
 /// What an edit changed.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -80,7 +78,7 @@ impl CheckedBody {
         Some(Self {
             function,
             diagnostics: context.into_diagnostics(),
-            symbols: used_symbols(of_function),
+            symbols: uses::of_body(of_function),
         })
     }
 }
@@ -263,7 +261,7 @@ impl Checked {
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let mut found = self.of_module;
         found.extend(self.bodies.into_iter().flat_map(|b| b.diagnostics));
-        found.sort_by_key(|d| d.span.start);
+        ptx_ir::sort_by_position(&mut found);
         found
     }
 }
@@ -271,7 +269,7 @@ impl Checked {
 /// The diagnostics of [`of_module`], in the order of the source.
 pub(crate) fn of_items(module: &Module) -> Vec<Diagnostic> {
     let mut found = of_module(module, Environment::of(module));
-    found.sort_by_key(|d| d.span.start);
+    ptx_ir::sort_by_position(&mut found);
     found
 }
 
@@ -280,19 +278,4 @@ fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
     let mut context = Context::new(module, environment);
     module_rules::check(&mut context);
     context.into_diagnostics()
-}
-
-/// The names of the module that a body uses, in order.
-fn used_symbols(body: &Body) -> Vec<SymbolId> {
-    let symbol = |operand: &Operand| match operand {
-        Operand::Symbol(id) => Some(*id),
-        _ => None,
-    };
-    let operands = body.pool().operands().iter().filter_map(symbol);
-    let addresses = body.pool().addresses().iter();
-    let bases = addresses.filter_map(|address| symbol(&address.base));
-    let mut symbols: Vec<SymbolId> = operands.chain(bases).collect();
-    symbols.sort_unstable();
-    symbols.dedup();
-    symbols
 }

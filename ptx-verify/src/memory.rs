@@ -1,17 +1,16 @@
 //! Memory that ptxas allocates: constants of a module, shared variables of a kernel.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use ptx_ir::{
-    Binding, Body, DeclId, Declarations, Declarator, FuncId, Function, FunctionKind, Item, Linkage,
-    Module, OperandPool, Span, Statement, SymbolId, VarDecl,
+    Binding, DeclId, Declarations, Declarator, EntityId, FuncId, Function, FunctionKind, Item,
+    Linkage, Module, OperandPool, Span, Statement, SymbolId, VarDecl,
 };
 use ptx_isa::StateSpace;
 
 use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
-use crate::uses::{self, FunctionNames, Uses};
+use crate::uses::{FunctionNames, Uses};
 
 /// The bytes of one declarator, of all members of a range.
 fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
@@ -111,9 +110,9 @@ const VISITS_PER_NAME: usize = 16;
 /// ```
 #[must_use]
 pub fn shared_memory(module: &Module) -> Vec<(FuncId, Option<u64>)> {
-    let uses = uses::uses(module);
+    let uses = Uses::new(module);
     let mut graph = SharedUses::new(module, &uses);
-    let bytes = kernels(module).map(|(id, _)| (id, graph.bytes(id)));
+    let bytes = kernels(module).map(|(id, function)| (id, graph.bytes(id, function)));
     bytes
         .map(|(id, bytes)| (id, bytes.and_then(|b| u64::try_from(b).ok())))
         .collect()
@@ -129,12 +128,12 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNam
     let module = context.module;
     let mut graph = SharedUses::new(module, uses);
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
-    let all = graph.of_bodies.values().copied();
+    let all = graph.of_bodies.iter().copied();
     if all.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
         return;
     }
     for (id, function) in kernels(module) {
-        let Some(bytes) = graph.bytes(id) else {
+        let Some(bytes) = graph.bytes(id, function) else {
             let problem = ResourceProblem::SharedBytesUnknown(function.name);
             context.report(names.get(id), problem);
             return;
@@ -147,12 +146,13 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNam
 }
 
 /// The bytes of each shared variable at module level.
-fn shared_sizes(module: &Module) -> BTreeMap<SymbolId, i64> {
-    let mut sizes = BTreeMap::new();
+fn shared_sizes(module: &Module) -> Vec<i64> {
+    let mut sizes = alloc::vec![0i64; module.symbols().len()];
     for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
         for declarator in module.declarations().declarators(decl) {
-            if let Binding::Symbol(symbol) = declarator.binding {
-                let bytes = sizes.entry(symbol).or_insert(0i64);
+            if let Binding::Symbol(symbol) = declarator.binding
+                && let Some(bytes) = sizes.get_mut(symbol.index())
+            {
                 *bytes = bytes.saturating_add(size(module.pool(), of, declarator));
             }
         }
@@ -163,47 +163,61 @@ fn shared_sizes(module: &Module) -> BTreeMap<SymbolId, i64> {
 /// The shared variables of functions, and which functions they use.
 struct SharedUses<'a> {
     uses: &'a Uses,
-    definitions: BTreeMap<SymbolId, FuncId>,
+    /// The definition of each name.
+    definitions: Vec<Option<FuncId>>,
     /// The bytes that each body declares, and those of each variable at module level.
-    of_bodies: BTreeMap<FuncId, i64>,
-    of_symbols: BTreeMap<SymbolId, i64>,
+    of_bodies: Vec<i64>,
+    of_symbols: Vec<i64>,
+    /// The last kernel that each name was visited for.
+    visited_for: Vec<Option<FuncId>>,
     /// How many names may still be visited.
     visits: usize,
 }
 
 impl<'a> SharedUses<'a> {
     fn new(module: &Module, uses: &'a Uses) -> Self {
-        let own = |body: &Body| total(body.declarations(), body.pool(), StateSpace::Shared);
-        let of_bodies = module.definitions().map(|(id, _, body)| (id, own(body)));
-        let definitions = module.definitions();
-        let definitions = definitions.filter_map(|(id, function, _)| Some((function.symbol?, id)));
+        let mut definitions = alloc::vec![None; module.symbols().len()];
+        let mut of_bodies = alloc::vec![0; module.functions().len()];
+        for (id, function, body) in module.definitions() {
+            let definition = function.symbol.and_then(|s| definitions.get_mut(s.index()));
+            if let (Some(definition), Some(bytes)) = (definition, of_bodies.get_mut(id.index())) {
+                *definition = Some(id);
+                *bytes = total(body.declarations(), body.pool(), StateSpace::Shared);
+            }
+        }
         Self {
             uses,
-            definitions: definitions.collect(),
-            of_bodies: of_bodies.collect(),
             of_symbols: shared_sizes(module),
-            visits: VISITS + VISITS_PER_NAME * uses.values().map(BTreeSet::len).sum::<usize>(),
+            visited_for: alloc::vec![None; definitions.len()],
+            definitions,
+            of_bodies,
+            visits: VISITS + VISITS_PER_NAME * uses.count(),
         }
     }
 
+    /// Whether a name is visited for the first time for a kernel.
+    fn is_new(&mut self, symbol: SymbolId, kernel: FuncId) -> bool {
+        let last = self.visited_for.get_mut(symbol.index());
+        last.is_some_and(|last| last.replace(kernel) != Some(kernel))
+    }
+
     /// The bytes that a kernel and all functions that it reaches declare and use; `None` if that takes too many visits.
-    fn bytes(&mut self, kernel: FuncId) -> Option<i64> {
-        let (mut symbols, mut functions) = (BTreeSet::new(), BTreeSet::from([kernel]));
+    fn bytes(&mut self, kernel: FuncId, function: &Function) -> Option<i64> {
         let mut open = alloc::vec![kernel];
+        if let Some(own) = function.symbol {
+            self.is_new(own, kernel);
+        }
         let mut bytes = 0i64;
         while let Some(next) = open.pop() {
-            let used = self.uses.get(&next);
-            self.visits = self.visits.checked_sub(1 + used.map_or(0, BTreeSet::len))?;
-            let own = self.of_bodies.get(&next).copied().unwrap_or(0);
-            bytes = bytes.saturating_add(own);
-            for &symbol in used.into_iter().flatten() {
-                if !symbols.insert(symbol) {
-                    continue;
+            let used = self.uses.of(next);
+            self.visits = self.visits.checked_sub(1 + used.len())?;
+            bytes = bytes.saturating_add(self.of_bodies.get(next.index()).copied()?);
+            for &symbol in used {
+                if self.is_new(symbol, kernel) {
+                    let size = self.of_symbols.get(symbol.index()).copied()?;
+                    bytes = bytes.saturating_add(size);
+                    open.extend(self.definitions.get(symbol.index()).copied().flatten());
                 }
-                let size = self.of_symbols.get(&symbol).copied().unwrap_or(0);
-                bytes = bytes.saturating_add(size);
-                let called = self.definitions.get(&symbol).copied();
-                open.extend(called.filter(|id| functions.insert(*id)));
             }
         }
         Some(bytes)

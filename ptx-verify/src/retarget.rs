@@ -1,9 +1,9 @@
 //! Another target and version in the header, all other bytes unchanged.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, Module, Span};
+use ptx_ir::{Item, Module, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 /// The source of a module with another target and version in its header, all other bytes unchanged. Nothing is checked:
@@ -24,20 +24,10 @@ pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<
     let name = token(module, Directive::Target, |kind, text| {
         kind == TokenKind::Ident && Target::from_name(text).is_some()
     })?;
-    let mut edits: [(Span, String); 2] = [
-        (number, version.to_string()),
-        (name, target.text().to_string()),
-    ];
-    edits.sort_by_key(|(span, _)| span.start);
-    let source = module.source();
-    let (mut text, mut done) = (Vec::with_capacity(source.len() + 8), 0);
-    for (span, new) in edits {
-        text.extend_from_slice(source.get(done..span.start as usize)?);
-        text.extend_from_slice(new.as_bytes());
-        done = span.end as usize;
-    }
-    text.extend_from_slice(source.get(done..)?);
-    Some(text)
+    let mut patches = TextPatches::new();
+    patches.replace(number, version.to_string());
+    patches.replace(name, target.text());
+    Some(patches.apply(module.source()).text)
 }
 
 /// The first token of a directive that is `wanted`.

@@ -1,9 +1,8 @@
 //! Names that a module uses and does not define.
 
-use alloc::collections::BTreeSet;
 use ptx_ir::{
-    Binding, Declarator, DirectiveStmt, FunctionKind, Item, Linkage, Module, Operand, OperandPool,
-    SymbolId,
+    Binding, Declarator, DirectiveStmt, EntitySet, FunctionKind, Item, Linkage, Module, Operand,
+    OperandPool, SymbolId,
 };
 use ptx_isa::{Directive, StateSpace};
 
@@ -21,9 +20,9 @@ fn is_of_driver(name: &str) -> bool {
 /// Functions that are declared and not defined.
 pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
     let module = context.module;
-    let used: BTreeSet<SymbolId> = uses.values().flatten().copied().collect();
+    let used = uses.all();
     let definitions = module.definitions();
-    let mut known: BTreeSet<SymbolId> = definitions.filter_map(|(_, f, _)| f.symbol).collect();
+    let mut known: EntitySet<SymbolId> = definitions.filter_map(|(_, f, _)| f.symbol).collect();
     known.extend(aliases(module));
     for (id, function) in module.functions().iter() {
         let Some(symbol) = function.symbol else {
@@ -35,7 +34,7 @@ pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &Function
         }
         let problem = if function.linkage != Some(Linkage::Extern) {
             ResourceProblem::UndefinedFunction(function.name)
-        } else if used.contains(&symbol) {
+        } else if used.contains(symbol) {
             ResourceProblem::ExternFunction(function.name)
         } else {
             continue;
@@ -68,7 +67,7 @@ pub(crate) fn variables(context: &mut Context<'_>) {
     let declarations = module.declarations();
     let own = declarations.decls.iter();
     let own = own.filter(|(_, d)| d.linkage != Some(Linkage::Extern));
-    let mut known: BTreeSet<SymbolId> = own
+    let mut known: EntitySet<SymbolId> = own
         .flat_map(|(id, _)| declarations.declarators(id))
         .filter_map(symbol)
         .collect();

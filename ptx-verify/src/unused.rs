@@ -1,11 +1,10 @@
 //! What is declared and never used: registers, labels, functions.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Body, Diagnostic, EntityId, FunctionKind, Item, Linkage, Module, NameId, Operand, Statement,
-    SymbolId, SymbolKind,
+    Body, Diagnostic, EntityId, EntitySet, FunctionKind, Item, Linkage, Module, NameId, Operand,
+    Statement, SymbolId, SymbolKind,
 };
 
 use crate::context::Context;
@@ -30,8 +29,8 @@ pub fn unused(module: &Module) -> Vec<Diagnostic> {
         Operand::Name(id) => Some(id),
         _ => None,
     };
-    let names: BTreeSet<NameId> = operands(module.pool()).filter_map(name).collect();
-    let mut symbols: BTreeSet<SymbolId> = operands(module.pool()).filter_map(symbol).collect();
+    let names: EntitySet<NameId> = operands(module.pool()).filter_map(name).collect();
+    let mut symbols: EntitySet<SymbolId> = operands(module.pool()).filter_map(symbol).collect();
     for (_, _, body) in module.definitions() {
         symbols.extend(operands(body.pool()).filter_map(symbol));
         registers(&mut context, body);
@@ -39,7 +38,7 @@ pub fn unused(module: &Module) -> Vec<Diagnostic> {
     }
     functions(&mut context, &symbols);
     let mut found = context.into_diagnostics();
-    found.sort_by_key(|d| d.span.start);
+    ptx_ir::sort_by_position(&mut found);
     found
 }
 
@@ -60,7 +59,7 @@ fn registers(context: &mut Context<'_>, body: &Body) {
     }
 }
 
-fn labels(context: &mut Context<'_>, body: &Body, names: &BTreeSet<NameId>) {
+fn labels(context: &mut Context<'_>, body: &Body, names: &EntitySet<NameId>) {
     let mut used = alloc::vec![false; body.labels().len()];
     for operand in operands(body.pool()) {
         let Operand::Label(id) = operand else {
@@ -72,7 +71,7 @@ fn labels(context: &mut Context<'_>, body: &Body, names: &BTreeSet<NameId>) {
     }
     for (label, used) in body.labels().values().zip(used) {
         let set = matches!(body.statement(label.stmt), Some(Statement::Label(_)));
-        if !used && set && !names.contains(&label.name) {
+        if !used && set && !names.contains(label.name) {
             let at = Location::name(body.source_span(label.stmt), label.name);
             context.report(at, ResourceProblem::UnusedLabel(label.name));
         }
@@ -80,7 +79,7 @@ fn labels(context: &mut Context<'_>, body: &Body, names: &BTreeSet<NameId>) {
 }
 
 /// Functions that no other module sees and that nothing in this one names.
-fn functions(context: &mut Context<'_>, symbols: &BTreeSet<SymbolId>) {
+fn functions(context: &mut Context<'_>, symbols: &EntitySet<SymbolId>) {
     let module = context.module;
     for (item, of_module) in module.items() {
         let Item::Function(id) = of_module else {
@@ -90,7 +89,7 @@ fn functions(context: &mut Context<'_>, symbols: &BTreeSet<SymbolId>) {
             continue;
         };
         let hidden = function.kind == FunctionKind::Func && function.linkage.is_none();
-        let named = function.symbol.is_none_or(|s| symbols.contains(&s));
+        let named = function.symbol.is_none_or(|s| symbols.contains(s));
         let visible = || function.symbol.is_some_and(|s| is_visible(module, s));
         if hidden && function.body.is_some() && !named && !visible() {
             let at = Location::name(module.span(item), function.name);

@@ -1,19 +1,48 @@
 //! Which names of the module each body uses, and where functions are declared.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use ptx_ir::{Body, EntityId, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel};
+
+use ptx_ir::{Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel};
 
 use crate::location::Location;
 
-/// The names of the module that each body uses.
-pub(crate) type Uses = BTreeMap<FuncId, BTreeSet<SymbolId>>;
+/// The names of the module that the body of each function uses, in order.
+pub(crate) struct Uses(Vec<Vec<SymbolId>>);
 
-pub(crate) fn uses(module: &Module) -> Uses {
-    let symbols = |body: &Body| operands(body.pool()).filter_map(symbol).collect();
-    let of = |f: &FuncId| Some((*f, symbols(module.body(*f)?)));
-    let all = parallel::map_functions(module, |run| run.iter().filter_map(of).collect());
-    all.into_iter().collect()
+impl Uses {
+    pub(crate) fn new(module: &Module) -> Self {
+        let of = |f: &FuncId| Some((*f, of_body(module.body(*f)?)));
+        let found = parallel::map_functions(module, |run| run.iter().filter_map(of).collect());
+        let mut all = alloc::vec![Vec::new(); module.functions().len()];
+        for (id, names) in found {
+            if let Some(of_function) = all.get_mut(id.index()) {
+                *of_function = names;
+            }
+        }
+        Self(all)
+    }
+
+    pub(crate) fn of(&self, function: FuncId) -> &[SymbolId] {
+        self.0.get(function.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many names all bodies use.
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// The names that any body uses.
+    pub(crate) fn all(&self) -> EntitySet<SymbolId> {
+        self.0.iter().flatten().copied().collect()
+    }
+}
+
+/// The names of the module that a body uses, in order.
+pub(crate) fn of_body(body: &Body) -> Vec<SymbolId> {
+    let mut symbols: Vec<SymbolId> = operands(body.pool()).filter_map(symbol).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
 }
 
 /// Every operand of a pool, parts of composed ones included.

@@ -3,6 +3,8 @@
 mod body;
 mod operand;
 
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::raw::{RawModule, push_item};
@@ -20,6 +22,35 @@ use operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 pub(crate) enum Spellings {
     Shared,
     Copied,
+}
+
+/// Operands by their names.
+pub(crate) struct NamedOperands(Vec<(String, Operand)>);
+
+impl NamedOperands {
+    pub(crate) fn new(mut names: Vec<(String, Operand)>) -> Self {
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Self(names)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Operand> {
+        let index = self.0.binary_search_by_key(&name, |(n, _)| n).ok()?;
+        self.0.get(index).map(|(_, operand)| *operand)
+    }
+
+    pub(crate) fn symbol(&self, name: &str) -> Option<SymbolId> {
+        match self.get(name)? {
+            Operand::Symbol(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn numbered(module: &Module, name: NameId, number: Option<u32>) -> String {
+    match number {
+        Some(number) => format!("{}{number}", module.name(name)),
+        None => module.name(name).to_string(),
+    }
 }
 
 /// Copies from one module to another.
@@ -50,17 +81,13 @@ impl<'f, 't> Copier<'f, 't> {
     }
 
     /// The names of the module that were copied, and those that were there already.
-    pub(crate) fn copied_symbols(&self) -> Vec<(alloc::string::String, SymbolId)> {
+    pub(crate) fn copied_symbols(&self) -> NamedOperands {
         let all = self.from.symbols().iter();
         let copied = all.filter_map(|(id, symbol)| {
-            let name = self.from.name(symbol.name);
-            let text = match symbol.number {
-                Some(number) => alloc::format!("{name}{number}"),
-                None => name.into(),
-            };
-            Some((text, get(&self.symbols, id)?))
+            let operand = Operand::Symbol(get(&self.symbols, id)?);
+            Some((numbered(self.from, symbol.name, symbol.number), operand))
         });
-        copied.collect()
+        NamedOperands::new(copied.collect())
     }
 
     pub(crate) fn source(&self) -> &'f Module {

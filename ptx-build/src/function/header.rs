@@ -15,7 +15,7 @@ use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
-use crate::name_table::Meaning;
+use crate::name_table::{Meaning, NameTable};
 use crate::number::Number;
 
 impl<'m> FunctionBuilder<'m> {
@@ -72,13 +72,12 @@ impl<'m> FunctionBuilder<'m> {
             );
         }
         let parts = interface.returns.iter().chain(&interface.params);
-        let mut names: Vec<&str> = parts.map(Declaration::name).filter(|n| *n != "_").collect();
-        for name in &names {
+        let mut names = NameTable::default();
+        for name in parts.map(Declaration::name).filter(|n| *n != "_") {
             self.can_claim_parameter(name)?;
-        }
-        names.sort_unstable();
-        if let Some(&[name, ..]) = names.windows(2).find(|pair| pair.first() == pair.last()) {
-            return Err(self.duplicate(name));
+            if names.set(name, Some((1, Meaning::Item))).is_some() {
+                return Err(self.duplicate(name));
+            }
         }
         if let Some(own) = self.interface() {
             *own = interface;

@@ -1,15 +1,14 @@
 //! Statements that were parsed, as records of the function.
 
-use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::{Body, Module, Operand, ScopeId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::{Body, Operand, ScopeId, Span, Statement, StmtId, StmtSpan};
 
 use super::FunctionBuilder;
 use crate::check::Parsed;
-use crate::copy::{BodyCopier, BodyNames, Copier, Spellings};
+use crate::copy::{BodyCopier, BodyNames, Copier, NamedOperands, Spellings, numbered};
 use crate::handle::Dependency;
 
 impl FunctionBuilder<'_> {
@@ -18,8 +17,8 @@ impl FunctionBuilder<'_> {
     pub(crate) fn import(
         &mut self,
         parsed: &Parsed,
-        place: impl Fn(u32) -> u32,
-        wanted: impl Fn(Statement) -> bool,
+        place: &dyn Fn(u32) -> u32,
+        wanted: &dyn Fn(Statement) -> bool,
     ) {
         let Some((_, _, from)) = parsed.module.definitions().next() else {
             return;
@@ -66,7 +65,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The names of what the statement mentions.
-    fn mentioned_names(&mut self) -> Vec<(String, Operand)> {
+    fn mentioned_names(&mut self) -> NamedOperands {
         let mut names = Vec::new();
         for mention in self.body.mentions.clone() {
             match mention {
@@ -98,15 +97,7 @@ impl FunctionBuilder<'_> {
             };
             names.push((name.to_string(), operand));
         }
-        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        names
-    }
-}
-
-fn numbered(module: &Module, name: ptx_ir::NameId, number: Option<u32>) -> String {
-    match number {
-        Some(number) => format!("{}{number}", module.name(name)),
-        None => module.name(name).to_string(),
+        NamedOperands::new(names)
     }
 }
 
@@ -115,13 +106,10 @@ fn map_names(
     copier: &mut BodyNames<'_, '_, '_>,
     parsed: &Parsed,
     from: &Body,
-    names: &[(String, Operand)],
+    names: &NamedOperands,
 ) {
     let module = &parsed.module;
-    let meaning = |name: &str| {
-        let index = names.binary_search_by_key(&name, |(n, _)| n).ok()?;
-        names.get(index).map(|(_, operand)| *operand)
-    };
+    let meaning = |name: &str| names.get(name);
     let is_own = |stmt: StmtId| {
         let is_placed = (stmt.as_u32() as usize) < from.statement_table().len();
         is_placed && parsed.holds(from.source_span(stmt).start)

@@ -364,7 +364,7 @@ impl FunctionBuilder<'_> {
                 if let Some(parsed) = parsed {
                     let before = name.len() as u32 + 2;
                     let is_table = |s| !matches!(s, Statement::Label(_));
-                    f.import(&parsed, |place| place - before + at, is_table);
+                    f.import(&parsed, &|place| place - before + at, &is_table);
                 }
                 Ok(())
             })

@@ -24,6 +24,14 @@ const fn move_type(ty: ScalarType) -> ScalarType {
     }
 }
 
+/// The registers that copies write, in order, each with its copy.
+fn writers(copies: &[(Reg, OperandExpr)]) -> Vec<(Reg, usize)> {
+    let writers = copies.iter().enumerate().map(|(i, (to, _))| (*to, i));
+    let mut writers: Vec<(Reg, usize)> = writers.collect();
+    writers.sort_unstable();
+    writers
+}
+
 impl FunctionBuilder<'_> {
     /// Copies values to registers, all at once: each source is read before any register is written. The copies are ordered so
     /// that this holds, and a cycle is broken with a fresh register. A register keeps its type; both sides of a copy must have
@@ -49,9 +57,8 @@ impl FunctionBuilder<'_> {
             let (past, place) = (&self.module.tables.past, &self.body.name);
             return Err(past.refuse(Handle::Reg(*to), Some(place)));
         }
-        let mut written: Vec<Reg> = copies.iter().map(|(to, _)| *to).collect();
-        written.sort_unstable();
-        if let Some([twice, _]) = written.windows(2).find(|w| w.first() == w.last()) {
+        let written = writers(copies);
+        if let Some([(twice, _), _]) = written.windows(2).find(|w| w[0].0 == w[1].0) {
             let message = format!("`{}` is written by two copies", self.name_of(*twice));
             let help = "give each register one source";
             let error = BuildError::new(BuildErrorKind::Argument, message, help);
@@ -63,9 +70,7 @@ impl FunctionBuilder<'_> {
     }
 
     fn sequential_copies(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
-        let writers = copies.iter().enumerate().map(|(i, (to, _))| (*to, i));
-        let mut writers: Vec<(Reg, usize)> = writers.collect();
-        writers.sort_unstable();
+        let writers = writers(copies);
         let mut sources: Vec<OperandExpr> = copies.iter().map(|(_, from)| from.clone()).collect();
         let writer = |from: &OperandExpr| match from {
             OperandExpr::Reg(reg) => {

@@ -170,7 +170,7 @@ impl<'m> FunctionBuilder<'m> {
         let (text, start) = self.open_text();
         let parsed = self.check_text(&text)?;
         self.module.tables.fix(&self.body.mentions);
-        self.import(&parsed, |at| at + start, |_| true);
+        self.import(&parsed, &|at| at + start, &|_| true);
         Ok(())
     }
 
@@ -273,7 +273,7 @@ impl<'m> FunctionBuilder<'m> {
     /// Adds a line of text that was checked.
     pub(super) fn add_parsed(&mut self, parsed: &Parsed, text: &str) {
         let at = self.body.line(text).start;
-        self.import(parsed, |place| place + at, |_| true);
+        self.import(parsed, &|place| place + at, &|_| true);
     }
 
     /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
@@ -338,6 +338,6 @@ impl<'m> FunctionBuilder<'m> {
             }
             at += line.len();
         }
-        self.import(parsed, |at| lines.place(at), |_| true);
+        self.import(parsed, &|at| lines.place(at), &|_| true);
     }
 }

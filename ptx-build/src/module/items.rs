@@ -152,7 +152,7 @@ impl ModuleBuilder {
         }
         let span = self.line(text.trim_end());
         self.draft
-            .import(&module, head, span.start as usize, |_| None);
+            .import(&module, head, span.start as usize, &|_| None);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use ptx_ir::SymbolId;
 
 use super::ModuleBuilder;
 use super::tables::Global;
+use crate::copy::NamedOperands;
 use crate::declaration::Declaration;
 use crate::error::BuildError;
 use crate::handle::Dependency;
@@ -78,11 +79,10 @@ impl ModuleBuilder {
         };
         let at = self.line(&text).start as usize;
         let tables = &self.tables;
-        let mut found = (self.draft).import(&parsed, start, at, |name| tables.symbol(name));
-        found.sort_unstable();
+        let found = (self.draft).import(&parsed, start, at, &|name| tables.symbol(name));
         let handles = members.into_iter().map(|(name, text, known)| {
             let before = known.and_then(|index| self.plain_symbol(index));
-            let symbol = before.unwrap_or_else(|| match symbol_of(&found, &name) {
+            let symbol = before.unwrap_or_else(|| match found.symbol(&name) {
                 Some(symbol) if declaration.is_plain(&name) => symbol,
                 _ => self.member_symbol(&name, &found),
             });
@@ -110,10 +110,10 @@ impl ModuleBuilder {
     }
 
     /// Adds the name of a member of a range, whose first member is among those found.
-    fn member_symbol(&mut self, name: &str, found: &[(String, SymbolId)]) -> SymbolId {
+    fn member_symbol(&mut self, name: &str, found: &NamedOperands) -> SymbolId {
         let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (prefix, number) = name.split_at(digits);
-        let first = symbol_of(found, &format!("{prefix}0"));
+        let first = found.symbol(&format!("{prefix}0"));
         let symbols = self.draft.module.symbols();
         match first.and_then(|id| symbols.get(id)).copied() {
             Some(first) => {
@@ -130,9 +130,4 @@ impl ModuleBuilder {
             _ => None,
         }
     }
-}
-
-fn symbol_of(found: &[(String, SymbolId)], name: &str) -> Option<SymbolId> {
-    let index = found.binary_search_by_key(&name, |(n, _)| n).ok()?;
-    found.get(index).map(|(_, symbol)| *symbol)
 }
