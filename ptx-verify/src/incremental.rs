@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::Changed;
 use ptx_ir::query::Environment;
-use ptx_ir::{Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
+use ptx_ir::{Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;

@@ -2,7 +2,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel};
+use ptx_ir::{
+    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel,
+};
 
 use crate::location::Location;
 
