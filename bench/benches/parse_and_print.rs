@@ -1,6 +1,5 @@
 //! `cargo bench -p bench --features measure --bench parse_and_print`: bytes a second of reading and printing real
-//! files. Nothing is asserted about time. `cargo oracle bench` compares with
-//! NVIDIA's assembler.
+//! files. Nothing is asserted about time.
 
 #![allow(missing_docs)]
 

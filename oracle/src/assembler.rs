@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use ptx_ir::lex::{Lexer, TokenKind};
@@ -59,8 +59,6 @@ pub(crate) struct Verdict {
     pub(crate) output: String,
     /// The cubin; empty if none was generated.
     pub(crate) cubin: Vec<u8>,
-    /// From start to exit.
-    pub(crate) time: Duration,
 }
 
 impl Verdict {
@@ -270,10 +268,8 @@ impl Assembler {
             .stdin(Stdio::null())
             .stderr(out.try_clone()?)
             .stdout(out);
-        let start = Instant::now();
         let mut child = command.spawn().context("running ptxas")?;
         let status = child.wait_timeout(TIMEOUT)?;
-        let time = start.elapsed();
         if status.is_none() {
             child.kill()?;
             child.wait()?;
@@ -287,7 +283,6 @@ impl Assembler {
             accepted,
             output,
             cubin: fs::read(cubin).unwrap_or_default(),
-            time,
         })
     }
 }

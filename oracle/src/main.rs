@@ -4,7 +4,6 @@
 //! `--require-ptxas` is given. `RAYON_NUM_THREADS` sets the number of threads.
 
 mod assembler;
-mod bench;
 mod ci;
 mod conformance;
 mod corpus;
@@ -61,8 +60,6 @@ enum Command {
     Pressure(pressure::Args),
     /// Machine code of rewritten files
     Transforms(transforms::Args),
-    /// Speed of parsing and printing, beside ptxas and other crates
-    Bench(bench::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -81,6 +78,5 @@ fn main() -> anyhow::Result<()> {
         Command::Requires(args) => requires::run(&args, &shared),
         Command::Pressure(args) => pressure::run(&args, &shared),
         Command::Transforms(args) => transforms::run(&args, &shared),
-        Command::Bench(args) => bench::run(&args, &shared),
     }
 }

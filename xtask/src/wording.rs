@@ -26,7 +26,6 @@ pub(crate) struct Args {
 const SKIPPED: &[&str] = &[
     "Cargo.lock",
     "api",
-    "bench-others/Cargo.lock",
     "conformance",
     "corpus/broken",
     "corpus/compiled",
