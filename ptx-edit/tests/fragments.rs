@@ -87,8 +87,8 @@ fn texts_declare_names() {
     );
     inserted(
         "ret;",
-        "brx.idx x, T; T: .branchtargets L, M; M: .pragma \"nounroll\"; mov.f32 %r0, 0f3f800000;",
-        "T:\n\t.branchtargets L, M;\nM:\n",
+        "T: .branchtargets L, M; brx.idx x, T; M: .pragma \"nounroll\"; mov.f32 %r0, 0f3f800000;",
+        "T:\n\t.branchtargets L, M;\n\tbrx.idx x, T;\nM:\n",
     );
 }
 

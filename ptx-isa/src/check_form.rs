@@ -198,6 +198,10 @@ impl<'a> FormChecker<'a, '_> {
         }
     }
 
+    fn has_operand(&self, test: impl Fn(&FormOperand) -> bool) -> bool {
+        self.form.operands().iter().any(test)
+    }
+
     fn check_operand(
         &self,
         index: usize,
@@ -230,8 +234,15 @@ impl<'a> FormChecker<'a, '_> {
             operand,
             expected,
             spaces: self.spaces(operand),
-            calls: self.form.operands().iter().any(|o| o.role == Role::Func),
+            calls: self.has_operand(|o| matches!(o.role, Role::Args | Role::Rets)),
         };
+        // ptxas expands instructions that select lanes, and copies neither components nor sums there.
+        let several = self.has_operand(|o| o.marks.intersects(Marks::LANES8 | Marks::LANES16));
+        if written.component && (several || self.has_operand(|o| o.marks.contains(Marks::LANES)))
+            || written.offset && (several || operand.marks.contains(Marks::LANES))
+        {
+            return Err(OperandViolation::Lanes);
+        }
         let Some(wanted) = self.wanted_length(index, operand) else {
             if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.is_split(written) {
                 return Ok(());
@@ -265,6 +276,9 @@ impl<'a> FormChecker<'a, '_> {
         match written.shape {
             OperandShape::Vector(elements) if fits(elements.len()) => {
                 element.check_elements(elements)
+            }
+            OperandShape::RegisterVector(..) if operand.marks.contains(Marks::ELEMENTS) => {
+                Err(OperandViolation::Shape)
             }
             OperandShape::RegisterVector(ty, count) if fits(count.into()) => {
                 if element.takes_element(ty) {

@@ -101,7 +101,8 @@ impl Element<'_> {
                 None => Err(OperandViolation::NeedsConstant),
             },
             Role::Addr => self.address(written),
-            Role::Label => kind(matches!(written.shape, OperandShape::Label)),
+            Role::Label => kind(matches!(written.shape, OperandShape::Label) && !written.offset),
+            Role::Func if written.offset && self.calls => Err(OperandViolation::Shape),
             Role::Func => match written.shape {
                 OperandShape::Register(ty) => {
                     kind(self.has(Marks::REG) && is_address(ty, &[32, 64]))
@@ -116,6 +117,7 @@ impl Element<'_> {
             },
             Role::Args | Role::Rets => Ok(()),
             Role::LabelTable => kind(match written.shape {
+                _ if written.offset => false,
                 OperandShape::Table(TableKind::Branches) => !self.calls,
                 OperandShape::Table(_) => self.calls,
                 _ => false,
@@ -190,6 +192,9 @@ impl Element<'_> {
             OperandShape::Discard if sink => Ok(()),
             OperandShape::Discard => Err(OperandViolation::Discard),
             _ if self.has(Marks::DISCARD_ONLY) => Err(OperandViolation::Kind),
+            OperandShape::Register(_) | OperandShape::Variable(..) if written.offset => {
+                legal_if(self.takes_sum(written.shape), OperandViolation::Type)
+            }
             // A packed pair is compatible with integers elsewhere, but not with an operand of fixed integer type.
             OperandShape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandViolation::Type)
@@ -215,6 +220,20 @@ impl Element<'_> {
                 None => Err(OperandViolation::Kind),
             },
         }
+    }
+
+    /// Whether the sum of a register or an address and a number is legal. ptxas checks its width only where the type is
+    /// fixed; there it takes the address of a variable for 32 bits.
+    fn takes_sum(&self, base: OperandShape<'_>) -> bool {
+        let (ty, width) = match (base, self.is_count()) {
+            (OperandShape::Register(ty), true) => (ty, RegisterWidth::Exact),
+            (OperandShape::Register(ty), false) => (ty, RegisterWidth::Any),
+            (_, true) => (ScalarType::U32, RegisterWidth::Exact),
+            (_, false) => (ScalarType::U32, RegisterWidth::Any),
+        };
+        // An operand that is read and restored as a whole is no sum.
+        let whole = self.has(Marks::REG) && self.has(Marks::EXACT_ELEMENT_TYPE);
+        !whole && self.expected.takes_register(ty, width)
     }
 
     fn is_float(&self) -> bool {
@@ -266,7 +285,7 @@ impl Element<'_> {
             OperandShape::Register(ty) => {
                 let widths: &[u16] = if self.has(Marks::TMEM) {
                     &[32]
-                } else if opaque.is_some() {
+                } else if opaque.is_some() || self.has(Marks::ADDR_64) {
                     &[64]
                 } else if self.has(Marks::ADDR_32_64) || copied {
                     &[32, 64]
@@ -278,7 +297,8 @@ impl Element<'_> {
             // A special register is accepted as a symbol unless it is a vector or the state space must be known.
             OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
                 let known = matches!(self.spaces, SpaceRule::OneOf(_));
-                kind(register.scalar_type() != ScalarType::Pred && !known)
+                let short = self.has(Marks::ADDR_64) && register.scalar_type().bits() != 64;
+                kind(register.scalar_type() != ScalarType::Pred && !known && !short)
             }
             OperandShape::Variable(space, ty) => {
                 if self.has(Marks::TMEM) {

@@ -98,7 +98,9 @@ impl Element<'_> {
         match ty {
             // A selection is accepted, without effect, on 32-bit registers only; and not where ptxas copies each element to
             // or from a register.
-            _ if element.lanes.is_some() && (plain || ty.bits() != 32) => {
+            _ if element.lanes.is_some() && (plain || ty.bits() != 32)
+                || element.component && self.has(Marks::WHOLE_REGISTERS) =>
+            {
                 Err(OperandViolation::Lanes)
             }
             ScalarType::Pred if plain => Err(OperandViolation::Type),
@@ -122,6 +124,13 @@ impl Element<'_> {
         };
         let exact = self.has(Marks::EXACT_ELEMENT_TYPE);
         let half = self.expected.is_half();
+        // Where ptxas copies each element, the notation gives the width of a constant.
+        if kind == ConstantKind::F64
+            && self.has(Marks::NO_HANDLE_OR_PRED)
+            && self.expected.bits() == Some(32)
+        {
+            return Err(OperandViolation::Constant);
+        }
         let declared = self.expected.is_declared() && kind == ConstantKind::Integer;
         // The first element determines the type of a vector, and no constant has a type that registers cannot have.
         if index == 0 && !exact && half && !declared {
@@ -132,6 +141,10 @@ impl Element<'_> {
         }
         if (exact || half) && registers(elements).next().is_none() {
             return self.bare_constant(kind);
+        }
+        let integers = |e: &ActualOperand<'_>| matches!(e.shape, OperandShape::Integer(_));
+        if self.expected.bits() == Some(64) && elements.iter().all(integers) {
+            return Ok(());
         }
         // A constant among registers has their type.
         let of_kind = match kind {

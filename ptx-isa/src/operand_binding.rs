@@ -101,6 +101,13 @@ impl<'a> OperandBinding<'a> {
                         self.set(first + 1, b, outer);
                         self.set_part(first + 1, 1);
                     }
+                    // ptxas accepts `d|_` for a first operand that is no pair.
+                    (OperandShape::Pair([a, b]), None)
+                        if b.shape == OperandShape::Discard
+                            && matches!(a.shape, OperandShape::Register(_)) =>
+                    {
+                        self.set(first, a, outer);
+                    }
                     (OperandShape::Pair(_), _) => self.refuse(first),
                     (_, Some(pair)) if !pair.is_optional => self.refuse(first),
                     _ => self.set(first, outer, outer),

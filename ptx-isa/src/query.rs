@@ -123,8 +123,10 @@ pub struct ActualOperand<'a> {
     pub unified: bool,
     /// It is an element of an array: `a[4]`.
     pub indexed: bool,
-    /// A number is added to a register: `[r+4]`, `r+4`.
+    /// A number is added: `[r+4]`, `r+4`; to a variable only where it is not in brackets.
     pub offset: bool,
+    /// It is one component of a vector register: `v.x`.
+    pub component: bool,
 }
 
 impl<'a> ActualOperand<'a> {
@@ -139,6 +141,7 @@ impl<'a> ActualOperand<'a> {
             unified: false,
             indexed: false,
             offset: false,
+            component: false,
         }
     }
 

@@ -11,6 +11,8 @@ pub enum RegisterWidth {
     Exact,
     /// Wider ones as well (section 9.4.1 of the PTX ISA manual).
     OrWider,
+    /// All but those of eight bits.
+    Any,
 }
 
 /// The type an operand must have.
@@ -99,7 +101,10 @@ impl Expected {
     pub fn takes_register(self, register: ScalarType, width: RegisterWidth) -> bool {
         let ty = match self {
             Self::Any => return true,
-            Self::Width(bits) => return register.bits() == bits && register != ScalarType::Pred,
+            Self::Width(bits) => {
+                let fits = register.bits() == bits || width == RegisterWidth::Any;
+                return fits && register != ScalarType::Pred;
+            }
             Self::Type(ty) => ty,
         };
         if ty == ScalarType::Pred || register == ScalarType::Pred {
@@ -119,16 +124,22 @@ impl Expected {
                     _ => false,
                 };
         }
-        // A type that registers cannot have is not widened.
-        width == RegisterWidth::OrWider
-            && ty.is_register_type()
-            && register.bits() > ty.bits()
+        let wide_enough = match width {
+            RegisterWidth::Exact => false,
+            // A type that registers cannot have is not widened.
+            RegisterWidth::OrWider => ty.is_register_type() && register.bits() > ty.bits(),
+            RegisterWidth::Any => register.bits() > 8,
+        };
+        wide_enough
             && match register_kind {
                 TypeKind::Bits => true,
                 TypeKind::Signed | TypeKind::Unsigned | TypeKind::Packed => {
                     ty_kind == TypeKind::Bits || ty.is_integer()
                 }
-                TypeKind::Float => ty_kind == TypeKind::Bits,
+                TypeKind::Float => {
+                    ty_kind == TypeKind::Bits
+                        || width == RegisterWidth::Any && ty_kind == TypeKind::Float
+                }
                 _ => false,
             }
     }

@@ -1,6 +1,7 @@
 //! One mistake is one error: an error that follows from a reported one is not reported.
 
 use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Diagnostic, Item, Severity, Statement};
 use ptx_isa::{Directive, DirectivePosition, Modifier};
 
@@ -131,6 +132,18 @@ impl Cascade {
         let word = &src[next..scan::dot_word_end(src, next)];
         self.brace_mismatch && !is_module_directive(word)
     }
+}
+
+/// The text from `start` up to the next function: where labels of a function follow that ends too early.
+#[cold]
+pub(crate) fn rest_of_function(src: &[u8], start: usize) -> &[u8] {
+    let rest = src.get(start..).unwrap_or_default();
+    let mut words = Lexer::fragment(rest).filter(|t| t.kind == TokenKind::DotWord);
+    let function = words.find(|t| {
+        let directive = Directive::from_text(t.span.of(rest));
+        matches!(directive, Some(Directive::Entry | Directive::Func))
+    });
+    &rest[..function.map_or(rest.len(), |t| t.span.start as usize)]
 }
 
 fn is_module_directive(word: &[u8]) -> bool {

@@ -154,6 +154,8 @@ impl Parser<'_> {
             }
             self.cursor.advance(word.len());
             s.ty = Some(TypeName::Known(ty));
+        } else if s.vector > 1 && Directive::from_text(word).is_some() {
+            return Err(self.cursor.unexpected("a type after the vector length"));
         } else if let Some(len) = Modifier::from_text(word)
             .and_then(Modifier::vector_len)
             .filter(|_| s.vector == 1)
@@ -222,9 +224,9 @@ impl Parser<'_> {
                 b".managed" => Attribute::Managed,
                 b".unified" => {
                     self.cursor.expect(b'(', "`(`")?;
-                    let first = self.constant()?;
+                    let first = self.integer()?;
                     self.cursor.expect(b',', "`,`")?;
-                    let second = self.constant()?;
+                    let second = self.integer()?;
                     self.cursor.expect(b')', "`)`")?;
                     Attribute::Unified(first, second)
                 }
@@ -259,6 +261,10 @@ impl Parser<'_> {
             count = self.integer()?;
             range = Some(self.count_value(count, digits)?);
             self.cursor.expect(b'>', "`>`")?;
+            if self.cursor.eat_optional(b'[') {
+                self.cursor.pos = self.cursor.last - 1;
+                return Err(self.cursor.unexpected("`,` or `;` after a range of names"));
+            }
         }
         let dims = self.dimensions()?;
         let binding = self.bind_declared(id, decl, DeclaredName { name, start, end }, range);

@@ -7,12 +7,13 @@ use ptx_ir::constant;
 use ptx_ir::lex::scan;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
-    Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype,
-    Span, Statement,
+    Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
+    Prototype, Span, Statement,
 };
 use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
 
 use crate::cursor::ParseResult;
+use crate::labels::LabelRange;
 use crate::mnemonic::suggestion;
 use crate::parser::Parser;
 use crate::statement_extent::begins_declaration;
@@ -60,7 +61,10 @@ impl Parser<'_> {
         let Some(directive) = self.directive_here() else {
             return Err(self.wrong_directive("in a function"));
         };
-        if directive.is_allowed_in(DirectivePosition::Label) && !self.is_after_label() {
+        let named = directive.is_allowed_in(DirectivePosition::Label);
+        if let Some(label) = self.label_before().filter(|_| named) {
+            self.scopes.labels.tables.push(label);
+        } else if named {
             let message = format!("expected a label before `{directive}`, which names it");
             let end = self.cursor.pos + directive.text().len();
             return Err(self
@@ -89,9 +93,7 @@ impl Parser<'_> {
                 self.push(Statement::Decl(id), start);
                 Ok(())
             }
-            _ if directive.is_allowed_in(DirectivePosition::Body)
-                || directive.is_allowed_in(DirectivePosition::Label) =>
-            {
+            _ if named || directive.is_allowed_in(DirectivePosition::Body) => {
                 self.cursor.advance(directive.text().len());
                 let stmt = self.directive_args(directive)?;
                 self.end_directive(directive)?;
@@ -103,9 +105,11 @@ impl Parser<'_> {
         }
     }
 
-    fn is_after_label(&self) -> bool {
-        let before = self.out.body.statement_table().values().next_back();
-        matches!(before, Some(Statement::Label(_)))
+    fn label_before(&self) -> Option<LabelId> {
+        match self.out.body.statement_table().values().next_back() {
+            Some(Statement::Label(id)) => Some(*id),
+            _ => None,
+        }
     }
 
     /// The `;` of a directive, if it needs one.
@@ -126,9 +130,12 @@ impl Parser<'_> {
         match directive {
             Directive::Version => self.version_args()?,
             Directive::Target => self.name_args()?,
-            Directive::Alias | Directive::Branchtargets | Directive::Calltargets => {
-                self.table_args()?;
+            Directive::Alias => {
+                self.resolved_name("an alias")?;
+                self.cursor.expect(b',', "`,` after the alias")?;
+                self.resolved_name("a function")?;
             }
+            Directive::Branchtargets | Directive::Calltargets => self.table_args(directive)?,
             Directive::Pragma => {
                 self.string_arg()?;
                 while self.cursor.eat_optional(b',') {
@@ -138,8 +145,11 @@ impl Parser<'_> {
             Directive::File => {
                 self.number_arg()?;
                 self.string_arg()?;
-                while self.cursor.eat_optional(b',') {
-                    self.number_arg()?;
+                // The time of the last change, and the size.
+                for _ in 0..2 {
+                    if self.cursor.eat_optional(b',') {
+                        self.number_arg()?;
+                    }
                 }
             }
             _ => match directive.integers() {
@@ -254,6 +264,13 @@ impl Parser<'_> {
         Ok(self.intern(start, end))
     }
 
+    fn resolved_name(&mut self, expected: &str) -> ParseResult<()> {
+        let (start, end) = self.cursor.expect_ident(expected)?;
+        let operand = self.name_operand(start, end);
+        self.out.scratch.push(operand);
+        Ok(())
+    }
+
     fn name_args(&mut self) -> ParseResult<()> {
         loop {
             let name = self.name_arg("a target")?;
@@ -265,13 +282,21 @@ impl Parser<'_> {
     }
 
     /// Names that are resolved; `N<5>` for five of them.
-    fn table_args(&mut self) -> ParseResult<()> {
+    fn table_args(&mut self, directive: Directive) -> ParseResult<()> {
         loop {
             let (start, end) = self.cursor.expect_ident("a name")?;
             if self.cursor.eat_optional(b'<') {
                 let name = self.intern(start, end);
                 let count = self.integer()?;
                 self.cursor.expect(b'>', "`>`")?;
+                if directive == Directive::Branchtargets {
+                    let range = LabelRange {
+                        prefix: name,
+                        count: self.out.pool().integer(count).unwrap_or(0),
+                        at: start as u32,
+                    };
+                    self.scopes.labels.ranges.push(range);
+                }
                 let at = self.out.pool().extend(&[Operand::Name(name), count]).at(0);
                 self.out.scratch.push(Operand::Range(at));
             } else {

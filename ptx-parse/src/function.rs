@@ -210,6 +210,7 @@ impl Parser<'_> {
             header.function.interface.returns = self.results(&mut result_names)?;
         }
         let (start, end) = self.cursor.expect_ident("the name of the function")?;
+        self.check_reserved(start, end);
         let name = self.intern(start, end);
         header.name = (start, end);
         header.function.name = name;
@@ -260,6 +261,9 @@ impl Parser<'_> {
             }
         }
         if self.directive_here() == Some(Directive::Attribute) {
+            if function.kind == FunctionKind::Entry {
+                return Err(self.cursor.unexpected("the name of the kernel"));
+            }
             self.cursor.advance(Directive::Attribute.text().len());
             function.attributes = self.attributes()?;
         }

@@ -128,8 +128,9 @@ impl Parser<'_> {
     }
 
     fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {
-        match self.out.module.pool().get(stmt.args.at(0)) {
-            Operand::Small(n @ (32 | 64)) => {
+        let pool = self.out.module.pool();
+        match pool.integer(pool.get(stmt.args.at(0))) {
+            Some(n @ (32 | 64)) => {
                 let header = self.out.module.header_mut();
                 header.address_size.get_or_insert(n as u8);
             }

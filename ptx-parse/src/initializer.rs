@@ -54,13 +54,14 @@ impl Parser<'_> {
     /// One value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, `field = value`.
     #[inline]
     fn initial_value(&mut self) -> ParseResult<Operand> {
-        if self.cursor.peek().is_ascii_digit() || !self.cursor.at_ident() {
+        let digit = self.cursor.peek().is_ascii_digit();
+        if digit || !self.cursor.at_ident() {
             let value = self.constant()?;
             if matches!(self.cursor.peek(), b',' | b'}' | b';') {
                 return Ok(value);
             }
             self.cursor.skip_trivia();
-            if self.cursor.peek() == b'(' {
+            if self.cursor.peek() == b'(' && digit {
                 self.cursor.advance(1);
                 let inner = if self.at_name() {
                     self.symbol_value()?

@@ -155,7 +155,15 @@ impl Parser<'_> {
         self.cursor.skip_trivia();
         while self.cursor.peek() == b'.' {
             match self.directive_here() {
-                Some(Directive::Ptr) if ptr.is_none() => {
+                Some(Directive::Attribute) => {
+                    return Err(self
+                        .cursor
+                        .unexpected("a type, as parameters have no attributes"));
+                }
+                Some(Directive::Ptr) if s.ty.is_none() => {
+                    return Err(self.cursor.unexpected("a type before `.ptr`"));
+                }
+                Some(Directive::Ptr) if ptr.is_none() && trailing_align == Operand::Absent => {
                     self.cursor.advance(Directive::Ptr.text().len());
                     ptr = Some(self.pointer()?);
                 }
@@ -223,21 +231,17 @@ impl Parser<'_> {
     /// What follows `.ptr`.
     fn pointer(&mut self) -> ParseResult<Pointer> {
         let mut pointer = Pointer::GENERIC;
-        while let Some(word) = self.cursor.dot_word() {
-            if let Some(space) = declared_space(word) {
+        if let Some(word) = self.cursor.dot_word() {
+            let opaque = ScalarType::from_text(word).filter(|t| t.kind() == TypeKind::Opaque);
+            pointer.space = declared_space(word);
+            pointer.opaque = opaque;
+            if pointer.space.is_some() || opaque.is_some() {
                 self.cursor.advance(word.len());
-                pointer.space = Some(space);
-            } else if Directive::from_text(word) == Some(Directive::Align) {
-                self.cursor.advance(word.len());
-                pointer.align = self.integer()?;
-            } else if let Some(ty) = ScalarType::from_text(word)
-                .filter(|t| t.kind() == TypeKind::Opaque && pointer.opaque.is_none())
-            {
-                self.cursor.advance(word.len());
-                pointer.opaque = Some(ty);
-            } else {
-                break;
             }
+        }
+        if self.directive_here() == Some(Directive::Align) {
+            self.cursor.advance(Directive::Align.text().len());
+            pointer.align = self.integer()?;
         }
         Ok(pointer)
     }

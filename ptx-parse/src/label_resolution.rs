@@ -12,7 +12,9 @@ use ptx_ir::{
 };
 use ptx_isa::Opcode;
 
-use crate::labels::PendingLabels;
+use crate::cascade;
+use crate::labels::{LabelRange, PendingLabels};
+use crate::output::Level;
 use crate::parser::{Parser, late_declaration};
 
 /// What a body declares, for better errors about undeclared names.
@@ -36,7 +38,9 @@ impl Parser<'_> {
     /// At the end of a body: replaces labels that were merged or never defined, and reports the latter.
     pub(crate) fn resolve_labels(&mut self) {
         let mut pending = core::mem::take(&mut self.scopes.labels);
-        if !(pending.merged.is_empty() && pending.undefined.is_empty()) {
+        let early = !pending.tables.is_empty() && !pending.uses.is_empty();
+        let resolved = pending.merged.is_empty() && pending.undefined.is_empty();
+        if !resolved || early || !pending.ranges.is_empty() {
             self.replace_labels(&pending);
         }
         pending.clear();
@@ -63,20 +67,66 @@ impl Parser<'_> {
                 *id = new;
             }
         }
+        self.early_uses_of_tables(&replacement, pending);
         let undeclared = |&(_, o): &(LabelId, Operand)| matches!(o, Operand::Name(_));
-        if !pending.undefined.iter().any(undeclared) {
+        if !pending.undefined.iter().any(undeclared) && pending.ranges.is_empty() {
             return;
         }
         let declared = Declared::of(&self.out.body);
+        self.missing_labels(&declared, &pending.ranges);
         let (src, end) = (self.cursor.src, self.cursor.last);
         if self.reporter.cascade.ends_early(src, end) {
-            self.suppressed.suppress_function();
+            let rest = cascade::rest_of_function(src, end);
+            self.suppressed.suppress(rest, Level::Body);
         }
         for &(id, at) in &pending.uses {
             if let Operand::Name(name) = replacement[id.index()] {
                 let after_use = pending.declared_after_use.contains(&id);
                 self.undeclared(&declared, name, at, after_use);
             }
+        }
+    }
+
+    /// Reports the uses of tables and prototypes before them: ptxas resolves only labels of statements there.
+    fn early_uses_of_tables(&mut self, replacement: &[Operand], pending: &PendingLabels) {
+        let resolved = |id: LabelId| match replacement.get(id.index()) {
+            Some(Operand::Label(id)) => Some(*id),
+            _ => None,
+        };
+        let mut tables: Vec<LabelId> = pending.tables.iter().filter_map(|t| resolved(*t)).collect();
+        tables.sort_unstable();
+        for &(id, at) in &pending.uses {
+            let Some(id) = resolved(id).filter(|id| tables.binary_search(id).is_ok()) else {
+                continue;
+            };
+            let text = self.out.module.name(self.out.body.labels()[id].name);
+            let d = late_declaration(text, Span::new(at, at + text.len() as u32));
+            self.report(d.with_label(
+                self.out.body.source_span(self.out.body.labels()[id].stmt),
+                "defined here",
+            ));
+        }
+    }
+
+    /// Reports the first missing label of each range. The labels of a prefix are counted once.
+    fn missing_labels(&mut self, declared: &Declared, ranges: &[LabelRange]) {
+        let mut counted = BTreeMap::new();
+        for range in ranges {
+            let module = &self.out.module;
+            let prefix = module.name(range.prefix);
+            let defined = counted.entry(range.prefix).or_insert_with(|| {
+                let is_label = |n: &u32| {
+                    let name = module.find_name(format!("{prefix}{n}").as_bytes());
+                    name.is_some_and(|n| declared.labels.contains_key(&n))
+                };
+                (0..).take_while(is_label).count() as u32
+            });
+            if i64::from(*defined) >= range.count {
+                continue;
+            }
+            let message = format!("undeclared label `{prefix}{defined}` of this range");
+            let span = Span::new(range.at, range.at + prefix.len() as u32);
+            self.report(Diagnostic::error(Code::UndefinedName, span, message));
         }
     }
 

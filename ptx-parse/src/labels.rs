@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::{LabelId, Operand, StmtId};
+use ptx_ir::{LabelId, NameId, Operand, StmtId};
 
 /// The statement of a label that is not defined yet.
 pub(crate) const UNDEFINED: StmtId = StmtId::new(u32::MAX);
@@ -20,6 +20,19 @@ pub(crate) struct PendingLabels {
     pub(crate) undefined: Vec<(LabelId, Operand)>,
     /// Labels that turned out to be names declared after their use.
     pub(crate) declared_after_use: BTreeSet<LabelId>,
+    /// The labels of tables and prototypes.
+    pub(crate) tables: Vec<LabelId>,
+    /// The ranges of labels in tables.
+    pub(crate) ranges: Vec<LabelRange>,
+}
+
+/// `L<5>` in a table of branch targets.
+#[derive(Copy, Clone)]
+pub(crate) struct LabelRange {
+    pub(crate) prefix: NameId,
+    pub(crate) count: i64,
+    /// The offset of the name.
+    pub(crate) at: u32,
 }
 
 impl PendingLabels {
@@ -59,5 +72,7 @@ impl PendingLabels {
         self.merged.clear();
         self.undefined.clear();
         self.declared_after_use.clear();
+        self.tables.clear();
+        self.ranges.clear();
     }
 }

@@ -170,7 +170,7 @@ impl Parser<'_> {
         true
     }
 
-    fn check_reserved(&mut self, start: usize, end: usize) {
+    pub(crate) fn check_reserved(&mut self, start: usize, end: usize) {
         if &self.cursor.src[start..end] == b"WARP_SZ" {
             let message = "`WARP_SZ` is a predefined constant; expected another name";
             self.report_error(Code::ReservedName, start, end, message);
@@ -233,6 +233,7 @@ impl Parser<'_> {
         count: u32,
         (start, end): (usize, usize),
     ) {
+        self.check_reserved(start, end);
         let key = prefix_key(self.cursor.src, start, end - start);
         if let Some(index) = self.scopes.ranges.find(key) {
             let range = self.scopes.ranges.get(index);

@@ -122,6 +122,9 @@ impl Parser<'_> {
         let name = self.component(name)?;
         self.cursor.skip_trivia();
         match self.cursor.peek() {
+            b'+' if matches!(name, Operand::Lane(..)) => {
+                Err(self.cursor.unexpected("`,` or `;` after a component"))
+            }
             b'+' => self.offset(name, AddressForm::Bare),
             b'[' => self.index(name),
             _ => Ok(name),
@@ -323,7 +326,6 @@ impl Parser<'_> {
     }
 
     fn bracket_part_rest(&mut self, base: Operand) -> ParseResult<Operand> {
-        let base = self.component(base)?;
         self.cursor.skip_trivia();
         match self.cursor.peek() {
             b'+' => self.offset(base, AddressForm::Bare),

@@ -172,6 +172,11 @@ impl Parser<'_> {
         self.cursor.skip_trivia();
         match self.integer()? {
             Operand::Small(n) if n != 0 => Ok(Operand::Small(-n)),
+            // The number itself, without the sign, has to fit 63 bits.
+            number if self.out.pool().integer(number).is_some_and(|n| n < 0) => {
+                self.cursor.pos = start;
+                Err(self.cursor.unexpected("a number from -9223372036854775807"))
+            }
             _ => self.integer_literal(start, self.cursor.pos),
         }
     }

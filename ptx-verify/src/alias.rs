@@ -1,11 +1,15 @@
 //! Aliases of functions. Manual 11.6.5.
 
 use hashbrown::{HashMap, HashSet};
-use ptx_ir::{FuncId, FunctionKind, Linkage, Module, NameId, Operand, Span, Symbol, SymbolKind};
+use ptx_ir::{
+    Body, FuncId, FunctionKind, Linkage, Module, NameId, Operand, Span, Statement, Symbol,
+    SymbolKind,
+};
 use ptx_isa::Directive;
 
 use crate::context::Context;
-use crate::location::{Location, Part, Word};
+use crate::directive::available;
+use crate::location::{Location, Part};
 use crate::problem::redeclaration::RedeclarationProblem;
 use crate::prototype;
 
@@ -21,7 +25,8 @@ impl Aliases {
     pub(crate) fn new(module: &Module) -> Self {
         let mut bodies = HashMap::new();
         let mut directives = module.directives().values();
-        if directives.any(|d| d.directive == Directive::Alias) {
+        let of_module = directives.any(|d| d.directive == Directive::Alias);
+        if of_module || module.bodies().values().any(has_alias) {
             for (_, function, body) in module.definitions() {
                 let first = bodies.entry(function.name).or_insert(body.base());
                 *first = body.base().min(*first);
@@ -33,9 +38,30 @@ impl Aliases {
         }
     }
 
+    /// Checks the aliases in a body.
+    pub(crate) fn check_body(&mut self, context: &mut Context<'_>, body: &Body) {
+        if !has_alias(body) {
+            return;
+        }
+        for (id, statement) in body.statements() {
+            if let Statement::Directive(at) = statement
+                && let Some(stmt) = body.directives().get(at)
+                && stmt.directive == Directive::Alias
+            {
+                self.check(context, body.source_span(id), body.pool().slice(stmt.args));
+            }
+        }
+    }
+
     /// Checks one `.alias`.
     pub(crate) fn check(&mut self, context: &mut Context<'_>, span: Span, args: &[Operand]) {
         let [alias, aliasee] = args else { return };
+        available(context, Directive::Alias, Location::exact(span));
+        if let Some(nth) = args.iter().position(|o| matches!(o, Operand::Special(_))) {
+            let at = Location::part(span, Part::Operand(nth as u32));
+            context.report(at, RedeclarationProblem::AliasOfSpecial);
+            return;
+        }
         let module = context.module;
         let symbol = |o: &Operand| match o {
             Operand::Symbol(id) => module.symbols().get(*id).copied(),
@@ -45,8 +71,11 @@ impl Aliases {
             return;
         };
         let at_alias = Location::name(span, alias.name);
-        let nth = u32::from(alias.name == aliasee.name);
-        let at_aliasee = Location::part(span, Part::Token(Word::Name(aliasee.name), nth));
+        if alias.name == aliasee.name {
+            context.report(at_alias, RedeclarationProblem::AliasOfItself(alias.name));
+            return;
+        }
+        let at_aliasee = Location::name(span, aliasee.name);
         let SymbolKind::Function(target) = aliasee.kind else {
             let problem = RedeclarationProblem::AliasOfVariable(aliasee.name);
             context.report(at_aliasee, problem);
@@ -94,6 +123,12 @@ impl Aliases {
             alias, aliasee, difference,
         ))
     }
+}
+
+/// Whether a body has an `.alias`.
+pub(crate) fn has_alias(body: &Body) -> bool {
+    let mut all = body.directives().values();
+    all.any(|d| d.directive == Directive::Alias)
 }
 
 fn wrong_target(module: &Module, aliasee: Symbol, target: FuncId) -> Option<RedeclarationProblem> {

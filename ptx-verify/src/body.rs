@@ -4,10 +4,12 @@ use ptx_ir::{Body, Span, Statement};
 use ptx_isa::Directive;
 
 use crate::context::Context;
+use crate::directive::available;
+use crate::location::Location;
 use crate::pragma::{self, Place};
 use crate::variable::{self, Scope};
 use crate::variable_tables::Tables;
-use crate::{call, debug, parameter};
+use crate::{debug, parameter, redeclaration, table};
 
 /// Checks one statement that is not an instruction.
 pub(crate) fn check(context: &mut Context<'_>, body: &Body, statement: Statement, span: Span) {
@@ -22,7 +24,14 @@ pub(crate) fn check(context: &mut Context<'_>, body: &Body, statement: Statement
                 variable::check(context, tables, decl, Scope::Body, span);
             }
         }
+        Statement::Function(id) => redeclaration::in_body(context, id, span),
         Statement::Prototype(id) => {
+            let directive = Directive::Callprototype;
+            available(
+                context,
+                directive,
+                Location::keyword(span, directive.text()),
+            );
             if let Some(prototype) = body.prototypes().get(id) {
                 parameter::check_prototype(context, &prototype.interface, span);
             }
@@ -34,7 +43,11 @@ pub(crate) fn check(context: &mut Context<'_>, body: &Body, statement: Statement
             let args = body.pool().slice(stmt.args);
             match stmt.directive {
                 Directive::Loc => debug::numbers(context, body.pool(), args, span),
-                Directive::Calltargets => call::targets(context, args, span),
+                Directive::Branchtargets | Directive::Calltargets => {
+                    let at = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, at);
+                    table::check(context, body, stmt, span);
+                }
                 _ => pragma::check(context, stmt, body.pool(), Place::Body, span),
             }
         }

@@ -3,7 +3,7 @@
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::{NameKind, NameTypes};
 use ptx_ir::{
-    Binding, Body, Declarator, Interface, Operand, Param, Span, Statement, StmtId, SymbolKind,
+    Binding, Body, Declarator, Interface, Operand, Param, RegId, Statement, StmtId, SymbolKind,
     VarDecl, VarId,
 };
 use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, TypeKind};
@@ -137,29 +137,37 @@ impl<'c, 'm> Call<'c, 'm> {
         let Some(ty) = formal.ty.known() else {
             return Ok(());
         };
+        let Some(ty) = whole(ty, formal.vector) else {
+            return Err(ArgumentMismatch::Type);
+        };
+        let array = !formal.dims.is_empty();
         match actual {
-            Operand::Reg(_) if !formal.dims.is_empty() && !self.is_unsized(formal) => {
-                Err(ArgumentMismatch::Kind)
-            }
-            Operand::Reg(id) => match self.names.register(id) {
-                Some(register) if formal.vector < 2 => takes(formal, ty, register),
-                Some(_) => Err(ArgumentMismatch::Type),
-                None if formal.vector > 1 => Ok(()),
+            Operand::Reg(_) if array && !self.is_unsized(formal) => Err(ArgumentMismatch::Kind),
+            Operand::Reg(id) => match self.register(id) {
+                Some(register) => self.scalar(formal, ty, register, natural_align(register)),
                 None => Err(ArgumentMismatch::Type),
             },
             Operand::Var(id) => self.variable(formal, ty, id),
             Operand::Symbol(id) => match self.names.symbol(id) {
                 NameKind::Unknown => Ok(()),
                 // The address of a function is an integer.
-                NameKind::Function if ty.is_integer() => Ok(()),
+                NameKind::Function if ty.is_integer() && ty.bits() >= 32 => Ok(()),
                 _ => Err(ArgumentMismatch::Kind),
             },
             Operand::Sink if list == List::Results => Ok(()),
             Operand::Name(_) => Ok(()),
-            Operand::Small(_) | Operand::Imm(_) => self.constant(ty, actual, list),
+            Operand::Small(_) | Operand::Imm(_) if array => Err(ArgumentMismatch::Kind),
+            Operand::Small(_) | Operand::Imm(_) => self.constant(ty, formal.vector, actual),
             // Neither expressions nor parts of registers.
             _ => Err(ArgumentMismatch::Kind),
         }
+    }
+
+    /// The type of a register; of a vector register, the bits type of its width.
+    fn register(&self, id: RegId) -> Option<ScalarType> {
+        let decl = self.body.registers().get(id).map(|r| r.decl);
+        let decl = self.body.reg_decls().get(decl?)?;
+        whole(decl.ty.known()?, decl.vector)
     }
 
     fn variable(&self, formal: &Param, ty: ScalarType, id: VarId) -> Result<(), ArgumentMismatch> {
@@ -172,29 +180,56 @@ impl<'c, 'm> Call<'c, 'm> {
             } => match (formal.dims.is_empty(), array) {
                 (false, _) => self.array(formal, id),
                 (true, true) => Err(ArgumentMismatch::Type),
-                (true, false) => takes(formal, ty, found),
+                (true, false) => {
+                    let declared = self.declared(id);
+                    let align = declared.map_or(Operand::Absent, |(decl, _)| decl.align);
+                    let align = self.body.pool().integer(align).unwrap_or(0);
+                    self.scalar(formal, ty, found, align.max(natural_align(found)))
+                }
             },
             NameKind::Unknown => Ok(()),
             _ => Err(ArgumentMismatch::Kind),
         }
     }
 
+    /// A scalar as an argument: of a compatible type and of the same alignment.
+    fn scalar(
+        &self,
+        formal: &Param,
+        ty: ScalarType,
+        found: ScalarType,
+        align: i64,
+    ) -> Result<(), ArgumentMismatch> {
+        let declared = self.context.module.pool().integer(formal.align);
+        if !formal.dims.is_empty()
+            || !Expected::Type(ty).takes_register(found, RegisterWidth::Exact)
+        {
+            Err(ArgumentMismatch::Type)
+        } else if declared.unwrap_or(0).max(natural_align(ty)) != align {
+            Err(ArgumentMismatch::Alignment)
+        } else {
+            Ok(())
+        }
+    }
+
     fn constant(
         &self,
         ty: ScalarType,
+        vector: u8,
         actual: Operand,
-        list: List,
     ) -> Result<(), ArgumentMismatch> {
+        let takes = |constant| Expected::Type(ty).takes_constant(constant);
         let fits = match constant_kind(self.body.pool(), actual) {
             Some(ConstKind::Signed | ConstKind::Unsigned) => {
-                Expected::Type(ty).takes_constant(ConstantKind::Integer) && ty != ScalarType::Pred
+                takes(ConstantKind::Integer) && ty != ScalarType::Pred
             }
+            Some(ConstKind::Single) if vector > 1 => takes(ConstantKind::F32Bits),
             Some(ConstKind::Double | ConstKind::Single) => {
                 ty.is_float() || ty.kind() == TypeKind::Bits
             }
             _ => true,
         };
-        match fits || list == List::Results {
+        match fits {
             true => Ok(()),
             false => Err(ArgumentMismatch::Type),
         }
@@ -205,7 +240,7 @@ impl<'c, 'm> Call<'c, 'm> {
         let Some((decl, declarator)) = self.declared(actual) else {
             return Ok(());
         };
-        if declarator.dims.is_empty() {
+        if declarator.dims.len() != formal.dims.len() {
             return Err(ArgumentMismatch::Type);
         }
         let actual = decl.layout(&declarator, self.body.pool());
@@ -241,25 +276,17 @@ impl<'c, 'm> Call<'c, 'm> {
     }
 }
 
-fn takes(formal: &Param, ty: ScalarType, found: ScalarType) -> Result<(), ArgumentMismatch> {
-    match Expected::Type(ty).takes_register(found, RegisterWidth::Exact) && formal.dims.is_empty() {
-        true => Ok(()),
-        false => Err(ArgumentMismatch::Type),
+/// The type of a scalar, or the bits type with the width of a vector.
+fn whole(ty: ScalarType, vector: u8) -> Option<ScalarType> {
+    if vector < 2 {
+        return Some(ty);
     }
+    let bits = ty.bits() * u16::from(vector);
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == bits)
 }
 
-/// Checks that all names in a table of call targets are functions. ptxas accepts kernels there too.
-pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
-    for &operand in args {
-        let Operand::Symbol(id) = operand else {
-            continue;
-        };
-        let Some(symbol) = context.module.symbols().get(id).copied() else {
-            continue;
-        };
-        if !matches!(symbol.kind, SymbolKind::Function(_)) {
-            let at = Location::name(span, symbol.name);
-            context.report(at, CallProblem::Target(symbol.name));
-        }
-    }
+/// The alignment in bytes without `.align`.
+fn natural_align(ty: ScalarType) -> i64 {
+    i64::from(ty.bits() / 8).max(1)
 }

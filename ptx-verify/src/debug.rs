@@ -26,7 +26,10 @@ pub(crate) fn check(context: &mut Context<'_>) {
                 let Some(index) = index.and_then(|o| module.pool().integer(*o)) else {
                     continue;
                 };
-                if let Some(&first) = files.get(&index) {
+                if u32::try_from(index).is_err() {
+                    let at = Location::part(span, Part::Number(index));
+                    context.report(at, DebugProblem::Bits(Directive::File, index));
+                } else if let Some(&first) = files.get(&index) {
                     context
                         .report(Location::exact(span), DebugProblem::DuplicateFile(index))
                         .with_label(Location::exact(first), "first declared here");
@@ -101,11 +104,17 @@ fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Sp
         Operand::Difference(_) => {
             context.require(Location::exact(span), Feature::LabelDifference);
         }
-        Operand::Name(name) if ty.bits() < 32 => {
-            let at = Location::name(span, name);
-            context.report(at, DebugProblem::Address(name, ty));
-        }
         _ => {}
+    }
+    let pool = context.module.pool();
+    let base = match operand {
+        Operand::Difference(at) => pool.get(at),
+        Operand::Address(id) => pool.address(id).map_or(operand, |a| a.base),
+        operand => operand,
+    };
+    if let (Operand::Name(name) | Operand::Section(name), ..32) = (base, ty.bits()) {
+        let at = Location::name(span, name);
+        context.report(at, DebugProblem::Address(name, ty));
     }
 }
 
@@ -120,7 +129,7 @@ pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Ope
     let mut values = long.filter_map(|o| pool.integer(*o));
     if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
         let at = Location::part(span, Part::Number(value));
-        context.report(at, DebugProblem::LocNumber(value));
+        context.report(at, DebugProblem::Bits(Directive::Loc, value));
     }
 }
 

@@ -8,7 +8,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Options, body, debug, module_rules, uses};
+use crate::{Options, alias, body, debug, module_rules, uses};
 
 /// What an edit changed.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -178,9 +178,12 @@ impl Checked {
             return;
         }
         self.instructions.update_mnemonics(module);
-        // A `.loc` with `inlined_at` refers to those of other functions.
-        let inlined = |f: &FuncId| module.body(*f).is_some_and(debug::has_inlined_code);
-        if !changes.symbols.is_empty() || changes.functions.iter().any(inlined) {
+        // A `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
+        let of_module_rules = |f: &FuncId| {
+            let body = module.body(*f);
+            body.is_some_and(|b| debug::has_inlined_code(b) || alias::has_alias(b))
+        };
+        if !changes.symbols.is_empty() || changes.functions.iter().any(of_module_rules) {
             self.of_module = of_module(module, environment);
         }
         let mut stale: Vec<FuncId> = changes.functions.to_vec();

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
-    Declarator, Linkage, Operand, OperandPool, OperandRef, Span, SymbolKind, VarDecl, VarId,
+    Binding, DeclId, Declarator, Linkage, Operand, OperandPool, OperandRef, Span, SymbolKind,
+    VarDecl, VarId,
 };
 use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
@@ -14,10 +15,10 @@ use crate::problem::initializer::InitializerProblem;
 use crate::variable_tables::Tables;
 
 /// Checks the initial value of one name.
-pub(crate) fn check(
-    context: &mut Context<'_>,
-    tables: Tables<'_>,
-    decl: &VarDecl,
+pub(crate) fn check<'c>(
+    context: &'c mut Context<'_>,
+    tables: Tables<'c>,
+    decl: &'c VarDecl,
     ty: ScalarType,
     declarator: &Declarator,
     span: Span,
@@ -34,10 +35,11 @@ pub(crate) fn check(
         let mut values = Values {
             context,
             tables,
+            decl,
             ty,
             at,
         };
-        if let Err(problem) = values.check(decl, declarator) {
+        if let Err(problem) = values.check(declarator) {
             context.report(at, problem);
         }
         return;
@@ -101,6 +103,7 @@ enum Braces {
 struct Values<'c, 'm> {
     context: &'c mut Context<'m>,
     tables: Tables<'c>,
+    decl: &'c VarDecl,
     ty: ScalarType,
     at: Location,
 }
@@ -113,13 +116,13 @@ impl<'c> Values<'c, '_> {
     }
 
     /// Descends into the braces level by level, without recursion.
-    fn check(&mut self, decl: &VarDecl, declarator: &Declarator) -> Checked {
+    fn check(&mut self, declarator: &Declarator) -> Checked {
         let opaque = self.ty.kind() == TypeKind::Opaque;
         if opaque {
             self.fields(declarator.init)?;
         }
         let mut row: Vec<Operand> = alloc::vec![declarator.init];
-        for braces in self.levels(decl, declarator) {
+        for braces in self.levels(declarator) {
             let mut next = Vec::new();
             for operand in row {
                 let Operand::Vector(list) = operand else {
@@ -149,16 +152,16 @@ impl<'c> Values<'c, '_> {
     }
 
     /// The braces around single values, from the outside.
-    fn levels(&self, decl: &VarDecl, declarator: &Declarator) -> Vec<Braces> {
+    fn levels(&self, declarator: &Declarator) -> Vec<Braces> {
         let dims = self.pool().slice(declarator.dims).iter();
         let dims = dims.map(|d| Braces::Array(self.pool().integer(*d)));
         let mut levels: Vec<Braces> = dims.collect();
         // Packed halves and the fields of opaque types are written like vectors of their parts.
         let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };
-        let parts = decl.vector.max(halves);
+        let parts = self.decl.vector.max(halves);
         if self.ty.kind() == TypeKind::Opaque {
             levels.push(Braces::Array(None));
-        } else if decl.vector > 1 {
+        } else if self.decl.vector > 1 {
             levels.push(Braces::Vector(parts.into()));
         } else if parts > 1 {
             levels.push(Braces::Array(Some(parts.into())));
@@ -179,7 +182,9 @@ impl<'c> Values<'c, '_> {
             _ => &[],
         };
         for &part in parts {
-            let Operand::Field(at) = part else { continue };
+            let Operand::Field(at) = part else {
+                return Err(InitializerProblem::UnnamedField(self.ty));
+            };
             let (Operand::Name(field), value) = self.pool().pair(at) else {
                 continue;
             };
@@ -217,7 +222,8 @@ impl<'c> Values<'c, '_> {
         }
     }
 
-    fn address(&self, operand: Operand) -> Checked {
+    fn address(&mut self, operand: Operand) -> Checked {
+        self.context.require(self.at, Feature::InitialAddress);
         self.has_constant_address(operand)?;
         match self.ty {
             ScalarType::U32 | ScalarType::U64 => Ok(()),
@@ -226,27 +232,42 @@ impl<'c> Values<'c, '_> {
     }
 
     /// Whether a name has an address that is known before the program runs.
-    fn has_constant_address(&self, operand: Operand) -> Checked {
-        let base = match operand {
-            Operand::Address(id) => {
-                let address = self.pool().address(id);
-                address.map_or(Operand::Absent, |a| a.base)
-            }
-            operand => operand,
+    fn has_constant_address(&mut self, operand: Operand) -> Checked {
+        let address = match operand {
+            Operand::Address(id) => self.pool().address(id),
+            _ => None,
         };
+        if address.is_some_and(|a| self.pool().integer(a.offset).is_none()) {
+            return Err(InitializerProblem::Offset);
+        }
+        let base = address.map_or(operand, |a| a.base);
         let (base, generic) = match base {
             Operand::Generic(at) => (self.pool().get(at), true),
             base => (base, false),
         };
+        if generic {
+            self.context.require(self.at, Feature::GenericAddress);
+        }
         match base {
             Operand::Symbol(id) => {
                 let symbol = self.context.module.symbols().get(id);
                 match symbol.map(|s| s.kind) {
+                    // Its own name, or one before it in the same declaration.
+                    Some(SymbolKind::Variable(_, of)) if self.is_here(of) => {
+                        Err(InitializerProblem::OwnName)
+                    }
+                    Some(SymbolKind::Function(_)) if address.is_some() => {
+                        Err(InitializerProblem::FunctionOffset)
+                    }
                     Some(SymbolKind::Variable(StateSpace::Global | StateSpace::Const, _)) => Ok(()),
                     Some(SymbolKind::Function(_)) if !generic => Ok(()),
                     Some(SymbolKind::Function(_)) => Err(InitializerProblem::GenericFunction),
                     _ => Err(InitializerProblem::NoAddress),
                 }
+            }
+            Operand::Special(_) | Operand::Lane(..) => Err(InitializerProblem::NoAddress),
+            Operand::Var(id) if self.own_names().any(|d| d.binding == Binding::Var(id)) => {
+                Err(InitializerProblem::OwnName)
             }
             Operand::Var(id) => match self.space_of(id) {
                 Some(StateSpace::Global | StateSpace::Const) => Ok(()),
@@ -254,6 +275,17 @@ impl<'c> Values<'c, '_> {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Whether a declaration is the one that is checked.
+    fn is_here(&self, id: DeclId) -> bool {
+        let decl = self.context.module.declarations().decls.get(id);
+        decl.is_some_and(|d| core::ptr::eq(d, self.decl))
+    }
+
+    fn own_names(&self) -> impl Iterator<Item = &Declarator> {
+        let names = self.decl.declarators;
+        names.of(&self.tables.declarations.declarators).iter()
     }
 
     fn space_of(&self, id: VarId) -> Option<StateSpace> {

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
 use ptx_isa::{
-    Deprecation, FormMatch, InstQuery, Modifier, NoForm, OperandShape, OperandViolation, Role,
-    Violation,
+    Deprecation, FormMatch, FormOperand, InstQuery, Marks, Modifier, NoForm, OperandShape,
+    OperandViolation, Role, Violation,
 };
 
 use crate::call::Call;
@@ -24,6 +24,8 @@ use crate::problem::instruction::{
 struct Traits {
     /// Whether it calls a function.
     calls: bool,
+    /// Whether an operand is an optional sampler.
+    samples: bool,
     effects: Effects,
 }
 
@@ -31,9 +33,11 @@ impl Traits {
     fn of(module: &Module, sig: SigId) -> Self {
         let instruction = module.signature(sig).instruction();
         let forms = instruction.map_or(&[][..], |i| i.forms());
-        let mut operands = forms.iter().flat_map(|f| f.operands());
+        let operands = forms.iter().flat_map(|f| f.operands());
+        let sampler = |o: &FormOperand| o.is_optional() && o.marks().contains(Marks::SAMPLER);
         Self {
-            calls: operands.any(|o| matches!(o.role(), Role::Args | Role::Rets)),
+            calls: (operands.clone()).any(|o| matches!(o.role(), Role::Args | Role::Rets)),
+            samples: operands.clone().any(sampler),
             effects: Effects::of(forms),
         }
     }
@@ -126,6 +130,7 @@ impl Instructions {
         let traits = traits.copied().unwrap_or_default();
         matches!(legal, Some(Verdict::Clean | Verdict::Deprecated))
             && !traits.calls
+            && !traits.samples
             && !(self.parameters).matters(inst.guard.is_some(), traits.effects)
     }
 
@@ -166,6 +171,11 @@ impl Instructions {
             self.parameters
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
+        if traits.samples && context.independent_textures() && !has_sampler(body, operands) {
+            let (sig, kind) = (inst.sig, InstProblemKind::NoSampler);
+            let at = Location::part(body.source_span(stmt), Part::Mnemonic);
+            context.report(at, InstProblem { sig, kind });
+        }
         if legal != Verdict::Clean {
             self.report(context, body, stmt, inst.sig, operands);
         }
@@ -198,6 +208,13 @@ impl Instructions {
             context.report(Location::part(statement, part), InstProblem { sig, kind });
         }
     }
+}
+
+/// Whether an operand has a texture, a sampler and coordinates in its brackets.
+fn has_sampler(body: &Body, operands: &[Operand]) -> bool {
+    let three =
+        |o: &Operand| matches!(o, Operand::Bracket(list) if body.pool().list(*list).len() == 3);
+    operands.iter().any(three)
 }
 
 /// Reports a guard that is not a predicate.

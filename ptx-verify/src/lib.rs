@@ -57,6 +57,7 @@ mod render;
 mod requires;
 mod retarget;
 mod statement_checker;
+mod table;
 mod unresolved;
 mod unused;
 mod uses;

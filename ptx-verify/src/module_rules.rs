@@ -1,8 +1,11 @@
 //! The rules that look at more than one function, or at declarations at module level.
 
 use ptx_ir::{Item, Span};
+use ptx_isa::Directive;
 
 use crate::context::Context;
+use crate::directive::available;
+use crate::location::Location;
 use crate::pragma::{self, Place};
 use crate::variable::{self, Scope};
 use crate::variable_tables::Tables;
@@ -45,6 +48,10 @@ fn item(context: &mut Context<'_>, item: Item, span: Span) {
             if let Some(stmt) = module.directives().get(at) {
                 pragma::check(context, stmt, module.pool(), Place::Outside, span);
             }
+        }
+        Item::Section(_) => {
+            let at = Location::keyword(span, Directive::Section.text());
+            available(context, Directive::Section, at);
         }
         _ => {}
     }

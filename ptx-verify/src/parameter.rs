@@ -1,7 +1,7 @@
 //! Parameters and results of functions, kernels and prototypes. Manual 5.1.6, 7.1.
 
-use ptx_ir::{Interface, Param, Pointer, Span};
-use ptx_isa::{ScalarType, StateSpace, TypeKind};
+use ptx_ir::{Interface, Operand, Param, Pointer, Span};
+use ptx_isa::{Directive, ScalarType, StateSpace, TypeKind};
 
 use crate::alignment::power_of_two;
 use crate::context::Context;
@@ -88,7 +88,13 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
             context.report(at, InterfaceProblem::PtrInFunction);
             return false;
         }
+        let at_ptr = Location::keyword(header, Directive::Ptr.text());
+        available(context, Directive::Ptr, at_ptr);
         pointer(context, ptr, at, header);
+    }
+    if owner != Owner::Kernel && param.trailing_align != Operand::Absent {
+        context.report(at, InterfaceProblem::AlignAfterType);
+        return false;
     }
     if let Some(align) = context.module.pool().integer(param.align) {
         power_of_two(context, align, at);
@@ -145,7 +151,7 @@ fn wrong_type(
     if param.space == StateSpace::Reg {
         let plain = !opaque && param.dims.is_empty();
         (!plain).then_some(InterfaceProblem::RegisterParameter)
-    } else if ty == ScalarType::Pred {
+    } else if ty == ScalarType::Pred && owner != Owner::Prototype {
         Some(InterfaceProblem::PredicateInParam)
     } else if opaque && owner != Owner::Kernel {
         Some(InterfaceProblem::OpaqueParameter(ty))

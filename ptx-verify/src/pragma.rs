@@ -30,16 +30,27 @@ pub(crate) fn check(
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };
         let text = context.module.name(id).trim_matches('"');
-        let word = text.split_ascii_whitespace().next().unwrap_or("");
         let at = Location::name(span, id);
-        match Pragma::from_name(word) {
-            Some(known) if known.is_for_bodies() && place == Place::Outside => {
+        match Pragma::of(text) {
+            Some((known, _)) if known.is_for_bodies() && place == Place::Outside => {
                 context.report(at, HeaderProblem::PragmaPlace(known));
             }
-            Some(known) => context.require(at, Feature::Pragma(known)),
+            Some((Pragma::Frequency, value)) if !is_frequency(value) => {
+                context.report(at, HeaderProblem::PragmaFrequency);
+            }
+            Some((known, _)) => context.require(at, Feature::Pragma(known)),
             None => {
                 context.report(at, HeaderProblem::UnknownPragma(id));
             }
         }
     }
+}
+
+/// Whether a text is a positive integer, decimal or hexadecimal.
+fn is_frequency(text: &str) -> bool {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.is_ok_and(|n| n > 0)
 }

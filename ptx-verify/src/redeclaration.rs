@@ -1,12 +1,13 @@
 //! Names declared more than once: linkage, types and prototypes must agree. Manual 7.1, 11.6.
 
 use hashbrown::HashMap;
-use ptx_ir::{Binding, DeclId, FuncId, Function, Item, Linkage, Module, Operand, Span, SymbolId};
+use ptx_ir::{
+    Binding, DeclId, FuncId, Function, Item, Linkage, Module, Operand, Span, SymbolId, SymbolKind,
+};
 use ptx_isa::{Directive, StateSpace};
 
 use crate::alias::Aliases;
 use crate::context::Context;
-use crate::directive::available;
 use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::problem::redeclaration::RedeclarationProblem;
@@ -40,12 +41,14 @@ pub(crate) fn check(context: &mut Context<'_>) {
                 if let Some(f) = module.functions().get(at) {
                     function(context, &mut declared, at, f, span);
                 }
+                if let Some(body) = module.body(at) {
+                    aliases.check_body(context, body);
+                }
             }
             Item::Decl(at) => variables(context, &mut declared, at, span),
             Item::Directive(at) => {
                 let stmt = module.directives().get(at);
                 if let Some(stmt) = stmt.filter(|s| s.directive == Directive::Alias) {
-                    available(context, Directive::Alias, Location::exact(span));
                     aliases.check(context, span, module.pool().slice(stmt.args));
                 }
             }
@@ -91,6 +94,25 @@ fn function(
             .report(open, problem)
             .with_label(Location::name(ends.header, name), "declared here")
             .with_label(first, "first declared here");
+    }
+}
+
+/// Checks the declaration of a function inside a body.
+pub(crate) fn in_body(context: &mut Context<'_>, id: FuncId, span: Span) {
+    let module = context.module;
+    let Some(function) = module.functions().get(id) else {
+        return;
+    };
+    let symbol = function.symbol.and_then(|s| module.symbols().get(s));
+    let Some(SymbolKind::Function(definition)) = symbol.map(|s| s.kind) else {
+        return;
+    };
+    if module
+        .body(definition)
+        .is_some_and(|b| b.base() < span.start)
+    {
+        let problem = RedeclarationProblem::DeclaredAfterDefinition(function.name);
+        context.report(Location::name(span, function.name), problem);
     }
 }
 

@@ -139,6 +139,9 @@ impl Checker<'_, '_> {
         if self.decl.bank != Operand::Absent && version >= PtxVersion::new(2, 2) {
             return Some((self.at_space(), VariableProblem::ConstBank));
         }
+        if let Some(problem) = self.wrong_bank(version) {
+            return Some((self.at_space(), problem));
+        }
         if self.decl.space == StateSpace::Sreg {
             return Some((self.at_space(), VariableProblem::SpecialRegister));
         }
@@ -160,6 +163,31 @@ impl Checker<'_, '_> {
             return None;
         };
         Some((self.at_space(), problem))
+    }
+
+    /// Before PTX 2.2, banks 1 to 10 of constant memory held the external arrays without a size, and nothing else.
+    fn wrong_bank(&self, version: PtxVersion) -> Option<VariableProblem> {
+        if self.decl.space != StateSpace::Const || version >= PtxVersion::new(2, 2) {
+            return None;
+        }
+        let bank = self.tables.pool.integer(self.decl.bank).unwrap_or(0);
+        let external = self.decl.linkage == Some(Linkage::Extern);
+        let mut names = (self
+            .decl
+            .declarators
+            .of(&self.tables.declarations.declarators))
+        .iter();
+        let unsized_array =
+            |d: &Declarator| self.tables.pool.slice(d.dims).first() == Some(&Operand::Absent);
+        if bank != 0 && version < PtxVersion::new(1, 5) {
+            Some(VariableProblem::EarlyBank)
+        } else if !(0..=10).contains(&bank) {
+            Some(VariableProblem::BankNumber(bank))
+        } else if names.any(|d| (external && unsized_array(d)) != (bank != 0)) {
+            Some(VariableProblem::BankContents(bank))
+        } else {
+            None
+        }
     }
 
     fn wrong_type(&self) -> Option<(Location, VariableProblem)> {

@@ -642,12 +642,15 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// ```text
     /// mov.vec.etype d, a    // 9.7.9.3
+    /// mov.vec.etype d, sreg    // 9.7.9.3
     /// mov.vec.vtype d, sreg    // 9.7.9.3
     /// mov.type d, a    // 9.7.9.3
     /// mov.itype d, sreg    // 9.7.9.3
     /// mov.atype d, avar    // 9.7.9.3
     /// mov.atype d, fname    // 9.7.9.3
     /// mov.type d, a    // 9.7.9.4
+    /// mov.type d, sreg    // 9.7.9.4
+    /// mov.type d, avar    // 9.7.9.4
     /// ```
     #[inline] pub fn mov(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Mov) }
 

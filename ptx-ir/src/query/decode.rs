@@ -65,6 +65,7 @@ impl<I: Iterator<Item = u8>> Decoder<I> {
                 tag::UNIFIED => operand.unified = true,
                 tag::INDEXED => operand.indexed = true,
                 tag::OFFSET => operand.offset = true,
+                tag::COMPONENT => operand.component = true,
                 tag::LANES => {
                     let bits = self.array().map(u16::from_le_bytes);
                     operand.lanes = Some(Selector::from_bits(bits.unwrap_or(0)));

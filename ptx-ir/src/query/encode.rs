@@ -1,6 +1,6 @@
 //! From the operands of an instruction to their key.
 
-use ptx_isa::{Selector, SpecialReg};
+use ptx_isa::{ScalarType, Selector, SpecialReg, TypeKind};
 
 use super::names::{UNKNOWN, VECTOR, vector_register};
 use super::{NameKind, NameTypes, ShapeKey, tag};
@@ -174,7 +174,8 @@ impl Encoder<'_> {
             key.push(tag::LIST);
             return Ok(());
         }
-        let register = matches!(address.base, Operand::Reg(_));
+        // In brackets, only a sum with the address of other variables is an address again.
+        let register = matches!(address.base, Operand::Reg(_)) || self.is_handle(address.base);
         match address.form {
             AddressForm::Bracketed | AddressForm::Unified => {
                 if address.form == AddressForm::Unified && !self.is_unified(address.base) {
@@ -188,9 +189,7 @@ impl Encoder<'_> {
                 key.push(tag::END);
             }
             AddressForm::Bare => {
-                if register {
-                    key.push(tag::OFFSET);
-                }
+                key.push(tag::OFFSET);
                 self.operand(address.base, depth, key)?;
             }
             AddressForm::Indexed if self.is_array(address.base) => {
@@ -246,9 +245,9 @@ impl Encoder<'_> {
             }
             (Operand::Reg(id), Some(_)) if self.names.register_tag(id) == VECTOR => {
                 let (ty, _) = vector_register(self.body, id).ok_or(Unknown)?;
-                key.push(tag::REGISTER + ty.index() as u8);
+                key.extend(&[tag::COMPONENT, tag::REGISTER + ty.index() as u8]);
             }
-            (Operand::Reg(_), None) => {
+            (Operand::Reg(id), None) if self.names.register_tag(id) != VECTOR => {
                 key.push(tag::LANES);
                 key.extend(&selector.bits().to_le_bytes());
                 self.operand(base, depth, key)?;
@@ -259,12 +258,23 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    fn is_array(&self, base: Operand) -> bool {
-        let kind = match base {
+    fn kind(&self, base: Operand) -> Option<NameKind> {
+        Some(match base {
             Operand::Symbol(id) => self.names.symbol(id),
             Operand::Var(id) => self.names.var(id),
             Operand::Name(_) => NameKind::Unknown,
-            _ => return false,
+            _ => return None,
+        })
+    }
+
+    fn is_handle(&self, base: Operand) -> bool {
+        let opaque = |ty: ScalarType| ty.kind() == TypeKind::Opaque;
+        matches!(self.kind(base), Some(NameKind::Variable { ty, .. }) if opaque(ty))
+    }
+
+    fn is_array(&self, base: Operand) -> bool {
+        let Some(kind) = self.kind(base) else {
+            return false;
         };
         matches!(
             kind,
@@ -306,6 +316,19 @@ fn special(register: SpecialReg, key: &mut ShapeKey) {
 
 fn name(kind: NameKind, key: &mut ShapeKey) -> Result<(), Unknown> {
     match kind {
+        // An array of handles is no handle.
+        NameKind::Variable {
+            space,
+            ty,
+            array: true,
+            ..
+        } if ty.kind() == TypeKind::Opaque => {
+            key.extend(&[
+                tag::VARIABLE,
+                space.index() as u8,
+                ScalarType::B8.index() as u8,
+            ]);
+        }
         NameKind::Variable { space, ty, .. } => {
             key.extend(&[tag::VARIABLE, space.index() as u8, ty.index() as u8]);
         }

@@ -47,6 +47,8 @@ pub(super) const INDEXED: u8 = 99;
 pub(super) const LANES: u8 = 100;
 /// Before an operand that a number is added to.
 pub(super) const OFFSET: u8 = 101;
+/// Before a component of a vector register.
+pub(super) const COMPONENT: u8 = 102;
 
 const _: () = assert!(ptx_isa::ScalarType::COUNT <= (REGISTER_END - REGISTER) as usize);
 const _: () = assert!(ptx_isa::SpecialReg::COUNT <= 256);

@@ -69,7 +69,6 @@ pub(crate) static BAR: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
-        .with_rules(&[since(C::Any(&[C::Operand(0, Q::Register), C::Operand(1, Q::Present)]), &[ptx(2, 0, &t::SM_20)])])
         .with_effects(&[
             effect(E::Barrier),
             effect(E::Converge(ConvergenceScope::Cta)),

@@ -21,7 +21,6 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
             require(C::Filled(1), holds(3, &[M::F32])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c
     form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
@@ -36,7 +35,6 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(4, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(4, &[M::F32, M::F64])),
             require(C::Filled(2), holds(4, &[M::F32])),
-            since(holds(4, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -58,7 +56,6 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(2, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(2, &[M::F32, M::F64])),
             require(C::Filled(1), holds(2, &[M::F32])),
-            since(holds(2, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
@@ -74,7 +71,6 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
             require(C::Filled(2), holds(3, &[M::F32])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -87,8 +83,7 @@ pub(crate) static SELP: [Form; 1] = [
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("a", 1, R::Use).with_ty(T::Slot(0)),
             op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
 ];
 
 // slct
@@ -100,8 +95,7 @@ pub(crate) static SLCT: [Form; 2] = [
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("a", 1, R::Use).with_ty(T::Slot(0)),
             op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]),
     // slct{.ftz}.dtype.f32 d, a, b, c
     form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -109,9 +103,7 @@ pub(crate) static SLCT: [Form; 2] = [
             op("a", 1, R::Use).with_ty(T::Slot(1)),
             op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[
-            since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
-            since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // set

@@ -14,7 +14,7 @@ keyword_enum! {
     Entry ".entry" DirectiveFacts { section: "11.2.1", positions: &[P::Module], ending: Ending::Open, integers: None, until: None, since: PtxVersion::new(1, 0), target: None },
     Func ".func" DirectiveFacts { section: "11.2.2", positions: &[P::Module], ending: Ending::Open, integers: None, until: None, since: PtxVersion::new(1, 0), target: None },
     Alias ".alias" DirectiveFacts { section: "11.2.3", positions: &[P::Module, P::Body], ending: Ending::Semicolon, integers: None, until: None, since: PtxVersion::new(6, 3), target: Some(Target::Sm30) },
-    Branchtargets ".branchtargets" DirectiveFacts { section: "11.3.1", positions: &[P::Label], ending: Ending::Semicolon, integers: None, until: None, since: PtxVersion::new(2, 1), target: Some(Target::Sm20) },
+    Branchtargets ".branchtargets" DirectiveFacts { section: "11.3.1", positions: &[P::Label], ending: Ending::Semicolon, integers: None, until: None, since: PtxVersion::new(6, 0), target: Some(Target::Sm30) },
     Calltargets ".calltargets" DirectiveFacts { section: "11.3.2", positions: &[P::Label], ending: Ending::Semicolon, integers: None, until: None, since: PtxVersion::new(2, 1), target: Some(Target::Sm20) },
     Callprototype ".callprototype" DirectiveFacts { section: "11.3.3", positions: &[P::Label], ending: Ending::Semicolon, integers: None, until: None, since: PtxVersion::new(2, 1), target: Some(Target::Sm20) },
     Maxnreg ".maxnreg" DirectiveFacts { section: "11.4.1", positions: &[P::Entry], ending: Ending::Open, integers: Some((1, 1)), until: None, since: PtxVersion::new(1, 3), target: None },

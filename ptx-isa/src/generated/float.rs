@@ -48,7 +48,7 @@ pub(crate) static ADD: [Form; 3] = [
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // add{.rnd}.f64 d, a, b
-    form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -77,7 +77,7 @@ pub(crate) static SUB: [Form; 3] = [
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // sub{.rnd}.f64 d, a, b
-    form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -106,7 +106,7 @@ pub(crate) static MUL: [Form; 3] = [
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // mul{.rnd}.f64 d, a, b
-    form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -134,7 +134,7 @@ pub(crate) static FMA: [Form; 3] = [
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // fma.rnd.f64 d, a, b, c
-    form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -164,7 +164,7 @@ pub(crate) static MAD: [Form; 3] = [
             op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // mad.rnd.f64 d, a, b, c
-    form("9.7.3.7", ".rnd.f64 d, a, b, c", &[MAD_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.7", ".rnd.f64 d, a, b, c", &[MAD_RND, l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("a", 1, R::Use).with_ty(T::Slot(1)),
@@ -189,7 +189,7 @@ pub(crate) static DIV: [Form; 5] = [
             op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
     // div.rnd.f64 d, a, b
-    form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("a", 1, R::Use).with_ty(T::Slot(1)),
@@ -205,7 +205,7 @@ pub(crate) static DIV: [Form; 5] = [
             op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // div.f64 d, a, b
-    form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("a", 1, R::Use).with_ty(T::Slot(0)),
@@ -233,7 +233,7 @@ pub(crate) static ABS: [Form; 2] = [
             op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
     // abs.f64 d, a
-    form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
@@ -250,7 +250,7 @@ pub(crate) static NEG: [Form; 2] = [
             op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
     // neg.f64 d, a
-    form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
@@ -279,7 +279,7 @@ pub(crate) static MIN: [Form; 3] = [
             op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // min.f64 d, a, b
-    form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
@@ -309,7 +309,7 @@ pub(crate) static MAX: [Form; 3] = [
             op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // max.f64 d, a, b
-    form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
@@ -333,7 +333,7 @@ pub(crate) static RCP: [Form; 5] = [
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // rcp.rnd.f64 d, a
-    form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -342,7 +342,7 @@ pub(crate) static RCP: [Form; 5] = [
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
     // rcp.rnd.ftz.f64 d, a
-    form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::SM_13)]).ptxas()
+    form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::ALL)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
@@ -386,7 +386,7 @@ pub(crate) static SQRT: [Form; 5] = [
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // sqrt.rnd.f64 d, a
-    form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -402,7 +402,7 @@ pub(crate) static SQRT: [Form; 5] = [
             op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // sqrt.f64 d, a
-    form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
@@ -419,7 +419,7 @@ pub(crate) static RSQRT: [Form; 4] = [
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // rsqrt.approx.f64 d, a
-    form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::SM_13)])
+    form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -432,7 +432,7 @@ pub(crate) static RSQRT: [Form; 4] = [
             op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // rsqrt.f64 d, a
-    form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
+    form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),

@@ -113,7 +113,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
     insn("membar.proxy", O::Membar, &[M::Proxy], &[], &[&barrier::MEMBAR_PROXY[0]]),
     insn("min", O::Min, &[], &[], &[&float::MIN[0], &float::MIN[1], &float::MIN[2], &half::MIN[0], &half::MIN[1], &half::MIN[2], &half::MIN[3], &integer::MIN[0], &integer::MIN[1], &integer::MIN[2], &integer::MIN[3]]),
     insn("mma", O::Mma, &[], &[], &[&mma::MMA[0], &mma::MMA[1], &mma::MMA[2], &mma::MMA[3], &mma::MMA[4], &mma::MMA[5], &mma::MMA[6], &mma::MMA[7], &mma::MMA[8], &mma::MMA[9], &mma::MMA[10], &mma::MMA[11], &mma::MMA_2[0], &mma::MMA_2[1], &mma::MMA_2[2], &mma::MMA_2[3], &mma::MMA_2[4], &mma::MMA_2[5], &mma::MMA_2[6], &mma::MMA_2[7], &mma::MMA_2[8], &mma::MMA_2[9], &mma::MMA_2[10], &mma::MMA_2[11], &mma::MMA_2[12], &mma::MMA_2[13], &mma::MMA_2[14]]),
-    insn("mov", O::Mov, &[], &[], &[&movement::MOV[0], &movement::MOV[1], &movement::MOV[2], &movement::MOV[3], &movement::MOV[4], &movement::MOV[5], &movement::MOV_2[0]]),
+    insn("mov", O::Mov, &[], &[], &[&movement::MOV[0], &movement::MOV[1], &movement::MOV[2], &movement::MOV[3], &movement::MOV[4], &movement::MOV[5], &movement::MOV[6], &movement::MOV[7], &movement::MOV_2[0], &movement::MOV_2[1], &movement::MOV_2[2], &movement::MOV_2[3]]),
     insn("movmatrix", O::Movmatrix, &[], &[], &[&mma::MOVMATRIX[0]]),
     insn("mul", O::Mul, &[], &[], &[&float::MUL[0], &float::MUL[1], &float::MUL[2], &half::MUL[0], &half::MUL[1], &half::MUL[2], &half::MUL[3]]),
     insn("mul.hi", O::Mul, &[M::Hi], &[], &[&integer::MUL_HI[0]]),

@@ -423,7 +423,7 @@ pub(crate) static DP4A: [Form; 1] = [
     // dp4a.atype.btype d, a, b, c
     form("9.7.1.23", ".atype.btype d, a, b, c", &[DP4A_ATYPE, DP4A_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::B32)),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
             op("b", 2, R::Use).with_ty(T::Scalar(S::B32)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
@@ -437,7 +437,7 @@ pub(crate) static DP2A_LO: [Form; 1] = [
     // dp2a.lo.atype.btype d, a, b, c
     form("9.7.1.24", ".atype.btype d, a, b, c", &[DP2A_LO_ATYPE, DP2A_LO_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::B32)),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
             op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])

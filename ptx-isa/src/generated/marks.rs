@@ -4,7 +4,7 @@
 bitflags::bitflags! {
     /// Properties of an operand.
     #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
-    pub struct Marks: u32 {
+    pub struct Marks: u64 {
         /// The result may be discarded: `_` is accepted.
         const DISCARD = 1 << 0;
         /// Only `_` is accepted.
@@ -43,30 +43,36 @@ bitflags::bitflags! {
         const SURFACE = 1 << 17;
         /// Braces are required even around a vector of one element.
         const BRACED = 1 << 18;
+        /// The elements must be listed in braces; a vector register is rejected.
+        const ELEMENTS = 1 << 19;
+        /// The elements must not be components of vector registers.
+        const WHOLE_REGISTERS = 1 << 20;
         /// The result is written to the register that is read.
-        const SAME_REGISTER = 1 << 19;
+        const SAME_REGISTER = 1 << 21;
         /// A vector with more elements than required is accepted.
-        const ALLOW_LONGER_VEC = 1 << 20;
+        const ALLOW_LONGER_VEC = 1 << 22;
         /// A vector whose elements together have the width of the type is accepted.
-        const ALLOW_SPLIT_VECTOR = 1 << 21;
+        const ALLOW_SPLIT_VECTOR = 1 << 23;
         /// The brackets around the address are optional.
-        const OPTIONAL_BRACKETS = 1 << 22;
+        const OPTIONAL_BRACKETS = 1 << 24;
         /// An array element without brackets around it is accepted: `a[4]`.
-        const INDEXED = 1 << 23;
+        const INDEXED = 1 << 25;
         /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
-        const ALLOW_PRED = 1 << 24;
+        const ALLOW_PRED = 1 << 26;
         /// The elements of the vector must have exactly this type; the same width is not enough.
-        const EXACT_ELEMENT_TYPE = 1 << 25;
+        const EXACT_ELEMENT_TYPE = 1 << 27;
         /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
-        const NO_HANDLE_OR_PRED = 1 << 26;
+        const NO_HANDLE_OR_PRED = 1 << 28;
         /// A register that holds the address must have 32 or 64 bits.
-        const ADDR_32_64 = 1 << 27;
+        const ADDR_32_64 = 1 << 29;
+        /// A register that holds the address must have 64 bits.
+        const ADDR_64 = 1 << 30;
         /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
-        const GENERIC_ADDR_32_64 = 1 << 28;
+        const GENERIC_ADDR_32_64 = 1 << 31;
         /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 29;
+        const UNIT_INTERVAL = 1 << 32;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 30;
+        const LEADING_INT = 1 << 33;
     }
 }
 
@@ -90,6 +96,8 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::SAMPLER, "a sampler reference"),
     (Marks::SURFACE, "a surface reference"),
     (Marks::BRACED, "braces are required even around one element"),
+    (Marks::ELEMENTS, "the elements must be listed in braces"),
+    (Marks::WHOLE_REGISTERS, "the elements must be whole registers"),
     (Marks::SAME_REGISTER, "read and written in one register"),
     (Marks::ALLOW_LONGER_VEC, "a longer vector is accepted"),
     (Marks::ALLOW_SPLIT_VECTOR, "or a vector of the same total width"),
@@ -99,6 +107,7 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::EXACT_ELEMENT_TYPE, "the elements must have exactly this type"),
     (Marks::NO_HANDLE_OR_PRED, "not a texture, sampler or surface; not a predicate, special register or part of a register in a vector"),
     (Marks::ADDR_32_64, "an address register must have 32 or 64 bits"),
+    (Marks::ADDR_64, "an address register must have 64 bits"),
     (Marks::GENERIC_ADDR_32_64, "a generic address must be in a register of 32 or 64 bits and must not be that of a texture, sampler or surface"),
     (Marks::UNIT_INTERVAL, "a constant must be greater than 0 and at most 1"),
     (Marks::LEADING_INT, "may begin with an integer array index"),

@@ -7,20 +7,33 @@ use crate::row::*;
 const MOV_ATYPE: &Slot = &slot(".atype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 const MOV_ATYPE_2: &Slot = &slot(".atype", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MOV_ETYPE: &Slot = &slot(".etype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
+const MOV_ETYPE_2: &Slot = &slot(".etype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 const MOV_ITYPE: &Slot = &slot(".itype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::Pred]);
 const MOV_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const MOV_VEC: &Slot = &slot(".vec", &[M::V2, M::V4]);
 const MOV_VEC_2: &Slot = &slot(".vec", &[M::V4]);
 const MOV_VTYPE: &Slot = &slot(".vtype", &[M::U32, M::S32, M::B32, M::U16, M::S16, M::B16]);
-pub(crate) static MOV: [Form; 6] = [
+pub(crate) static MOV: [Form; 8] = [
     // mov.vec.etype d, a
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))])
-        .with_rules(&[
-            since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
-            deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+    // mov.vec.etype d, a
+    form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+    // mov.vec.etype d, sreg
+    form("9.7.9.3", ".vec.etype d, sreg", &[MOV_VEC, MOV_ETYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
+            op("sreg", 1, R::Sreg).with_ty(T::Slot(1))])
+        .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.vec.vtype d, sreg
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
@@ -33,7 +46,6 @@ pub(crate) static MOV: [Form; 6] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.itype d, sreg
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
@@ -58,13 +70,33 @@ pub(crate) static MOV: [Form; 6] = [
 
 // mov
 const MOV_2_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::B128]);
-pub(crate) static MOV_2: [Form; 1] = [
+pub(crate) static MOV_2: [Form; 4] = [
+    // mov.type d, a
+    form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
     // mov.type d, a
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
+    // mov.type d, sreg
+    form("9.7.9.4", ".type d, sreg", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
+            op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
+    // mov.type d, avar
+    form("9.7.9.4", ".type d, avar", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
+            op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
+        .with_rules(&[
+            since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            deny(C::Operand(1, Q::Handle))]),
 ];
 
 // shfl
@@ -135,7 +167,6 @@ pub(crate) static LD: [Form; 6] = [
             require(C::Any(&[C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(6, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
@@ -163,7 +194,6 @@ pub(crate) static LD: [Form; 6] = [
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(7, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
             since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
@@ -191,7 +221,6 @@ pub(crate) static LD: [Form; 6] = [
             deny(holds(1, &[M::Const, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(4, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
             since(C::Filled(2), &[ptx(7, 4, &t::SM_75)]),
             since(holds(2, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
@@ -361,7 +390,6 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::Operand(1, Q::Discard)),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             require(C::Filled(3), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(holds(5, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
@@ -388,7 +416,6 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
             require(C::Filled(3), C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(holds(6, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
             since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
@@ -414,7 +441,6 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::Operand(1, Q::Discard)),
             deny(C::All(&[holds(3, &[M::B128]), C::Filled(2)])),
             deny(holds(1, &[M::Param, M::ParamFunc])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
             since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
@@ -562,7 +588,7 @@ pub(crate) static ST_BULK: [Form; 2] = [
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8),
             op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&[deny(C::All(&[C::Operand(0, Q::Variable), C::Filled(1)])).ptxas()])
+        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // st.bulk{.weak}{.shared::cta} [a], size, initval
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
@@ -570,7 +596,7 @@ pub(crate) static ST_BULK: [Form; 2] = [
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&[deny(C::All(&[C::Operand(0, Q::Variable), C::Filled(1)])).ptxas()])
+        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
 ];
 
@@ -616,7 +642,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD, K::ELEMENTS]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
@@ -637,7 +663,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::DISCARD, K::ELEMENTS]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::F32, M::F64]), holds(2, &[M::Min, M::Max])])),
@@ -685,7 +711,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3))])
+            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -702,7 +728,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2))])
+            op("b", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
@@ -727,7 +753,7 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
@@ -740,8 +766,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -884,7 +910,7 @@ pub(crate) static CVTA: [Form; 2] = [
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
             since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]),
-            deny(C::Operand(1, Q::Function))]),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))]),
     // cvta.space.size p, var
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
@@ -912,7 +938,8 @@ pub(crate) static CVTA_TO: [Form; 1] = [
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
             since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]),
+            deny(C::Operand(1, Q::Variable))]),
 ];
 
 // cvt
@@ -952,13 +979,13 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Any, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::SM_13)])])])
+                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -993,10 +1020,10 @@ pub(crate) static CVT: [Form; 34] = [
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)])])])
+                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1400,6 +1427,7 @@ pub(crate) static MAPA: [Form; 2] = [
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("a", 1, R::Use).with_ty(T::Slot(1)),
             op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_rules(&[deny(C::Operand(1, Q::Variable))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     // mapa{.space}.type d, sh, b
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
@@ -1419,6 +1447,7 @@ pub(crate) static GETCTARANK: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
             op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[deny(C::Operand(1, Q::Variable))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     // getctarank{.space}.type d, var
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])

@@ -10,7 +10,7 @@ keyword_enum! {
     TexmodeUnified "texmode_unified" OptionFacts { since: PtxVersion::new(1, 5), target: None },
     TexmodeIndependent "texmode_independent" OptionFacts { since: PtxVersion::new(1, 5), target: None },
     Debug "debug" OptionFacts { since: PtxVersion::new(3, 0), target: None },
-    MapF64ToF32 "map_f64_to_f32" OptionFacts { since: PtxVersion::new(1, 4), target: None },
+    MapF64ToF32 "map_f64_to_f32" OptionFacts { since: PtxVersion::new(1, 0), target: None },
 }
 
 static DISPLACEMENTS: [u16; 1] = [

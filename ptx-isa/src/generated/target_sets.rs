@@ -25,7 +25,6 @@ pub(crate) static SM_120A_SM_120F: NamedTargets = targets(0x6c0000000000, "sm_12
 pub(crate) static SM_120A_SM_121A: NamedTargets = targets(0x480000000000, "sm_120a sm_121a");
 pub(crate) static SM_120F: NamedTargets = targets(0x6c0000000000, "sm_120f+");
 pub(crate) static SM_120F_SM_107F: NamedTargets = targets(0x6c3000000000, "sm_120f+ sm_107f+");
-pub(crate) static SM_13: NamedTargets = targets(0x7ffffffffff8, "sm_13");
 pub(crate) static SM_20: NamedTargets = targets(0x7ffffffffff0, "sm_20");
 pub(crate) static SM_30: NamedTargets = targets(0x7fffffffffc0, "sm_30");
 pub(crate) static SM_32: NamedTargets = targets(0x7fffffffff80, "sm_32");

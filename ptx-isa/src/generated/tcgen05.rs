@@ -270,7 +270,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -290,7 +290,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -361,7 +361,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
@@ -378,7 +378,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -408,7 +408,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -429,7 +429,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -505,7 +505,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -525,7 +525,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[

@@ -318,5 +318,5 @@ pub(crate) static ISTYPEP: [Form; 1] = [
     form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, &t::SM_30)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]),
 ];

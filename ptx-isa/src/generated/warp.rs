@@ -98,8 +98,8 @@ pub(crate) static REDUX: [Form; 3] = [
     // redux.sync.op.type dst, src, membermask
     form("9.7.13.12", ".sync.op.type dst, src, membermask", &[l::SYNC, REDUX_OP, REDUX_TYPE], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("dst", 0, R::Def).with_ty(T::Slot(2)),
-            op("src", 1, R::Use).with_ty(T::Slot(2)),
+            op("dst", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("src", 1, R::Use).with_ty(T::Scalar(S::U32)),
             op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(2))]),
     // redux.sync.op.b32 dst, src, membermask
@@ -123,7 +123,7 @@ pub(crate) static ELECT: [Form; 1] = [
     // elect.sync d|p, membermask
     form("9.7.13.14", ".sync d|p, membermask", &[l::SYNC], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)),
             op("membermask", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(2))]),

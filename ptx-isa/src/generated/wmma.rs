@@ -13,7 +13,7 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [
     // wmma.load.a.sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, WMMA_LOAD_A_SHAPE, WMMA_LOAD_A_SS_OPT, WMMA_LOAD_A_ATYPE], &[])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE]),
+            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -34,7 +34,7 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [
     // wmma.load.a.sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M16N16K8, WMMA_LOAD_A_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -45,7 +45,7 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [
     // wmma.load.a.sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M8N8K4, WMMA_LOAD_A_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -56,7 +56,7 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [
     // wmma.load.a.sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K32, WMMA_LOAD_A_SS_OPT, WMMA_LOAD_A_ATYPE_2], &[ptx(6, 3, &t::SM_75)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -67,7 +67,7 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [
     // wmma.load.a.sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K128, WMMA_LOAD_A_SS_OPT, l::B1], &[ptx(6, 3, &t::SM_75)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -87,7 +87,7 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [
     // wmma.load.b.sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, WMMA_LOAD_B_SHAPE, WMMA_LOAD_B_SS_OPT, WMMA_LOAD_B_BTYPE], &[])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE]),
+            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -107,7 +107,7 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [
     // wmma.load.b.sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M16N16K8, WMMA_LOAD_B_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -117,7 +117,7 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [
     // wmma.load.b.sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M8N8K4, WMMA_LOAD_B_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -127,7 +127,7 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [
     // wmma.load.b.sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::COL, l::M8N8K32, WMMA_LOAD_B_SS_OPT, WMMA_LOAD_B_BTYPE_2], &[ptx(6, 3, &t::SM_75)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -137,7 +137,7 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [
     // wmma.load.b.sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::COL, l::M8N8K128, WMMA_LOAD_B_SS_OPT, l::B1], &[ptx(6, 3, &t::SM_75)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -155,7 +155,7 @@ pub(crate) static WMMA_LOAD_C: [Form; 1] = [
     // wmma.load.c.sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}
     form("9.7.14.4.3", ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_C_LAYOUT, WMMA_LOAD_C_SHAPE, WMMA_LOAD_C_SS_OPT, WMMA_LOAD_C_CTYPE], &[])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
+            op("r", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
@@ -187,7 +187,7 @@ pub(crate) static WMMA_STORE_D: [Form; 1] = [
     form("9.7.14.4.4", ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}", &[l::SYNC, l::ALIGNED, WMMA_STORE_D_LAYOUT, WMMA_STORE_D_SHAPE, WMMA_STORE_D_SS_OPT, WMMA_STORE_D_TYPE], &[])
         .with_operands(&[
             op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)),
-            op("r", 1, R::Use).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("r", 1, R::Use).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[since(holds(4, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_tables(&[table(&[3, 5], &[1], &[

@@ -437,9 +437,10 @@ fn statements(path: String, depth: u32) -> BoxedStrategy<Tokens> {
 
 const BODY_START: &str = "{ .reg .b32 %r < 100 > ; .reg .b64 %big < 2000000000 > ; .reg .pred %p < 10 > ; \
     .reg .b32 %a_rather_long_prefix < 9 > ; .reg .b32 x , _y , $z , %w$1 , add ; .reg .v4 .f32 v4 ; .reg .v2 .f32 v2 ; \
-    .reg .b32 %r100 , reg_of_module , %r ; .reg .pred q ; .local .b32 loc [ 4 ] ; .shared .align 8 .b8 shm [ ] ; start : ";
-const BODY_END: &str = "$later : table : .branchtargets start , end ; \
-    proto : .callprototype ( .param .b32 _ ) _ ( .param .b64 _ , .reg .f32 _ ) ; end : ret ; }";
+    .reg .b32 %r100 , reg_of_module , %r ; .reg .pred q ; .local .b32 loc [ 4 ] ; .shared .align 8 .b8 shm [ ] ; \
+    table : .branchtargets start , end ; \
+    proto : .callprototype ( .param .b32 _ ) _ ( .param .b64 _ , .reg .f32 _ ) ; start : ";
+const BODY_END: &str = "$later : end : ret ; }";
 
 fn parameter(i: usize, entry: bool) -> BoxedStrategy<Tokens> {
     let ptr = if entry {

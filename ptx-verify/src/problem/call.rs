@@ -31,7 +31,9 @@ pub(crate) enum CallProblem {
     Count(List, u32, u32),
     Argument(ArgumentMismatch, Formal),
     /// A name in `.calltargets` that is not a function.
-    Target(NameId),
+    Target,
+    /// A name in `.branchtargets` that is not the label of a statement.
+    BranchTarget,
     /// A guard that is not a predicate: its type, if it is a register.
     Guard(Option<ScalarType>),
     ParameterWritten(NameId),
@@ -61,11 +63,14 @@ impl CallProblem {
                 .help("match the declaration or the prototype of the function")
             }
             Self::Argument(mismatch, formal) => argument(wording, found, mismatch, formal),
-            Self::Target(id) => Text::error(
-                Code::CallTarget,
-                format!("expected a function, found `{}`", name(id)),
-            )
-            .help("list functions only"),
+            Self::Target => {
+                let message = format!("expected a function, found `{found}`");
+                Text::error(Code::CallTarget, message).help("list functions only")
+            }
+            Self::BranchTarget => {
+                let message = format!("expected the label of a statement, found `{found}`");
+                Text::error(Code::OperandKind, message).help("list labels of this function only")
+            }
             Self::Guard(ty) => {
                 let found = ty.map_or(format!("`{found}`"), |ty| format!("type `{ty}`"));
                 Text::error(

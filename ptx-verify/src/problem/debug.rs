@@ -2,7 +2,7 @@
 
 use alloc::format;
 use ptx_ir::{Code, NameId};
-use ptx_isa::ScalarType;
+use ptx_isa::{Directive, ScalarType};
 
 use super::{Text, Wording};
 
@@ -14,8 +14,8 @@ pub(crate) enum DebugProblem {
     Number(i64, ScalarType),
     /// An address that a datum of the type cannot hold.
     Address(NameId, ScalarType),
-    /// A number of a `.loc` of more than 32 bits.
-    LocNumber(i64),
+    /// A number of a `.file` or `.loc` of more than 32 bits.
+    Bits(Directive, i64),
     /// `inlined_at` with a file, line and column that no `.loc` before has.
     InlinedAt(i64, i64, i64),
 }
@@ -42,8 +42,8 @@ impl DebugProblem {
                 name(id)
             ))
             .help("use the type of the address size"),
-            Self::LocNumber(value) => error(format!(
-                "expected a number of 32 bits in `.loc`, found {value}"
+            Self::Bits(directive, value) => error(format!(
+                "expected a number of 32 bits in `{directive}`, found {value}"
             ))
             .help("use a value from 0 to 4294967295"),
             Self::InlinedAt(file, line, column) => error(format!(

@@ -29,6 +29,10 @@ pub(crate) enum Feature {
     Directive(Directive),
     /// The attribute `.unified`.
     Unified,
+    /// An address as an initial value.
+    InitialAddress,
+    /// `generic(x)` as an initial value.
+    GenericAddress,
     /// One byte of an address as an initial value.
     AddressByte,
     Pragma(Pragma),
@@ -67,8 +71,14 @@ impl Pragma {
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == name)
+    /// The pragma in a text and its value. ptxas takes anything after `frequency` for its value.
+    pub(crate) fn of(text: &str) -> Option<(Self, &str)> {
+        if let Some(value) = text.strip_prefix(Self::Frequency.name()) {
+            return Some((Self::Frequency, value.trim_start_matches(' ')));
+        }
+        let (name, value) = text.split_once(' ').unwrap_or((text, ""));
+        let known = Self::ALL.into_iter().find(|p| p.name() == name)?;
+        Some((known, value))
     }
 
     /// Whether it is allowed in function bodies only.
@@ -97,7 +107,7 @@ impl Feature {
             Self::ParameterBytes(_) => Code::ParameterSpace,
             Self::Directive(_) => Code::DirectiveFloor,
             Self::Unified => Code::Attribute,
-            Self::AddressByte => Code::InitialValue,
+            Self::InitialAddress | Self::GenericAddress | Self::AddressByte => Code::InitialValue,
             Self::Pragma(_) => Code::PragmaPlace,
             Self::SectionLabel | Self::LabelDifference | Self::InlinedAt => Code::DebugInfo,
             Self::TargetOption(_) => Code::TargetOption,
@@ -116,6 +126,8 @@ impl Feature {
             Self::ParameterBytes(_) => (new(8, 1), Some(Target::Sm70)),
             Self::Directive(directive) => (directive.since(), directive.target()),
             Self::Unified => (new(8, 0), Some(Target::Sm90)),
+            Self::InitialAddress => (new(2, 1), None),
+            Self::GenericAddress => (new(3, 1), None),
             Self::AddressByte => (new(7, 1), None),
             Self::Pragma(pragma) => pragma.since(),
             Self::SectionLabel | Self::InlinedAt => (new(7, 0), None),
@@ -203,6 +215,8 @@ impl fmt::Display for Feature {
             }
             Self::Directive(directive) => write!(f, "`{directive}`"),
             Self::Unified => f.write_str("`.unified`"),
+            Self::InitialAddress => f.write_str("an address as an initial value"),
+            Self::GenericAddress => f.write_str("`generic` in an initial value"),
             Self::AddressByte => f.write_str("one byte of an address as an initial value"),
             Self::Pragma(pragma) => write!(f, "the pragma `{}`", pragma.name()),
             Self::SectionLabel => f.write_str("a label in a section"),

@@ -19,6 +19,8 @@ pub(crate) enum HeaderProblem {
     TargetVersion(Target, PtxVersion),
     /// A pragma of function bodies outside of them.
     PragmaPlace(Pragma),
+    /// A frequency that is not a positive integer.
+    PragmaFrequency,
     UnknownPragma(NameId),
 }
 
@@ -50,6 +52,11 @@ impl HeaderProblem {
                     "write `.version {first}` or newer, or a target that PTX {version} has"
                 ))
             }
+            Self::PragmaFrequency => Text::error(
+                Code::DirectiveValue,
+                "expected a positive integer after `frequency` in the pragma",
+            )
+            .help("write how often the block is executed: `.pragma \"frequency 10\";`"),
             Self::PragmaPlace(pragma) => Text::error(
                 Code::PragmaPlace,
                 format!(

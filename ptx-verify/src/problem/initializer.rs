@@ -33,6 +33,14 @@ pub(crate) enum InitializerProblem {
     GenericFunction,
     /// The address of something that has none before the program runs.
     NoAddress,
+    /// The name that is declared, or one before it in the same declaration.
+    OwnName,
+    /// The address of a function with an offset.
+    FunctionOffset,
+    /// An offset that is not an integer.
+    Offset,
+    /// A value without a name for an opaque type.
+    UnnamedField(ScalarType),
     /// A mask that does not select one byte.
     Mask(u64),
 }
@@ -110,6 +118,16 @@ impl InitializerProblem {
                 "expected a `.global` or `.const` variable or a function: nothing else has a constant address".into(),
             )
             .help("store the address at the start of the kernel"),
+            Self::OwnName => error(
+                "expected a variable of an earlier declaration, found one of this declaration".into(),
+            )
+            .help("declare the variable whose address is needed in a statement before this one"),
+            Self::FunctionOffset => error("expected the address of a function, found an offset from it".into())
+                .help("write the name of the function alone"),
+            Self::Offset => error("expected an integer offset from the address".into())
+                .help("write a number of bytes"),
+            Self::UnnamedField(ty) => error(format!("expected named fields for `{ty}`, found a value"))
+                .help("write `field = value`"),
             Self::Mask(mask) => error(format!(
                 "expected a mask of one byte such as `0xFF00`, found {mask:#x}"
             ))

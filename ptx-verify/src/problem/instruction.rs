@@ -29,6 +29,8 @@ pub(crate) enum InstProblemKind {
     /// The number of operands found, and the least and the most expected.
     Count(Named, usize, usize, usize),
     Rule(Named, &'static Rule),
+    /// A texture without a sampler although each has a separate one.
+    NoSampler,
     /// None of these versions and targets is reached.
     Unavailable(&'static [Since]),
     SpecialRegister(SpecialReg),
@@ -130,6 +132,11 @@ impl InstProblem {
                 Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
                     .help(form.syntax())
             }
+            InstProblemKind::NoSampler => Text::error(
+                Code::MissingOperand,
+                format!("`{op}` needs a sampler after the texture with `texmode_independent`"),
+            )
+            .help("write `[texture, sampler, coordinates]`"),
             InstProblemKind::Other(form) => {
                 Text::error(Code::Combination, format!("invalid form of `{op}`"))
                     .help(form.syntax())

@@ -39,6 +39,8 @@ pub(crate) enum InterfaceProblem {
     ParamType(ScalarType),
     ParamVector(u8),
     PtrInFunction,
+    /// An alignment after the type, which only kernel parameters have.
+    AlignAfterType,
     PtrSpace(StateSpace),
     UnsizedResult,
     /// Several results that are not all in `.reg`.
@@ -82,6 +84,7 @@ impl InterfaceProblem {
             | Self::ParamVector(_)
             | Self::InstructionType(_)
             | Self::PtrInFunction
+            | Self::AlignAfterType
             | Self::PtrSpace(_) => self.parameter_type(),
             _ => self.parameter(wording),
         }
@@ -180,6 +183,11 @@ impl InterfaceProblem {
                 "expected a scalar or an array in `.param`, found a vector of {len} elements"
             ))
             .help("declare an array of `.b8`"),
+            Self::AlignAfterType => error(
+                "`.align` after the type is for parameters of kernels, found it on a function"
+                    .into(),
+            )
+            .help("write `.align` before the type"),
             Self::PtrInFunction => {
                 error("`.ptr` is for parameters of kernels, found it on a function".into())
                     .help("remove `.ptr`")

@@ -67,6 +67,9 @@ pub(crate) enum RedeclarationProblem {
     /// An external variable whose definition has no linkage.
     VariableLinkage(NameId),
     AliasOfVariable(NameId),
+    /// A special register as an alias or as what it stands for.
+    AliasOfSpecial,
+    AliasOfItself(NameId),
     AliasIsVariable(NameId),
     AliasOfKernel(NameId),
     AliasOfLinkage(NameId, Linkage),
@@ -155,6 +158,14 @@ impl RedeclarationProblem {
                 name(id)
             ))
             .help("name a function that is defined in this module"),
+            Self::AliasOfSpecial => {
+                error("expected a function in `.alias`, found a special register".into())
+                    .help("declare and define functions for both names")
+            }
+            Self::AliasOfItself(id) => {
+                error(format!("`{}` cannot be an alias of itself", name(id)))
+                    .help("name another function after the comma")
+            }
             Self::AliasIsVariable(id) => error(format!(
                 "expected a declared function as the alias, found the variable `{}`",
                 name(id)

@@ -10,6 +10,10 @@ use super::{Text, Wording};
 pub(crate) enum VariableProblem {
     /// `.const[n]`, removed in PTX 2.2.
     ConstBank,
+    EarlyBank,
+    BankNumber(i64),
+    /// A bank that does not hold external arrays without a size where it must, or the reverse.
+    BankContents(i64),
     /// A declared special register.
     SpecialRegister,
     /// A linkage inside a function.
@@ -62,6 +66,9 @@ impl VariableProblem {
             | Self::RegisterArray(_)
             | Self::NoSize(_) => self.of_name(wording),
             Self::ConstBank
+            | Self::EarlyBank
+            | Self::BankNumber(_)
+            | Self::BankContents(_)
             | Self::SpecialRegister
             | Self::TexType(_)
             | Self::TexInBody
@@ -86,6 +93,24 @@ impl VariableProblem {
                 error(format!("banks of `.const` were removed in PTX {removed}"))
                     .help("declare an array in `.const` without a bank number")
             }
+            Self::EarlyBank => error(format!(
+                "banks of `.const` require PTX {}",
+                PtxVersion::new(1, 5)
+            ))
+            .help("remove the number of the bank"),
+            Self::BankNumber(bank) => error(format!(
+                "expected a bank of `.const` from 0 to 10, found {bank}"
+            ))
+            .help("use one of banks 0 to 10"),
+            Self::BankContents(0) => error(
+                "an external array without a size must be in one of banks 1 to 10 of `.const`"
+                    .into(),
+            )
+            .help("write the number of its bank: `.const[1]`"),
+            Self::BankContents(bank) => error(format!(
+                "bank {bank} of `.const` is for external arrays without a size"
+            ))
+            .help("declare it in bank 0, or as an `.extern` array with empty brackets"),
             Self::SpecialRegister => {
                 error("special registers are predefined and cannot be declared".into())
                     .help("remove the declaration")
