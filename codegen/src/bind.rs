@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::bind_family::Used;
 use crate::input::{Error, Pos, Result, Word, split};
-use crate::notation::{self as ast, Derived, SlotDef, SlotUse};
+use crate::notation::{self as ast, Derived, Digits, SlotDef, SlotUse};
 use crate::schema::{
     Availability, Cond, Definition, Form, Length, Operand, OperandId, RuleKind, Size, Slot, SlotId,
     Spaces, TypeExpr, implies,
@@ -307,6 +307,10 @@ impl<'a> Binder<'a> {
                 .slot_id(&slot.text)
                 .map_or(Length::Scalar, Length::Slot),
             ast::Length::Fragment(slot) => Length::Fragment(self.need_slot(slot)?),
+            ast::Length::Product(factors, divisor) => {
+                let factor = |(slot, digits): &(Word, Digits)| Ok((self.need_slot(slot)?, *digits));
+                Length::Product(factors.iter().map(factor).collect::<Result<_>>()?, *divisor)
+            }
             ast::Length::Cases(cases) => {
                 let mut bound = Vec::new();
                 for (cond, count) in cases {

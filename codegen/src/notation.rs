@@ -139,8 +139,17 @@ pub(crate) enum Length {
     Slot(Word),
     /// What one thread holds of the matrix whose shape is in a slot.
     Fragment(Word),
+    /// The product of numbers in the modifiers of slots, divided by a number.
+    Product(Vec<(Word, Digits)>, u16),
     /// The first condition that holds decides.
     Cases(Vec<(Cond, u16)>),
+}
+
+/// Which number in the text of a modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Digits {
+    First,
+    Last,
 }
 
 /// How many bytes of memory an access reaches.

@@ -11,8 +11,8 @@ use crate::input::{
     flag, keyword, name, number, one_of, pattern, punct, split, string, version, word,
 };
 use crate::notation::{
-    Body, Cell, Cond, Effect, EffectKind, Length, OperandDef, Role, Row, Rule, RuleKind, Since,
-    Size, SlotDef, Table, TypeExpr,
+    Body, Cell, Cond, Digits, Effect, EffectKind, Length, OperandDef, Role, Row, Rule, RuleKind,
+    Since, Size, SlotDef, Table, TypeExpr,
 };
 use crate::read_condition::{atom, condition, condition_of_modifiers};
 
@@ -349,7 +349,7 @@ fn range(at: Span<'_>) -> Parsed<'_, (i64, i64, i64)> {
     .parse(at)
 }
 
-/// `4`, `.vec`, `fragment .shape` or `{ .1d 1, .2d 2; .tile::gather4 5 }`, of which a later group has precedence.
+/// `4`, `.vec`, `fragment .shape`, `product .num last .ratio / 32` or `{ .1d 1, .2d 2; .tile::gather4 5 }`, of which a later group has precedence.
 fn length(at: Span<'_>) -> Parsed<'_, Length> {
     let case = || {
         pair(
@@ -361,11 +361,21 @@ fn length(at: Span<'_>) -> Parsed<'_, Length> {
     let cases = map(enclosed("{", groups, "}"), |groups| {
         Length::Cases(groups.into_iter().rev().flatten().collect())
     });
+    let last = map(opt(keyword("last")), |last| match last {
+        Some(_) => Digits::Last,
+        None => Digits::First,
+    });
+    let factor = map(pair(last, dotted), |(digits, slot)| (slot, digits));
+    let divisor = map(opt(preceded(punct("/"), number)), |n| n.unwrap_or(1));
     alt((
         map(dotted, Length::Slot),
         map(
             preceded(keyword("fragment"), expect("a slot", dotted)),
             Length::Fragment,
+        ),
+        map(
+            preceded(keyword("product"), (many1(factor), divisor)),
+            |(factors, divisor)| Length::Product(factors, divisor),
         ),
         cases,
         map(expect("a number of elements", number), Length::Fixed),

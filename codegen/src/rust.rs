@@ -1,10 +1,10 @@
 //! Parts of forms as Rust expressions, in terms of the constructors of `ptx_isa::row`.
 
 use crate::naming::{constant, variant};
-use crate::notation::Nesting;
+use crate::notation::{Digits, Nesting};
 use crate::schema::{
     Availability, Cell, Cond, Effect, EffectKind, Length, ModifierSource, Operand, Row, Rule,
-    RuleKind, Size, Slot, Spaces, TypeExpr,
+    RuleKind, Size, Slot, SlotId, Spaces, TypeExpr,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
 
@@ -93,6 +93,13 @@ impl Printer<'_> {
             Length::Cases(cases) => {
                 let case = |(cond, n): &(Cond, u16)| format!("({}, {n})", self.cond(cond));
                 out += &format!(".with_length(L::Cases(&[{}]))", list(cases, case));
+            }
+            Length::Product(factors, divisor) => {
+                let factor = |(slot, digits): &(SlotId, Digits)| format!("({slot}, D::{digits:?})");
+                out += &format!(
+                    ".with_length(L::Product(&[{}], {divisor}))",
+                    list(factors, factor)
+                );
             }
             length => out += &format!(".with_length(L::{length:?})"),
         }

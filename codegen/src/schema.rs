@@ -3,8 +3,8 @@
 //! The enums have the names and the variants of the library's, so that `{:?}` prints them as Rust.
 
 use crate::notation::{
-    Access, AsyncPhase, Completion, Control, ConvergenceScope, Nesting, Plain, Proxy, Role, Test,
-    Version,
+    Access, AsyncPhase, Completion, Control, ConvergenceScope, Digits, Nesting, Plain, Proxy, Role,
+    Test, Version,
 };
 use crate::vocabulary::ModifierId;
 
@@ -122,6 +122,7 @@ pub(crate) enum Length {
     Cases(Vec<(Cond, u16)>),
     Table,
     Fragment(SlotId),
+    Product(Vec<(SlotId, Digits)>, u16),
 }
 
 #[derive(Debug)]

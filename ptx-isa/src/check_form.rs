@@ -192,6 +192,15 @@ impl<'a> FormChecker<'a, '_> {
                 // 64 rows for 128 threads, in registers of 32 bits.
                 Some(WantedLength::new(columns * bits / 64, false))
             }
+            Length::Product(factors, divisor) => {
+                let mut product = 1;
+                for &(slot, digits) in factors {
+                    product *= self.assignment.word(slot.into())?.number(digits)?;
+                }
+                let n = product.div_ceil(divisor.into());
+                let n = u16::try_from(n).unwrap_or(u16::MAX);
+                Some(WantedLength::new(n, n == 1 && !braced))
+            }
             Length::Table => self
                 .table_length(index, operand)
                 .map(|n| WantedLength::new(n, n == 1 && !braced)),
@@ -214,12 +223,16 @@ impl<'a> FormChecker<'a, '_> {
             return Err(OperandViolation::Unified);
         }
         let constant = written.shape.constant_kind();
-        // The second part of an address must not be a bare constant, and the third must be a vector.
-        if let (Nesting::Bracket(1..), OperandShape::Bracket(parts)) =
+        // A value in an address must not be followed by an offset, the second part must not be a bare constant, and the third
+        // of three must not be a scalar instead of a vector.
+        if let (Nesting::Bracket(nth), OperandShape::Bracket(parts)) =
             (operand.nesting, bound.operand.shape)
         {
-            let third = parts.len() == 3 && self.binding.part(index) == 2;
-            if constant.is_some()
+            let third = parts.len() == 3
+                && self.binding.part(index) == 2
+                && operand.length != Length::Scalar;
+            if operand.role == Role::Use && written.offset
+                || nth > 0 && constant.is_some()
                 || third
                     && !matches!(
                         written.shape,

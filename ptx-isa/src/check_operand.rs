@@ -58,8 +58,11 @@ impl Element<'_> {
     /// Whether a register is legal as an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
+        let byte = self.has(Marks::OR_8_BIT) && ty.bits() == 8 && !ty.is_float();
         value
-            && if self.has(Marks::EXACT_ELEMENT_TYPE) {
+            && if byte {
+                true
+            } else if self.has(Marks::EXACT_ELEMENT_TYPE) {
                 // A packed pair is compatible with integers elsewhere, but not with exact element types.
                 let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
                 self.expected.takes_register(ty, self.width()) && !halves

@@ -84,7 +84,9 @@ pub use instruction::{Instruction, find_instruction};
 pub use keyword_table::UnknownKeyword;
 pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
-pub use operand::{Access, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr};
+pub use operand::{
+    Access, Digits, FormOperand, ImmRange, Length, Nesting, Role, Size, Spaces, TypeExpr,
+};
 pub use operand_binding::{MAX_OPERANDS, OperandBinding, operand_count};
 pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
 pub use scalar::{RegisterClass, TypeKind};

@@ -1,6 +1,6 @@
 //! Facts about modifiers and their classes.
 
-use crate::{Modifier, ModifierClass, ScalarType, StateSpace, generated};
+use crate::{Digits, Modifier, ModifierClass, ScalarType, StateSpace, generated};
 
 /// Facts about a modifier.
 pub(crate) struct ModifierFacts {
@@ -108,6 +108,19 @@ impl Modifier {
             0 => None,
             n => Some(n),
         }
+    }
+
+    /// A number in its text.
+    pub(crate) fn number(self, digits: Digits) -> Option<u32> {
+        let mut numbers = self
+            .text()
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|n| !n.is_empty());
+        let number = match digits {
+            Digits::First => numbers.next(),
+            Digits::Last => numbers.next_back(),
+        };
+        number?.parse().ok()
     }
 
     /// Whether ptxas ignores it on instructions that have no slot for it.

@@ -81,6 +81,18 @@ pub enum Length {
     /// The registers that one thread of four warps holds of the matrix whose shape is in the slot: 64 rows and the
     /// number of columns after the `n`.
     Fragment(u8),
+    /// The product of the numbers in the modifiers of slots, divided by a number and rounded up.
+    Product(&'static [(u8, Digits)], u16),
+}
+
+/// Which number in the text of a modifier.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Digits {
+    /// The first one: 2 of `.sp::2:4`.
+    First,
+    /// The last one: 4 of `.sp::2:4`.
+    Last,
 }
 
 /// How an operand is nested in its comma-separated position.

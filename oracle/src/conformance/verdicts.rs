@@ -42,6 +42,7 @@ pub(crate) const NEWER: Set = Set {
 };
 
 /// Cases of the same versions that were written by hand, with verdicts of the same release.
+#[cfg(test)]
 pub(crate) const SHARED: Set = Set {
     file: "../../shared/spec/newer-verdicts.tsv.gz",
     bar: 99.5,

@@ -43,6 +43,10 @@ const OPEN: &[(&str, &str)] = &[
         "cvt tf32",
         "the layout of the format is left to the implementation (5.2.3)",
     ),
+    ("cvt pzo", "new in PTX 9.4, not implemented"),
+    ("cvt scaled::n1::ue8m0", "new in PTX 9.4, not implemented"),
+    ("cvt ue5m3x2", "new in PTX 9.4, not implemented"),
+    ("cvt rz s2f6x2", "new in PTX 9.4, not implemented"),
     (
         "cvt rs e4m3x4",
         "where the random bits are added is only drawn",

@@ -132,7 +132,7 @@ impl<'m> FunctionBuilder<'m> {
         let registers = self.body.fresh.iter().filter(|f| f.highest_used > 0);
         let registers = match inside.text.len() {
             0 => 0,
-            _ => registers.fold(0, |set, f| set | 1u64 << f.ty.index()),
+            _ => registers.fold(0, |set, f| set | 1u128 << f.ty.index()),
         };
         let like = (self.body.kind, interface.unnamed(), registers);
         let mut legal = self.module.legal_headers.iter();

@@ -41,6 +41,10 @@ impl<'m> FunctionBuilder<'m> {
     /// add.type d, a, b    // 9.7.1.1
     /// add.sat.stype d, a, b    // 9.7.1.1
     /// add{.rnd}{.sat}.f32.atype d, a, c    // 9.7.5.1
+    /// add{.rnd}.f32x2.atype.f32x2 d, a, c    // 9.7.5
+    /// add{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c    // 9.7.5
+    /// add{.rz}.bf16x2.f32x2.f32x2 d, a, c    // 9.7.5
+    /// add{.rn}{.satfinite}.cdtype.abtype d, a, c    // 9.7.5
     /// ```
     #[inline] pub fn add(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Add) }
 
@@ -69,8 +73,10 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// ```text
     /// applypriority{.global}.level::eviction_priority [a], size    // 9.7.9.16
+    /// applypriority.async.bulk{.global}.bulk_group.L2::evict_normal [a], size    // 9.7.9
+    /// applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}    // 9.7.9
     /// ```
-    #[inline] pub fn applypriority(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Applypriority) }
+    #[inline] pub fn applypriority(&mut self) -> InstBuilder<'_, 'm, 6> { self.statement(Opcode::Applypriority) }
 
     /// `atom`
     ///
@@ -85,6 +91,8 @@ impl<'m> FunctionBuilder<'m> {
     /// atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}    // 9.7.13.5
     /// atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}    // 9.7.13.5
     /// atom{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}    // 9.7.13.5
+    /// atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 d, [a], b{, cache-policy}    // 9.7.13.5
+    /// atom{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}    // 9.7.13.5
     /// atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}    // 9.7.13.5
     /// atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}    // 9.7.13.5
     /// ```
@@ -187,6 +195,14 @@ impl<'m> FunctionBuilder<'m> {
     /// ```
     #[inline] pub fn call(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement(Opcode::Call) }
 
+    /// `clmad`
+    ///
+    /// ```text
+    /// clmad.hi.type d, a, b, c    // 9.7.1
+    /// clmad.lo.type d, a, b, c    // 9.7.1
+    /// ```
+    #[inline] pub fn clmad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Clmad) }
+
     /// `clusterlaunchcontrol`
     ///
     /// ```text
@@ -233,26 +249,27 @@ impl<'m> FunctionBuilder<'m> {
     /// cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}    // 9.7.9.25.3.1
     /// cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}    // 9.7.9.25.3.1
     /// cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}    // 9.7.9.25.3.1
-    /// cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}    // 9.7.9.25.4.1
-    /// cp.async.bulk.dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}    // 9.7.9.25.4.1
-    /// cp.async.bulk.dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]    // 9.7.9.25.4.1
-    /// cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}    // 9.7.9.25.4.1
-    /// cp.async.bulk.dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}    // 9.7.9.25.4.1
+    /// cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}    // 9.7.9.25.4.1
+    /// cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}    // 9.7.9.25.4.1
+    /// cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]    // 9.7.9.25.4.1
+    /// cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}    // 9.7.9.25.4.1
+    /// cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}    // 9.7.9.25.4.1
     /// cp.async.bulk.commit_group    // 9.7.9.25.6.1
     /// cp.async.bulk.prefetch.L2.src{.level::cache_hint} [srcMem], size{, cache-policy}    // 9.7.9.25.4.3
-    /// cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}    // 9.7.9.25.5.4
-    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}    // 9.7.9.25.5.2
-    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}    // 9.7.9.25.5.2
-    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}    // 9.7.9.25.5.2
+    /// cp.async.bulk.prefetch.L2.src.L2::evict_last [srcMem], size    // 9.7.9.25.4.3
+    /// cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}    // 9.7.9.25.5.4
+    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}    // 9.7.9.25.5.2
+    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}    // 9.7.9.25.5.2
+    /// cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}    // 9.7.9.25.5.2
     /// cp.async.bulk.wait_group{.read} N    // 9.7.9.25.6.2
     /// cp.async.commit_group    // 9.7.9.25.3.2
     /// cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr]    // 9.7.13.15.15
     /// cp.async.wait_all    // 9.7.9.25.3.3
     /// cp.async.wait_group N    // 9.7.9.25.3.3
-    /// cp.reduce.async.bulk.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]    // 9.7.9.25.4.2
-    /// cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}    // 9.7.9.25.4.2
-    /// cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}    // 9.7.9.25.4.2
-    /// cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}    // 9.7.9.25.5.3
+    /// cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]    // 9.7.9.25.4.2
+    /// cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}    // 9.7.9.25.4.2
+    /// cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}    // 9.7.9.25.4.2
+    /// cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}    // 9.7.9.25.5.3
     /// ```
     #[inline] pub fn cp(&mut self) -> InstBuilder<'_, 'm, 255> { self.statement(Opcode::Cp) }
 
@@ -262,6 +279,7 @@ impl<'m> FunctionBuilder<'m> {
     /// createpolicy.cvt.L2.b64 cache-policy, access-property    // 9.7.9.18
     /// createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}    // 9.7.9.18
     /// createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size    // 9.7.9.18
+    /// createpolicy.range.fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size    // 9.7.9.18
     /// ```
     #[inline] pub fn createpolicy(&mut self) -> InstBuilder<'_, 'm, 22> { self.statement(Opcode::Createpolicy) }
 
@@ -274,33 +292,38 @@ impl<'m> FunctionBuilder<'m> {
     /// cvt{.irnd}{.ftz}.dtype.atype d, a    // 9.7.9.21
     /// cvt.frnd{.ftz}.dtype.atype d, a    // 9.7.9.21
     /// cvt.frnd{.ftz}.bf16.atype d, a    // 9.7.9.21
-    /// cvt.frnd2{.relu}{.satfinite}.f16.f32 d, a    // 9.7.9.21
-    /// cvt.frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b    // 9.7.9.21
+    /// cvt.frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a    // 9.7.9.21
+    /// cvt.frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b    // 9.7.9.21
     /// cvt.rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits    // 9.7.9.21
-    /// cvt.frnd2{.relu}{.satfinite}.bf16.f32 d, a    // 9.7.9.21
-    /// cvt.frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b    // 9.7.9.21
+    /// cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a    // 9.7.9.21
+    /// cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b    // 9.7.9.21
     /// cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits    // 9.7.9.21
     /// cvt.rna{.satfinite}.tf32.f32 d, a    // 9.7.9.21
-    /// cvt.frnd2{.satfinite}{.relu}.tf32.f32 d, a    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f8x2type.bf16x2 d, a    // 9.7.9.21
+    /// cvt.frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}    // 9.7.9.21
     /// cvt.rn{.relu}.f16x2.f8x2type d, a    // 9.7.9.21
     /// cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f4x2type.f32 d, a, b    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f4x2type.type d, a    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}    // 9.7.9.21
     /// cvt.rn{.relu}.f16x2.f4x2type d, a    // 9.7.9.21
     /// cvt.rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f6x2type.f32 d, a, b    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}.f6x2type.type d, a    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}    // 9.7.9.21
     /// cvt.rn{.relu}.f16x2.f6x2type d, a    // 9.7.9.21
     /// cvt.rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits    // 9.7.9.21
     /// cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b    // 9.7.9.21
     /// cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a    // 9.7.9.21
     /// cvt.rn.bf16x2.ue8m0x2 d, a    // 9.7.9.21
+    /// cvt.frnd4.pzo.hftype.f32 d, a    // 9.7.9.21
+    /// cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}    // 9.7.9.21
+    /// cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}    // 9.7.9.21
+    /// cvt.rn.f16x2.ue5m3x2 d, a    // 9.7.9.21
+    /// cvt.rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}    // 9.7.9.21
     /// cvt.rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}    // 9.7.9.21
-    /// cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}    // 9.7.9.21
+    /// cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}    // 9.7.9.21
     /// cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}    // 9.7.9.21
     /// cvt.pack.sat.convertType.abType d, a, b    // 9.7.9.22
     /// cvt.pack.sat.convertType.abType.cType d, a, b, c    // 9.7.9.22
@@ -375,18 +398,43 @@ impl<'m> FunctionBuilder<'m> {
     /// ```
     #[inline] pub fn exit(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Exit) }
 
+    /// `fabric`
+    ///
+    /// ```text
+    /// fabric.submit{.op_restrict::fetching}    // 9.7.9
+    /// fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_get.async.tensor.dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op{.acc}.type.sync [dst], [le, offset], size, [mbar], membermask    // 9.7.9
+    /// fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}    // 9.7.9
+    /// fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}    // 9.7.9
+    /// fabric.wait.sync_restrict::reads    // 9.7.9
+    /// ```
+    #[inline] pub fn fabric(&mut self) -> InstBuilder<'_, 'm, 121> { self.statement(Opcode::Fabric) }
+
     /// `fence`
     ///
     /// ```text
     /// fence{.sem}.scope    // 9.7.13.4
+    /// fence{.sem}.scope.async    // 9.7.13.4
     /// fence.acquire.sync_restrict::shared::cluster.cluster    // 9.7.13.4
     /// fence.release.sync_restrict::shared::cta.cluster    // 9.7.13.4
     /// fence.mbarrier_init.release{.restrict}.cluster    // 9.7.13.4
+    /// fence.alias.release.sync_restrict::read.sys    // 9.7.13.4
     /// fence.proxy.proxykind{.restrict}    // 9.7.13.4
     /// fence.proxy.tensormap::generic.release.scope    // 9.7.13.4
     /// fence.proxy.tensormap::generic.acquire.scope [addr], size    // 9.7.13.4
     /// fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster    // 9.7.13.4
     /// fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster    // 9.7.13.4
+    /// fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster    // 9.7.13.4
+    /// fence.proxy.alias.order.sys    // 9.7.13.4
+    /// fence.proxy.fabric.alias.order.level    // 9.7.13.4
     /// ```
     #[inline] pub fn fence(&mut self) -> InstBuilder<'_, 'm, 5> { self.statement(Opcode::Fence) }
 
@@ -405,6 +453,8 @@ impl<'m> FunctionBuilder<'m> {
     /// fma.rnd.oob.sat.htype d, a, b, c    // 9.7.4.4
     /// fma.rnd.oob{.relu}.type d, a, b, c    // 9.7.4.4
     /// fma.rnd{.sat}.f32.abtype d, a, b, c    // 9.7.5.3
+    /// fma.rnd.f32x2.abtype.f32x2.f32x2 d, a, b, c    // 9.7.5
+    /// fma{.rn}{.satfinite}.cdtype.atype.btype d, a, b, c    // 9.7.5
     /// ```
     #[inline] pub fn fma(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Fma) }
 
@@ -453,8 +503,11 @@ impl<'m> FunctionBuilder<'m> {
     /// ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.8
     /// ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.8
     /// ld.mmio.relaxed.sys{.global}{.vec}.type d, [a]    // 9.7.9.8
+    /// ld.mmio.acquire.sys{.global}{.vec}.type d, [a]    // 9.7.9.8
+    /// ld{.global}{.vec}.proxy::readonly.type d, [a]    // 9.7.9.8
     /// ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.9
     /// ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.9
+    /// ld.global.nc{.vec}.proxy::readonly.type d, [a]    // 9.7.9.9
     /// ```
     #[inline] pub fn ld(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Ld) }
 
@@ -463,6 +516,7 @@ impl<'m> FunctionBuilder<'m> {
     /// ```text
     /// ldmatrix.sync.aligned.shape.num{.trans}{.ss}.type r, [p]    // 9.7.14.5.15
     /// ldmatrix.sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]    // 9.7.14.5.15
+    /// ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4 r, [p]    // 9.7.14.5.15
     /// ldmatrix.sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]    // 9.7.14.5.15
     /// ```
     #[inline] pub fn ldmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Ldmatrix) }
@@ -563,24 +617,37 @@ impl<'m> FunctionBuilder<'m> {
     /// mbarrier.arrive{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}    // 9.7.13.15.13
     /// mbarrier.arrive{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}    // 9.7.13.15.13
     /// mbarrier.arrive.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count    // 9.7.13.15.13
+    /// mbarrier.arrive{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask    // 9.7.13.15.13
     /// mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount    // 9.7.13.15.13
     /// mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount    // 9.7.13.15.13
+    /// mbarrier.arrive.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask    // 9.7.13.15.13
     /// mbarrier.arrive_drop{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}    // 9.7.13.15.14
     /// mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}    // 9.7.13.15.14
     /// mbarrier.arrive_drop.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count    // 9.7.13.15.14
+    /// mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask    // 9.7.13.15.14
     /// mbarrier.arrive_drop.expect_tx{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count    // 9.7.13.15.14
     /// mbarrier.arrive_drop.expect_tx{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count    // 9.7.13.15.14
+    /// mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask    // 9.7.13.15.14
+    /// mbarrier.check_layout.layout{.shared{::cta}}.b64 p, [addr]    // 9.7.13.15
     /// mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [addr], txCount    // 9.7.13.15.12
+    /// mbarrier.complete_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask    // 9.7.13.15.12
     /// mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [addr], txCount    // 9.7.13.15.11
-    /// mbarrier.init{.shared{::cta}}.b64 [addr], count    // 9.7.13.15.9
+    /// mbarrier.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask    // 9.7.13.15.11
+    /// mbarrier.init{.layout}{.shared{::cta}}.b64 [addr], count    // 9.7.13.15.9
     /// mbarrier.inval{.shared{::cta}}.b64 [addr]    // 9.7.13.15.10
-    /// mbarrier.pending_count.b64 count, state    // 9.7.13.15.17
+    /// mbarrier.pending_count{.layout::v0}.b64 count, state    // 9.7.13.15.17
     /// mbarrier.test_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state    // 9.7.13.15.16
+    /// mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state    // 9.7.13.15.16
     /// mbarrier.test_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity    // 9.7.13.15.16
+    /// mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity    // 9.7.13.15.16
+    /// mbarrier.test_wait.parity.phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity    // 9.7.13.15.16
     /// mbarrier.try_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}    // 9.7.13.15.16
+    /// mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state{, suspendTimeHint}    // 9.7.13.15.16
     /// mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}    // 9.7.13.15.16
+    /// mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity{, suspendTimeHint}    // 9.7.13.15.16
+    /// mbarrier.try_wait.parity.phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}    // 9.7.13.15.16
     /// ```
-    #[inline] pub fn mbarrier(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement(Opcode::Mbarrier) }
+    #[inline] pub fn mbarrier(&mut self) -> InstBuilder<'_, 'm, 62> { self.statement(Opcode::Mbarrier) }
 
     /// `membar`
     ///
@@ -671,6 +738,11 @@ impl<'m> FunctionBuilder<'m> {
     /// mul{.rnd}{.ftz}{.sat}.f16x2 d, a, b    // 9.7.4.3
     /// mul{.rnd}.bf16 d, a, b    // 9.7.4.3
     /// mul{.rnd}.bf16x2 d, a, b    // 9.7.4.3
+    /// mul.rz.ftz.f16x2.f32x2.f32x2 d, a, b    // 9.7.5
+    /// mul.rz.bf16x2.f32x2.f32x2 d, a, b    // 9.7.5
+    /// mul.bf16x2.bf16x2.f16x2 d, a, b    // 9.7.5
+    /// mul.f16x2.f16x2.bf16x2 d, a, b    // 9.7.5
+    /// mul{.rn}{.satfinite}.dtype.atype.btype d, a, b    // 9.7.5
     /// mul.hi.type d, a, b    // 9.7.1.3
     /// mul.lo.type d, a, b    // 9.7.1.3
     /// mul.wide.type d, a, b    // 9.7.1.3
@@ -688,18 +760,23 @@ impl<'m> FunctionBuilder<'m> {
     /// `multimem`
     ///
     /// ```text
+    /// multimem.cp.async.bulk{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}    // 9.7.9.25.4
+    /// multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size    // 9.7.9.25.4
+    /// multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size    // 9.7.9.25.4
     /// multimem.ld_reduce{.ldsem}{.scope}{.ss}.op.type d, [a]    // 9.7.9.14
     /// multimem.ld_reduce.weak{.ss}.op.type d, [a]    // 9.7.9.14
     /// multimem.ld_reduce{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]    // 9.7.9.14
     /// multimem.ld_reduce.weak{.ss}.op{.acc_prec}{.vec}.type d, [a]    // 9.7.9.14
     /// multimem.red{.redsem}{.scope}{.ss}.op.type [a], b    // 9.7.9.14
     /// multimem.red{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b    // 9.7.9.14
+    /// multimem.red.async.release.scope{.ss}.add.type [a], b    // 9.7.13
     /// multimem.st{.stsem}{.scope}{.ss}.type [a], b    // 9.7.9.14
     /// multimem.st.weak{.ss}.type [a], b    // 9.7.9.14
     /// multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b    // 9.7.9.14
     /// multimem.st.weak{.ss}{.vec}.type [a], b    // 9.7.9.14
+    /// multimem.st.async.release.scope{.ss}.type [a], b    // 9.7.9
     /// ```
-    #[inline] pub fn multimem(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Multimem) }
+    #[inline] pub fn multimem(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement(Opcode::Multimem) }
 
     /// `nanosleep`
     ///
@@ -758,6 +835,7 @@ impl<'m> FunctionBuilder<'m> {
     /// prefetch{.space}.level [a]    // 9.7.9.15
     /// prefetch.global.level::eviction_priority [a]    // 9.7.9.15
     /// prefetch.level::eviction_priority [a]    // 9.7.9.15
+    /// prefetch{.global}.L1::32B.valid_addr [a]    // 9.7.9.15
     /// prefetch{.tensormap_space}.tensormap [a]    // 9.7.9.15
     /// ```
     #[inline] pub fn prefetch(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Prefetch) }
@@ -797,6 +875,8 @@ impl<'m> FunctionBuilder<'m> {
     /// red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}    // 9.7.13.6
     /// red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}    // 9.7.13.6
     /// red{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}    // 9.7.13.6
+    /// red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 [a], b{, cache-policy}    // 9.7.13.6
+    /// red{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}    // 9.7.13.6
     /// red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}    // 9.7.13.6
     /// red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}    // 9.7.13.6
     /// red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}    // 9.7.13.7
@@ -858,6 +938,7 @@ impl<'m> FunctionBuilder<'m> {
     /// ```text
     /// set.CmpOp{.ftz}.dtype.stype d, a, b    // 9.7.6.1
     /// set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c    // 9.7.6.1
+    /// set.CmpOp.type d, a, b    // 9.7.6
     /// set.CmpOp{.ftz}.f16.stype d, a, b    // 9.7.7.1
     /// set.CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c    // 9.7.7.1
     /// set.CmpOp.bf16.btype d, a, b    // 9.7.7.1
@@ -939,6 +1020,21 @@ impl<'m> FunctionBuilder<'m> {
     /// ```
     #[inline] pub fn slct(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Slct) }
 
+    /// `spcompress`
+    ///
+    /// ```text
+    /// spcompress.b8.itype.ratio.num mdata, cdata, data, desc    // 9.7.9
+    /// spcompress.b16.itype.ratio.num mdata, cdata, data, desc    // 9.7.9
+    /// ```
+    #[inline] pub fn spcompress(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Spcompress) }
+
+    /// `spdecompress`
+    ///
+    /// ```text
+    /// spdecompress.etype.itype.ratio.num data, mdata, cdata    // 9.7.9
+    /// ```
+    #[inline] pub fn spdecompress(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Spdecompress) }
+
     /// `sqrt`
     ///
     /// ```text
@@ -959,6 +1055,7 @@ impl<'m> FunctionBuilder<'m> {
     /// st.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}    // 9.7.9.11
     /// st.release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}    // 9.7.9.11
     /// st.mmio.relaxed.sys{.global}{.vec}.type [a], b    // 9.7.9.11
+    /// st.mmio.release.sys{.global}{.vec}.type [a], b    // 9.7.9.11
     /// st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}    // 9.7.9.12
     /// st.async.cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}    // 9.7.9.12
     /// st.async{.mmio}.sem.scope{.ss}.type [a], b    // 9.7.9.12
@@ -1004,6 +1101,10 @@ impl<'m> FunctionBuilder<'m> {
     /// sub.type d, a, b    // 9.7.1.2
     /// sub{.sat}.s32 d, a, b    // 9.7.1.2
     /// sub{.rnd}{.sat}.f32.atype d, a, c    // 9.7.5.2
+    /// sub{.rnd}.f32x2.atype.f32x2 d, a, c    // 9.7.5
+    /// sub{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c    // 9.7.5
+    /// sub{.rz}.bf16x2.f32x2.f32x2 d, a, c    // 9.7.5
+    /// sub{.rn}{.satfinite}.cdtype.abtype d, a, c    // 9.7.5
     /// ```
     #[inline] pub fn sub(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Sub) }
 
@@ -1064,9 +1165,11 @@ impl<'m> FunctionBuilder<'m> {
     ///
     /// ```text
     /// tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols    // 9.7.16.7.1
-    /// tcgen05.commit.cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}    // 9.7.16.12.1
+    /// tcgen05.alloc.exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols    // 9.7.16.7.1
+    /// tcgen05.commit.cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}    // 9.7.16.12.1
     /// tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc    // 9.7.16.9.2
     /// tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols    // 9.7.16.7.1
+    /// tcgen05.dealloc.exclusive.cta_group.sync.aligned.b32 taddr, nCols    // 9.7.16.7.1
     /// tcgen05.fence::after_thread_sync    // 9.7.16.11.1
     /// tcgen05.fence::before_thread_sync    // 9.7.16.11.1
     /// tcgen05.ld.sync.aligned.shape1.num{.pack}.b32 r, [taddr]    // 9.7.16.8.3
@@ -1075,22 +1178,28 @@ impl<'m> FunctionBuilder<'m> {
     /// tcgen05.ld.red.sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff    // 9.7.16.8.3
     /// tcgen05.ld.red.sync.aligned.shape3.num.redOp.type r, redval, [taddr]    // 9.7.16.8.3
     /// tcgen05.ld.red.sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff    // 9.7.16.8.3
-    /// tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.1
-    /// tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.1
-    /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
-    /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
-    /// tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.2
-    /// tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.2
-    /// tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.2
-    /// tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.2
+    /// tcgen05.ld.red.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]    // 9.7.16.8.3
+    /// tcgen05.ld.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]    // 9.7.16.8.3
+    /// tcgen05.mma.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.2
+    /// tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.2
+    /// tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.2
+    /// tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.2
     /// tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
     /// tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
-    /// tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
-    /// tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
+    /// tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
+    /// tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.3
     /// tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
     /// tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
-    /// tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
-    /// tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
+    /// tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
+    /// tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}    // 9.7.16.10.9.4
     /// tcgen05.relinquish_alloc_permit.cta_group.sync.aligned    // 9.7.16.7.1
     /// tcgen05.shift.cta_group.down [taddr]    // 9.7.16.9.3
     /// tcgen05.st.sync.aligned.shape1.num{.unpack}.b32 [taddr], r    // 9.7.16.8.4

@@ -31,6 +31,7 @@ crate::statement::type_methods! {
     #[doc = "`.e3m2`"] e3m2 of_e3m2 E3m2
     #[doc = "`.ue8m0`"] ue8m0 of_ue8m0 Ue8m0
     #[doc = "`.ue4m3`"] ue4m3 of_ue4m3 Ue4m3
+    #[doc = "`.ue5m3`"] ue5m3 of_ue5m3 Ue5m3
     #[doc = "`.s2f6`"] s2f6 of_s2f6 S2f6
     #[doc = "`.f32x2`"] f32x2 of_f32x2 F32x2
     #[doc = "`.bf16x2`"] bf16x2 of_bf16x2 Bf16x2
@@ -46,11 +47,16 @@ crate::statement::type_methods! {
     #[doc = "`.e2m3x4`"] e2m3x4 of_e2m3x4 E2m3x4
     #[doc = "`.e3m2x4`"] e3m2x4 of_e3m2x4 E3m2x4
     #[doc = "`.e2m1x4`"] e2m1x4 of_e2m1x4 E2m1x4
+    #[doc = "`.ue5m3x2`"] ue5m3x2 of_ue5m3x2 Ue5m3x2
+    #[doc = "`.ue8m0x4`"] ue8m0x4 of_ue8m0x4 Ue8m0x4
+    #[doc = "`.e2m1p4x4`"] e2m1p4x4 of_e2m1p4x4 E2m1p4x4
     #[doc = "`.u16x2`"] u16x2 of_u16x2 U16x2
     #[doc = "`.s16x2`"] s16x2 of_s16x2 S16x2
     #[doc = "`.u8x4`"] u8x4 of_u8x4 U8x4
     #[doc = "`.s8x4`"] s8x4 of_s8x4 S8x4
     #[doc = "`.b1`"] b1 of_b1 B1
+    #[doc = "`.b2`"] b2 of_b2 B2
+    #[doc = "`.b4`"] b4 of_b4 B4
     #[doc = "`.u2`"] u2 of_u2 U2
     #[doc = "`.s2`"] s2 of_s2 S2
     #[doc = "`.u4`"] u4 of_u4 U4

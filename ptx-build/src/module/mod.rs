@@ -25,7 +25,7 @@ use crate::text::ModuleText;
 use tables::Tables;
 
 /// A kind, a header without names, and a set of register types.
-pub(crate) type HeaderShape = (FunctionKind, FunctionHeader, u64);
+pub(crate) type HeaderShape = (FunctionKind, FunctionHeader, u128);
 
 /// How many legal headers are remembered.
 const MOST_HEADERS: usize = 32;

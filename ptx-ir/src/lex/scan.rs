@@ -87,8 +87,8 @@ pub fn word_end(src: &[u8], pos: usize) -> usize {
     run(src, pos, class::WORD)
 }
 
-/// The end of the dotted word whose `.` is at `pos`, its `::` parts included; `pos + 1` where no
-/// word follows the dot.
+/// The end of the dotted word whose `.` is at `pos`, its `::` parts included, of which the last one may be a ratio such as
+/// `2:4`; `pos + 1` where no word follows the dot.
 #[inline]
 #[must_use]
 pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
@@ -98,7 +98,12 @@ pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
         && is(peek(src, end + 2), class::WORD)
         && end > pos + 1
     {
-        end = word_end(src, end + 2);
+        let part = end + 2;
+        end = word_end(src, part);
+        let number = |at: usize| peek(src, at).is_ascii_digit();
+        if peek(src, end) == b':' && number(end + 1) && (part..end).all(number) {
+            return word_end(src, end + 1);
+        }
     }
     end
 }

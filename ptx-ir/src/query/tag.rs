@@ -2,53 +2,53 @@
 
 /// Scalar registers: this and the index of their type.
 pub(super) const REGISTER: u8 = 1;
-pub(super) const REGISTER_END: u8 = 64;
+pub(super) const REGISTER_END: u8 = 80;
 /// A whole vector register: type, number of elements.
-pub(super) const REGISTER_VECTOR: u8 = 64;
+pub(super) const REGISTER_VECTOR: u8 = 80;
 /// An integer whose value does not matter.
-pub(super) const INTEGER: u8 = 65;
+pub(super) const INTEGER: u8 = 81;
 /// An integer: eight bytes.
-pub(super) const VALUE: u8 = 66;
+pub(super) const VALUE: u8 = 82;
 /// A floating-point number, rounded to single precision: four bytes.
-pub(super) const FLOAT: u8 = 67;
+pub(super) const FLOAT: u8 = 83;
 /// The same, written as the bits of single precision.
-pub(super) const F32_BITS: u8 = 68;
+pub(super) const F32_BITS: u8 = 84;
 /// A variable: state space, type.
-pub(super) const VARIABLE: u8 = 69;
+pub(super) const VARIABLE: u8 = 85;
 /// A special register, or a component of one: index.
-pub(super) const SPECIAL: u8 = 70;
+pub(super) const SPECIAL: u8 = 86;
 /// A whole special register of several components: index.
-pub(super) const SPECIAL_VECTOR: u8 = 71;
-pub(super) const LABEL: u8 = 72;
-pub(super) const BRANCHES: u8 = 73;
-pub(super) const CALLS: u8 = 74;
-pub(super) const PROTOTYPE: u8 = 75;
-pub(super) const FUNCTION: u8 = 76;
-pub(super) const KERNEL: u8 = 77;
-pub(super) const DISCARD: u8 = 78;
+pub(super) const SPECIAL_VECTOR: u8 = 87;
+pub(super) const LABEL: u8 = 88;
+pub(super) const BRANCHES: u8 = 89;
+pub(super) const CALLS: u8 = 90;
+pub(super) const PROTOTYPE: u8 = 91;
+pub(super) const FUNCTION: u8 = 92;
+pub(super) const KERNEL: u8 = 93;
+pub(super) const DISCARD: u8 = 94;
 /// Results or arguments of a call, whatever they are; also what no instruction takes.
-pub(super) const LIST: u8 = 79;
+pub(super) const LIST: u8 = 95;
 /// Parts up to [`END`].
-pub(super) const BRACKET: u8 = 80;
+pub(super) const BRACKET: u8 = 96;
 /// Elements up to [`END`].
-pub(super) const VECTOR: u8 = 81;
+pub(super) const VECTOR: u8 = 97;
 /// Two operands.
-pub(super) const PAIR: u8 = 82;
-pub(super) const END: u8 = 83;
+pub(super) const PAIR: u8 = 98;
+pub(super) const END: u8 = 99;
 /// Before an operand: `-`.
-pub(super) const NEGATED: u8 = 96;
+pub(super) const NEGATED: u8 = 112;
 /// Before an operand: `!`.
-pub(super) const INVERTED: u8 = 97;
+pub(super) const INVERTED: u8 = 113;
 /// Before an operand that `.unified` follows.
-pub(super) const UNIFIED: u8 = 98;
+pub(super) const UNIFIED: u8 = 114;
 /// Before an operand that an index follows.
-pub(super) const INDEXED: u8 = 99;
+pub(super) const INDEXED: u8 = 115;
 /// Before an operand that selected lanes follow: two bytes.
-pub(super) const LANES: u8 = 100;
+pub(super) const LANES: u8 = 116;
 /// Before an operand that a number is added to.
-pub(super) const OFFSET: u8 = 101;
+pub(super) const OFFSET: u8 = 117;
 /// Before a component of a vector register.
-pub(super) const COMPONENT: u8 = 102;
+pub(super) const COMPONENT: u8 = 118;
 
 const _: () = assert!(ptx_isa::ScalarType::COUNT <= (REGISTER_END - REGISTER) as usize);
 const _: () = assert!(ptx_isa::SpecialReg::COUNT <= 256);

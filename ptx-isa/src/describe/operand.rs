@@ -4,7 +4,7 @@ use core::fmt::{self, Display};
 
 use super::{Phrases, condition, operand_name, slot_name, words};
 use crate::generated::marks::PHRASES;
-use crate::{Access, Cond, Form, FormOperand, Length, Marks, Role, Size, Spaces, TypeExpr};
+use crate::{Access, Cond, Digits, Form, FormOperand, Length, Marks, Role, Size, Spaces, TypeExpr};
 
 /// The role, the type and all other properties of an operand.
 #[must_use]
@@ -142,6 +142,18 @@ fn length(form: &Form, length: Length) -> impl Display {
                 "vector with the part of {} that one thread holds",
                 slot_name(form, slot)
             )
+        }
+        Length::Product(factors, divisor) => {
+            f.write_str("vector of ")?;
+            let mut all = Phrases::new(f, " × ");
+            factors.iter().try_for_each(|(slot, digits)| match digits {
+                Digits::First => all.add(format_args!("{}", slot_name(form, *slot))),
+                Digits::Last => all.add(format_args!("{} (last number)", slot_name(form, *slot))),
+            })?;
+            match divisor {
+                1 => f.write_str(" elements"),
+                n => write!(f, " / {n} elements"),
+            }
         }
         Length::Cases(cases) => {
             f.write_str("vector of ")?;

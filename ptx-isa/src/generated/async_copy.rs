@@ -3,6 +3,11 @@
 
 use crate::row::*;
 
+const MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster, M::MulticastCluster16b, M::MulticastCluster32b]).optional();
+const OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M::OverrideGlobalDimStride]).optional();
+const OVERRIDE_OPT: &Slot = &slot(".override", &[M::OverrideGlobalAddress]).optional();
+const REPORT_OPT: &Slot = &slot(".report", &[M::MbarrierReportDisabled, M::MbarrierReportValidityPer16bytes80000000, M::MbarrierReportValidityPer16bytes8000, M::MbarrierReportValidityPer16bytes80, M::MbarrierReportValidityPer16bytes8, M::MbarrierReportValidityPerElementFf]).optional();
+
 // cp.async
 const CP_ASYNC_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
@@ -88,74 +93,144 @@ const CP_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::SharedCta]);
 const CP_ASYNC_BULK_DST_2: &Slot = &slot(".dst", &[M::SharedCluster]);
 const CP_ASYNC_BULK_DST_3: &Slot = &slot(".dst", &[M::Global]);
 const CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
-const CP_ASYNC_BULK_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster]).optional();
+const CP_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).optional();
+const CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optional();
 const CP_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
-    // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
+    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}
+    form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
+        .with_rules(&[
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
-            effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}
+    form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(3)),
-            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
+            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(6, &[M::MulticastCluster, M::MulticastCluster16b])),
+            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(6, &[M::MulticastCluster32b])),
+            op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
-            deny(C::Operand(4, Q::Function)),
+            deny(C::Any(&[C::Operand(4, Q::Function), C::Operand(5, Q::Function)])),
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])),
+            since(C::Filled(8), &[ptx(8, 3, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
+            since(C::Any(&[holds(6, &[M::MulticastCluster32b]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(9, 3, &t::SM_90A_SM_100F_SM_103F_SM_110F)]),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
-            effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM], &[ptx(8, 0, &t::SM_90)])
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]
+    form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
+        .with_rules(&[
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(5)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(5)])),
+            since(C::Filled(5), &[ptx(8, 3, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            deny(holds(1, &[M::Gpu, M::Sys]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
-            effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT], &[ptx(8, 0, &t::SM_90)])
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
+    form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3)),
-            op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(4))])
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5)),
+            op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(6))])
         .with_rules(&[
             deny(C::Operand(4, Q::Function)),
-            since(C::Filled(4), &[ptx(8, 6, &t::SM_100)])])
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])),
+            since(C::Filled(7), &[ptx(8, 3, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(C::Filled(6), &[ptx(8, 6, &t::SM_100)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
-            effect_if(holds(2, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
-    // cp.async.bulk.dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
+    form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("left", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("right", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("mbar", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
+            op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
+        .with_rules(&[
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
+            deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
-            effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+];
+
+// multimem.cp.async.bulk
+const MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).optional();
+const MULTIMEM_CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optional();
+pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
+    // multimem.cp.async.bulk{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}
+    form("9.7.9.25.4", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}", &[MULTIMEM_CP_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT, l::GLOBAL, l::SHARED_CTA, l::BULK_GROUP, l::CP_MASK_OPT, l::B128_OPT], &[ptx(9, 1, &t::SM_90)])
+        .with_operands(&[
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("byteMask", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5))])
+        .with_rules(&[
+            deny(C::Operand(3, Q::Function)),
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(6)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(6)])),
+            since(C::Filled(5), &[ptx(9, 1, &t::SM_100)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_effects(&[
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Bulk, AsyncPhase::Start)),
+            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1)))]),
 ];
 
 // cp.reduce.async.bulk
@@ -165,20 +240,27 @@ const CP_REDUCE_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::SharedCluster]);
 const CP_REDUCE_ASYNC_BULK_DST_2: &Slot = &slot(".dst", &[M::Global]);
 const CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_REDUCE_ASYNC_BULK_REDOP: &Slot = &slot(".redOp", &[M::And, M::Or, M::Xor, M::Add, M::Inc, M::Dec, M::Min, M::Max]);
+const CP_REDUCE_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).with_default(M::Gpu).optional();
+const CP_REDUCE_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).optional();
 const CP_REDUCE_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 const CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::B32, M::U32, M::S32, M::B64, M::U64]);
 const CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
-const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16]);
+const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
 pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
-    // cp.reduce.async.bulk.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
+    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
+    form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
-        .with_tables(&[table(&[3, 4], &[], &[
+        .with_rules(&[
+            require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            deny(holds(1, &[M::Gpu, M::Sys]))])
+        .with_tables(&[table(&[5, 6], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
@@ -186,17 +268,21 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Fixed(M::Gpu))),
-            effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
+            effect(E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
+    form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_tables(&[table(&[4, 5], &[], &[
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_rules(&[
+            require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_tables(&[table(&[6, 7], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
@@ -204,33 +290,92 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Fixed(M::Gpu))),
-            effect_if(holds(2, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
-    // cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
+            effect(E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
+    form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_rules(&[
+            require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Fixed(M::Gpu))),
-            effect_if(holds(2, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+            effect(E::Scope(Source::Slot(1))),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+];
+
+// multimem.cp.reduce.async.bulk
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::Global]);
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP: &Slot = &slot(".redOp", &[M::And, M::Or, M::Xor, M::Add, M::Inc, M::Dec, M::Min, M::Max]);
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).with_default(M::Gpu).optional();
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).optional();
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::SharedCta]);
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
+const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
+pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
+    // multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size
+    form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(9, 1, &t::SM_90)])
+        .with_operands(&[
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
+        .with_rules(&[
+            require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_tables(&[table(&[5, 6], &[], &[
+                row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
+                row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
+                row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
+                row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
+        .with_effects(&[
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Order(Source::Fixed(M::Relaxed))),
+            effect(E::Scope(Source::Slot(1))),
+            effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
+    // multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size
+    form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, l::ADD, l::NOFTZ, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(9, 1, &t::SM_90)])
+        .with_operands(&[
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
+        .with_rules(&[
+            require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
+        .with_effects(&[
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Order(Source::Fixed(M::Relaxed))),
+            effect(E::Scope(Source::Slot(1))),
+            effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
 ];
 
 // cp.async.bulk.prefetch
 const CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_PREFETCH_SRC: &Slot = &slot(".src", &[M::Global]);
-pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 1] = [
+pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [
     // cp.async.bulk.prefetch.L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
+    // cp.async.bulk.prefetch.L2.src.L2::evict_last [srcMem], size
+    form("9.7.9.25.4.3", ".L2.src.L2::evict_last [srcMem], size", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, l::L2_EVICT_LAST], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
 ];
 
@@ -244,60 +389,88 @@ const CP_ASYNC_BULK_TENSOR_DST_2: &Slot = &slot(".dst", &[M::SharedCluster]);
 const CP_ASYNC_BULK_TENSOR_DST_3: &Slot = &slot(".dst", &[M::Global]);
 const CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).with_default(M::Tile).optional();
-const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2: &Slot = &slot(".load_mode", &[M::Tile, M::TileScatter4, M::Im2colNoOffs]).with_default(M::Tile).optional();
-const CP_ASYNC_BULK_TENSOR_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster]).optional();
+const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2: &Slot = &slot(".load_mode", &[M::Tile, M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]).with_default(M::Tile).optional();
 const CP_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_TENSOR_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
+    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
             op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
-            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(8)),
+            op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
+            op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
+            op("upper", 1, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 1, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
             op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
+            since(C::Any(&[C::Filled(5), C::Filled(8)]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(9), C::Filled(8)),
+            require(holds(9, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(9), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
-            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(5)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Global)),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
-        .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
-            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
-            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
-        .with_rules(&[
-            require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
-            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
-            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
-            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Global)),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
+    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
+        .with_operands(&[
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(9)),
+            op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(10)),
+            op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(10, &[M::OverrideGlobalDimStride])),
+            op("upper", 1, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(10, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 1, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
+            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(6, &[M::MulticastCluster, M::MulticastCluster16b])),
+            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(6, &[M::MulticastCluster32b])),
+            op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(8))])
+        .with_rules(&[
+            require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
+            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
+            since(C::Any(&[C::Filled(5), C::Filled(9), holds(6, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
+            since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
+            require(C::Filled(10), C::Filled(9)),
+            require(holds(10, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(10, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(10), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
+            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(7, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(7, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(7)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
+        .with_effects(&[
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Global)),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
+            op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
+            op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
+            op("upper", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_align(128),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
-            require(holds(3, &[M::Im2colNoOffs]), holds(0, &[M::D3d, M::D4d, M::D5d])),
+            require(holds(3, &[M::Im2colNoOffs, M::Im2colNoOffsW]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileScatter4]), holds(0, &[M::D2d])),
+            since(C::Any(&[C::Filled(6), holds(3, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(7), C::Filled(6)),
+            require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(7), C::Not(&holds(3, &[M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]))),
             since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
@@ -310,18 +483,28 @@ const CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM: &Slot = &slot(".completi
 const CP_REDUCE_ASYNC_BULK_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_DST: &Slot = &slot(".dst", &[M::Global]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
-const CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::Im2colNoOffs]).optional();
+const CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::Im2colNoOffs, M::Im2colNoOffsW]).optional();
 const CP_REDUCE_ASYNC_BULK_TENSOR_REDOP: &Slot = &slot(".redOp", &[M::Add, M::Min, M::Max, M::Inc, M::Dec, M::And, M::Or, M::Xor]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
-    // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
-    form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
+    // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
+    form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(7)),
+            op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
+            op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
+            op("upper", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
-        .with_rules(&[require(holds(4, &[M::Im2colNoOffs]), holds(0, &[M::D3d, M::D4d, M::D5d]))])
+        .with_rules(&[
+            require(holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW]), holds(0, &[M::D3d, M::D4d, M::D5d])),
+            since(C::Any(&[C::Filled(7), holds(4, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(8), C::Filled(7)),
+            require(holds(8, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(8), C::Not(&holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW])))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Bulk, AsyncPhase::Start)),
@@ -332,22 +515,33 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
 
 // cp.async.bulk.prefetch.tensor
 const CP_ASYNC_BULK_PREFETCH_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
+const CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT: &Slot = &slot(".eviction", &[M::L2EvictLast]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
-    // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
-    form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
+    // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}
+    form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
+            op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
+            op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
+            op("upper", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
             op("im2colInfo", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
-            since(holds(3, &[M::Im2colW128]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
+            since(holds(3, &[M::Im2colW128]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            deny(C::All(&[C::Filled(4), C::Filled(5)])),
+            since(C::Any(&[C::Filled(6), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(7), C::Filled(6)),
+            require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(7), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
 ];
 

@@ -17,7 +17,7 @@ const ATOM_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Shared, M::SharedC
 const ATOM_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64, M::F32, M::F64]);
 const ATOM_VEC_16_BIT: &Slot = &slot(".vec_16_bit", &[M::V2, M::V4, M::V8]);
 const ATOM_VEC_32_BIT: &Slot = &slot(".vec_32_bit", &[M::V2, M::V4]);
-pub(crate) static ATOM: [Form; 12] = [
+pub(crate) static ATOM: [Form; 14] = [
     // atom{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_TYPE], &[ptx(1, 1, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -188,6 +188,29 @@ pub(crate) static ATOM: [Form; 12] = [
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+    // atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 d, [a], b{, cache-policy}
+    form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F32], &[ptx(9, 4, &t::SM_90)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_rules(&[
+            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
+            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+    // atom{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}
+    form("9.7.13.5", "{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(9, 4, &t::SM_90)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_16_BIT, ATOM_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -222,7 +245,7 @@ const RED_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Shared, M::SharedCt
 const RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64, M::F32, M::F64]);
 const RED_VEC_16_BIT: &Slot = &slot(".vec_16_bit", &[M::V2, M::V4, M::V8]);
 const RED_VEC_32_BIT: &Slot = &slot(".vec_32_bit", &[M::V2, M::V4]);
-pub(crate) static RED: [Form; 8] = [
+pub(crate) static RED: [Form; 10] = [
     // red{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, RED_OP, RED_LEVEL_CACHE_HINT_OPT, RED_TYPE], &[ptx(1, 2, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -305,6 +328,23 @@ pub(crate) static RED: [Form; 8] = [
             op("b", 1, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+    // red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 [a], b{, cache-policy}
+    form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F32], &[ptx(9, 4, &t::SM_90)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+    // red{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}
+    form("9.7.13.6", "{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, l::F32], &[ptx(9, 4, &t::SM_90)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, RED_OP_2, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_16_BIT, RED_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -320,6 +360,20 @@ pub(crate) static RED: [Form; 8] = [
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+];
+
+// multimem.red.async
+const MULTIMEM_RED_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
+const MULTIMEM_RED_ASYNC_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
+const MULTIMEM_RED_ASYNC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64]);
+pub(crate) static MULTIMEM_RED_ASYNC: [Form; 1] = [
+    // multimem.red.async.release.scope{.ss}.add.type [a], b
+    form("9.7.13", ".release.scope{.ss}.add.type [a], b", &[l::RELEASE, MULTIMEM_RED_ASYNC_SCOPE, MULTIMEM_RED_ASYNC_SS_OPT, l::ADD, MULTIMEM_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4))])
+        .with_rules(&[deny(C::Operand(1, Q::Function))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 

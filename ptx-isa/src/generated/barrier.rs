@@ -164,13 +164,20 @@ pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [
 const FENCE_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_SEM_OPT: &Slot = &slot(".sem", &[M::Sc, M::AcqRel, M::Acquire, M::Release]).with_default(M::AcqRel).optional();
-pub(crate) static FENCE: [Form; 4] = [
+pub(crate) static FENCE: [Form; 6] = [
     // fence{.sem}.scope
     form("9.7.13.4", "{.sem}.scope", &[FENCE_SEM_OPT, FENCE_SCOPE], &[ptx(6, 0, &t::SM_70)])
         .with_rules(&[
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+    // fence{.sem}.scope.async
+    form("9.7.13.4", "{.sem}.scope.async", &[FENCE_SEM_OPT, FENCE_SCOPE, l::ASYNC], &[ptx(9, 4, &t::SM_90)]).ptxas()
+        .with_effects(&[
+            effect(E::Fence),
+            effect(E::Order(Source::Slot(0))),
+            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async))]),
     // fence.acquire.sync_restrict::shared::cluster.cluster
     form("9.7.13.4", ".acquire.sync_restrict::shared::cluster.cluster", &[l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]),
@@ -181,13 +188,20 @@ pub(crate) static FENCE: [Form; 4] = [
     form("9.7.13.4", ".mbarrier_init.release{.restrict}.cluster", &[l::MBARRIER_INIT, l::RELEASE, FENCE_RESTRICT_OPT, l::CLUSTER], &[ptx(8, 0, &t::SM_90)])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
+    // fence.alias.release.sync_restrict::read.sys
+    form("9.7.13.4", ".alias.release.sync_restrict::read.sys", &[l::ALIAS, l::RELEASE, l::SYNC_RESTRICT_READ, l::SYS], &[ptx(9, 5, &t::SM_90)])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
 ];
 
 // fence.proxy
+const FENCE_PROXY_FABRIC: &Slot = &slot(".fabric", &[M::GenericFabric, M::FabricGeneric, M::FabricFabric]);
+const FENCE_PROXY_LEVEL: &Slot = &slot(".level", &[M::Gpu, M::Sys]);
+const FENCE_PROXY_ORDER: &Slot = &slot(".order", &[M::Acquire, M::Release]);
+const FENCE_PROXY_ORDER_2: &Slot = &slot(".order", &[M::Acquire, M::Release, M::AcqRel]);
 const FENCE_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).with_sequences(&[&[M::Async, M::Global], &[M::Async, M::SharedCta], &[M::Async, M::SharedCluster]]);
 const FENCE_PROXY_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_PROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
-pub(crate) static FENCE_PROXY: [Form; 5] = [
+pub(crate) static FENCE_PROXY: [Form; 8] = [
     // fence.proxy.proxykind{.restrict}
     form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
         .with_rules(&[
@@ -230,6 +244,23 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Scope(Source::Slot(3))),
             effect(E::Proxy(Proxy::Async))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster
+    form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cluster::read.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CLUSTER_READ, l::CLUSTER], &[ptx(9, 4, &t::SM_90)])
+        .with_effects(&[
+            effect(E::Fence),
+            effect(E::Order(Source::Slot(1))),
+            effect(E::Scope(Source::Slot(3))),
+            effect(E::Proxy(Proxy::Async))])
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // fence.proxy.alias.order.sys
+    form("9.7.13.4", ".alias.order.sys", &[l::ALIAS, FENCE_PROXY_ORDER, l::SYS], &[ptx(9, 4, &t::SM_90)])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // fence.proxy.fabric.alias.order.level
+    form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
+        .with_rules(&[require(holds(3, &[M::Gpu]), holds(2, &[M::AcqRel])).ptxas()])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))])
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // membar
@@ -242,10 +273,10 @@ pub(crate) static MEMBAR: [Form; 1] = [
 ];
 
 // membar.proxy
-const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).with_sequences(&[&[M::Async, M::Global], &[M::Async, M::SharedCta], &[M::Async, M::SharedCluster]]);
+const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]);
 pub(crate) static MEMBAR_PROXY: [Form; 1] = [
     // membar.proxy.proxykind
     form("9.7.13.4", ".proxykind", &[MEMBAR_PROXY_PROXYKIND], &[ptx(7, 5, &t::SM_60)])
-        .with_rules(&[require(C::Always, holds(0, &[M::Alias])).ptxas()])
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])])
         .with_effects(&[effect(E::Fence)]),
 ];

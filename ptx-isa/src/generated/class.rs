@@ -14,6 +14,7 @@ keyword_enum! {
     Width "width" ClassFacts { positional: false, meaning: "width of the product" },
     Saturation "saturation" ClassFacts { positional: false, meaning: "saturation" },
     Relu "relu" ClassFacts { positional: false, meaning: "clamping of negative results to zero" },
+    PartialZero "partial_zero" ClassFacts { positional: false, meaning: "positive zero instead of negative zero" },
     Subnormal "subnormal" ClassFacts { positional: false, meaning: "flushing of subnormals" },
     Nan "nan" ClassFacts { positional: false, meaning: "propagation of NaN" },
     Sign "sign" ClassFacts { positional: false, meaning: "sign of the operands" },
@@ -44,6 +45,8 @@ keyword_enum! {
     AShift "a_shift" ClassFacts { positional: false, meaning: "shift of the rows of A" },
     Packing "packing" ClassFacts { positional: false, meaning: "packing of 16-bit elements" },
     Completion "completion" ClassFacts { positional: false, meaning: "completion mechanism" },
+    Report "report" ClassFacts { positional: false, meaning: "what is reported to the mbarrier" },
+    Counted "counted" ClassFacts { positional: false, meaning: "counter operand" },
     Multicast "multicast" ClassFacts { positional: false, meaning: "multicast" },
     ByteMask "byte_mask" ClassFacts { positional: false, meaning: "byte mask operand" },
     IgnoreBytes "ignore_bytes" ClassFacts { positional: false, meaning: "bytes to ignore at the ends" },
@@ -61,8 +64,15 @@ keyword_enum! {
     Lane "lane" ClassFacts { positional: false, meaning: "selected bytes or half words of a video operand" },
     Convergence "convergence" ClassFacts { positional: false, meaning: "synchronisation of the executing threads" },
     ProxyKind "proxy_kind" ClassFacts { positional: false, meaning: "proxy" },
-    Restriction "restriction" ClassFacts { positional: false, meaning: "restriction of a fence" },
+    Restriction "restriction" ClassFacts { positional: false, meaning: "what an instruction orders" },
     Field "field" ClassFacts { positional: false, meaning: "field of a tensor map" },
+    Override "override" ClassFacts { positional: false, meaning: "fields of the tensor map that operands replace" },
+    MbarrierLayout "mbarrier_layout" ClassFacts { positional: false, meaning: "layout of an mbarrier object" },
+    PhaseType "phase_type" ClassFacts { positional: false, meaning: "phase that is waited for" },
+    Exclusive "exclusive" ClassFacts { positional: false, meaning: "exclusive allocation" },
+    Decompression "decompression" ClassFacts { positional: false, meaning: "decompression of a matrix" },
+    Multimem "multimem" ClassFacts { positional: false, meaning: "multimem address" },
+    AddressHint "address_hint" ClassFacts { positional: false, meaning: "assertion about the address" },
     Increment "increment" ClassFacts { positional: false, meaning: "increment of the pending count" },
     Action "action" ClassFacts { positional: false, meaning: "action" },
     Reading "reading" ClassFacts { positional: false, meaning: "wait for the reads only" },
@@ -74,12 +84,12 @@ keyword_enum! {
 }
 
 static DISPLACEMENTS: [u16; 32] = [
-    1, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 0, 1, 1, 5, 1, 1, 0, 0, 3, 6, 0, 0, 2, 2, 0, 0, 0, 1, 0,
+    1, 2, 2, 0, 0, 1, 3, 1, 2, 0, 7, 0, 0, 0, 3, 0, 1, 2, 1, 0, 0, 1, 19, 0, 0, 1, 1, 0, 1, 1, 1, 0,
 ];
 
 static POSITIONS: [u16; 128] = [
-    13, 65535, 65535, 65535, 1, 65535, 37, 17, 65535, 62, 65535, 65535, 0, 14, 35, 43, 18, 65535, 65535, 36, 56, 65535, 65535, 33, 20, 41, 39, 44, 22, 65535, 60, 64, 65535, 10, 65535, 7, 65535, 4, 59, 65535,
-    46, 65535, 65535, 19, 3, 65535, 38, 65535, 11, 65535, 65535, 30, 65535, 28, 9, 29, 40, 65535, 65535, 65535, 65535, 54, 24, 65535, 65535, 58, 51, 65535, 65535, 8, 12, 63, 55, 5, 42, 65535, 65535, 65535, 65535, 65535,
-    65535, 65535, 65535, 47, 65535, 65535, 2, 65535, 65535, 32, 25, 65535, 65535, 65535, 65535, 34, 21, 49, 65535, 15, 65535, 65535, 65535, 61, 65535, 48, 16, 65535, 65535, 27, 53, 45, 65535, 57, 65535, 23, 50, 65535, 6, 65535,
-    65535, 65535, 65535, 31, 26, 52, 65535, 65535,
+    71, 65535, 65535, 65535, 1, 65535, 65535, 51, 65535, 72, 65535, 65535, 26, 65535, 36, 46, 19, 38, 65535, 37, 18, 65535, 65535, 34, 21, 23, 42, 65535, 65535, 65535, 14, 74, 65535, 8, 61, 65535, 31, 4, 65535, 69,
+    49, 0, 65535, 20, 3, 65535, 44, 65535, 11, 29, 65535, 65535, 15, 65535, 10, 30, 43, 65535, 70, 65535, 66, 65535, 13, 65535, 41, 68, 57, 65535, 65535, 9, 55, 60, 58, 5, 45, 39, 65535, 40, 65535, 65535,
+    65535, 53, 65535, 47, 59, 65535, 65535, 65535, 65535, 65535, 54, 73, 65535, 65535, 12, 50, 65535, 52, 27, 64, 65535, 25, 2, 22, 65535, 33, 17, 65535, 65535, 28, 56, 48, 65535, 6, 7, 24, 32, 65535, 16, 67,
+    63, 65535, 35, 65, 65535, 65535, 62, 65535,
 ];

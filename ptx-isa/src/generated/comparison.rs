@@ -38,6 +38,20 @@ pub(crate) static SET: [Form; 2] = [
             since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
+// set
+const SET_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs]);
+const SET_2_TYPE: &Slot = &slot(".type", &[M::U8x4, M::S8x4, M::U16x2, M::S16x2]);
+pub(crate) static SET_2: [Form; 1] = [
+    // set.CmpOp.type d, a, b
+    form("9.7.6", ".CmpOp.type d, a, b", &[SET_2_CMPOP, SET_2_TYPE], &[ptx(9, 4, &t::SM_107F)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .with_rules(&[require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(1, &[M::U8x4, M::U16x2]))]),
+];
+
 // setp
 const SETP_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SETP_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
@@ -107,16 +121,16 @@ pub(crate) static SLCT: [Form; 2] = [
 ];
 
 // set
-const SET_2_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
-const SET_2_BTYPE: &Slot = &slot(".btype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::Bf16, M::F32, M::F64]);
-const SET_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
-const SET_2_DTYPE: &Slot = &slot(".dtype", &[M::U16, M::S16, M::U32, M::S32]);
-const SET_2_DTYPE_2: &Slot = &slot(".dtype", &[M::F16x2, M::U32, M::S32]);
-const SET_2_DTYPE_3: &Slot = &slot(".dtype", &[M::Bf16x2, M::U32, M::S32]);
-const SET_2_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::F32, M::F64]);
-pub(crate) static SET_2: [Form; 12] = [
+const SET_3_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
+const SET_3_BTYPE: &Slot = &slot(".btype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::Bf16, M::F32, M::F64]);
+const SET_3_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
+const SET_3_DTYPE: &Slot = &slot(".dtype", &[M::U16, M::S16, M::U32, M::S32]);
+const SET_3_DTYPE_2: &Slot = &slot(".dtype", &[M::F16x2, M::U32, M::S32]);
+const SET_3_DTYPE_3: &Slot = &slot(".dtype", &[M::Bf16x2, M::U32, M::S32]);
+const SET_3_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::F32, M::F64]);
+pub(crate) static SET_3: [Form; 12] = [
     // set.CmpOp{.ftz}.f16.stype d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
@@ -128,7 +142,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(1), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
     // set.CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -141,7 +155,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(2), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
     // set.CmpOp.bf16.btype d, a, b
-    form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_2_CMPOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_3_CMPOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -152,7 +166,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(2, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
     // set.CmpOp.BoolOp.bf16.btype d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
@@ -164,14 +178,14 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
     // set.CmpOp{.ftz}.dtype.f16 d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -179,14 +193,14 @@ pub(crate) static SET_2: [Form; 12] = [
             op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
     // set.CmpOp.dtype.bf16 d, a, b
-    form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
@@ -194,7 +208,7 @@ pub(crate) static SET_2: [Form; 12] = [
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
     // set.CmpOp{.ftz}.dtype.f16x2 d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
@@ -202,7 +216,7 @@ pub(crate) static SET_2: [Form; 12] = [
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -211,14 +225,14 @@ pub(crate) static SET_2: [Form; 12] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.dtype.bf16x2 d, a, b
-    form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),

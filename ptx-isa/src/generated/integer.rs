@@ -57,7 +57,8 @@ pub(crate) static SUB: [Form; 5] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])]),
     // sub.type d, a, b
     form("9.7.1.2", ".type d, a, b", &[SUB_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -227,7 +228,8 @@ pub(crate) static NEG: [Form; 3] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])]),
     // neg.type d, a
     form("9.7.1.11", ".type d, a", &[NEG_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -442,4 +444,17 @@ pub(crate) static DP2A_LO: [Form; 1] = [
             op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Floating), C::Operand(2, Q::Floating)])).ptxas()]),
+];
+
+// clmad.hi clmad.lo
+const CLMAD_HI_TYPE: &Slot = &slot(".type", &[M::U64, M::S64]);
+pub(crate) static CLMAD_HI: [Form; 1] = [
+    // clmad.hi.type d, a, b, c
+    form("9.7.1", ".type d, a, b, c", &[CLMAD_HI_TYPE], &[ptx(9, 3, &t::SM_80)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .with_differences(&[".s64: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];

@@ -73,6 +73,8 @@ bitflags::bitflags! {
         const UNIT_INTERVAL = 1 << 32;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
         const LEADING_INT = 1 << 33;
+        /// A vector of 8-bit registers is accepted as well.
+        const OR_8_BIT = 1 << 34;
     }
 }
 
@@ -111,4 +113,5 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::GENERIC_ADDR_32_64, "a generic address must be in a register of 32 or 64 bits and must not be that of a texture, sampler or surface"),
     (Marks::UNIT_INTERVAL, "a constant must be greater than 0 and at most 1"),
     (Marks::LEADING_INT, "may begin with an integer array index"),
+    (Marks::OR_8_BIT, "or registers of 8 bits"),
 ];

@@ -202,7 +202,7 @@ const LDMATRIX_SHAPE: &Slot = &slot(".shape", &[M::M8n8, M::M16n16]);
 const LDMATRIX_SRC_FMT: &Slot = &slot(".src_fmt", &[M::B6x16P32, M::B4x16P64]);
 const LDMATRIX_SS_OPT: &Slot = &slot(".ss", &[M::Shared, M::SharedCta]).optional();
 const LDMATRIX_TYPE: &Slot = &slot(".type", &[M::B16, M::B8]);
-pub(crate) static LDMATRIX: [Form; 3] = [
+pub(crate) static LDMATRIX: [Form; 4] = [
     // ldmatrix.sync.aligned.shape.num{.trans}{.ss}.type r, [p]
     form("9.7.14.5.15", ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]", &[l::SYNC, l::ALIGNED, LDMATRIX_SHAPE, LDMATRIX_NUM, l::TRANS_OPT, LDMATRIX_SS_OPT, LDMATRIX_TYPE], &[])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
@@ -232,6 +232,14 @@ pub(crate) static LDMATRIX: [Form; 3] = [
                 row(&[one_of(&[M::X1])], &[&[1]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::X2])], &[&[2]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::X4])], &[&[4]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+    // ldmatrix.sync.aligned.m8n16.num{.ss}.s8.s4 r, [p]
+    form("9.7.14.5.15", ".sync.aligned.m8n16.num{.ss}.s8.s4 r, [p]", &[l::SYNC, l::ALIGNED, l::M8N16, LDMATRIX_NUM, LDMATRIX_SS_OPT, l::S8, l::S4], &[ptx(9, 4, &t::SM_90A_SM_100F_SM_103F_SM_110F_SM_120F)])
+        .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
+        .with_operands(&[
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::DISCARD]),
+            op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(4)]))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
     // ldmatrix.sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]
     form("9.7.14.5.15", ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]", &[l::SYNC, l::ALIGNED, l::M16N16, LDMATRIX_NUM, l::TRANS, LDMATRIX_SS_OPT, LDMATRIX_DST_FMT, LDMATRIX_SRC_FMT], &[])

@@ -11,6 +11,7 @@ pub(crate) mod comparison;
 pub(crate) mod control;
 pub(crate) mod directive;
 pub(crate) mod extended;
+pub(crate) mod fabric;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod instructions;

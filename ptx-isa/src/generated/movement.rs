@@ -153,7 +153,7 @@ const LD_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const LD_SS_OPT: &Slot = &slot(".ss", &[M::Const, M::Global, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]).optional();
 const LD_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-pub(crate) static LD: [Form; 6] = [
+pub(crate) static LD: [Form; 8] = [
     // ld{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -304,6 +304,30 @@ pub(crate) static LD: [Form; 6] = [
             since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // ld.mmio.acquire.sys{.global}{.vec}.type d, [a]
+    form("9.7.9.8", ".mmio.acquire.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::ACQUIRE, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(9, 3, &t::SM_70)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
+        .with_rules(&[
+            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
+            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+            deny(C::Filled(4)).ptxas()])
+        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // ld{.global}{.vec}.proxy::readonly.type d, [a]
+    form("9.7.9.8", "{.global}{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL_OPT, LD_VEC_OPT, l::PROXY_READONLY, LD_TYPE], &[ptx(9, 4, &t::SM_90)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
+        .with_rules(&[
+            deny(C::All(&[holds(1, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])),
+            deny(C::All(&[holds(3, &[M::B128]), C::Filled(1)])),
+            since(C::Any(&[C::All(&[holds(1, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(1, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+            deny(holds(3, &[M::B128]))])
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak))), effect(E::Proxy(Proxy::ReadOnly))])
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // ld
@@ -314,7 +338,7 @@ const LD_2_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2Cach
 const LD_2_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
 const LD_2_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_2_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-pub(crate) static LD_2: [Form; 2] = [
+pub(crate) static LD_2: [Form; 3] = [
     // ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
@@ -348,6 +372,17 @@ pub(crate) static LD_2: [Form; 2] = [
             since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+    // ld.global.nc{.vec}.proxy::readonly.type d, [a]
+    form("9.7.9.9", ".global.nc{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL, l::NC, LD_2_VEC_OPT, l::PROXY_READONLY, LD_2_TYPE], &[ptx(9, 4, &t::SM_90)])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
+        .with_rules(&[
+            deny(C::All(&[holds(2, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
+            deny(C::All(&[holds(4, &[M::B128]), C::Filled(2)])),
+            since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+            deny(holds(4, &[M::B128]))])
+        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
 ];
 
 // ldu
@@ -376,7 +411,7 @@ const ST_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const ST_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]).optional();
 const ST_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-pub(crate) static ST: [Form; 6] = [
+pub(crate) static ST: [Form; 7] = [
     // st{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -519,6 +554,19 @@ pub(crate) static ST: [Form; 6] = [
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas(),
             since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
+        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+    // st.mmio.release.sys{.global}{.vec}.type [a], b
+    form("9.7.9.11", ".mmio.release.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELEASE, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(9, 3, &t::SM_70)])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])])
+        .with_rules(&[
+            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
+            require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
+            deny(C::Operand(1, Q::Discard)),
+            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+            deny(C::Filled(4)).ptxas()])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
@@ -780,12 +828,26 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
+// multimem.st.async
+const MULTIMEM_ST_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
+const MULTIMEM_ST_ASYNC_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
+const MULTIMEM_ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
+pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [
+    // multimem.st.async.release.scope{.ss}.type [a], b
+    form("9.7.9", ".release.scope{.ss}.type [a], b", &[l::RELEASE, MULTIMEM_ST_ASYNC_SCOPE, MULTIMEM_ST_ASYNC_SS_OPT, MULTIMEM_ST_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[deny(C::Operand(1, Q::Function))])
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+];
+
 // prefetch
 const PREFETCH_LEVEL: &Slot = &slot(".level", &[M::L1, M::L2]);
 const PREFETCH_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictLast, M::L2EvictNormal]);
 const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).optional();
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
-pub(crate) static PREFETCH: [Form; 4] = [
+pub(crate) static PREFETCH: [Form; 5] = [
     // prefetch{.space}.level [a]
     form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
@@ -797,6 +859,10 @@ pub(crate) static PREFETCH: [Form; 4] = [
     // prefetch.level::eviction_priority [a]
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
+        .with_effects(&[effect(E::SideEffect)]),
+    // prefetch{.global}.L1::32B.valid_addr [a]
+    form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch{.tensormap_space}.tensormap [a]
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
@@ -823,6 +889,42 @@ pub(crate) static APPLYPRIORITY: [Form; 1] = [
         .with_effects(&[effect(E::SideEffect)]),
 ];
 
+// applypriority.async.bulk
+pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [
+    // applypriority.async.bulk{.global}.bulk_group.L2::evict_normal [a], size
+    form("9.7.9", "{.global}.bulk_group.L2::evict_normal [a], size", &[l::GLOBAL_OPT, l::BULK_GROUP, l::L2_EVICT_NORMAL], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
+];
+
+// applypriority.async.bulk.tensor
+const APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
+const APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).optional();
+const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M::OverrideGlobalDimStride]).optional();
+const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT: &Slot = &slot(".override", &[M::OverrideGlobalAddress]).optional();
+pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
+    // applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}
+    form("9.7.9", ".dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}", &[APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM, l::GLOBAL_OPT, l::BULK_GROUP, APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, l::L2_EVICT_NORMAL, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
+            op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(5)),
+            op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(6)),
+            op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(6, &[M::OverrideGlobalDimStride])),
+            op("upper", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(6, &[M::OverrideGlobalDimStride])),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("im2colInfo", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]))])
+        .with_rules(&[
+            require(C::Filled(6), C::Filled(5)),
+            require(holds(6, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
+            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
+            require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
+];
+
 // discard
 const DISCARD_LEVEL: &Slot = &slot(".level", &[M::L2]);
 pub(crate) static DISCARD: [Form; 1] = [
@@ -837,7 +939,7 @@ pub(crate) static DISCARD: [Form; 1] = [
 // createpolicy.range
 const CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_priority", &[M::L2EvictLast, M::L2EvictNormal, M::L2EvictFirst, M::L2EvictUnchanged]);
 const CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
-pub(crate) static CREATEPOLICY_RANGE: [Form; 1] = [
+pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [
     // createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
@@ -846,6 +948,15 @@ pub(crate) static CREATEPOLICY_RANGE: [Form; 1] = [
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[ordered(2, 3)]),
+    // createpolicy.range.fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size
+    form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
+        .with_operands(&[
+            op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
+            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
+            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
+            op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_rules(&[ordered(3, 4)]),
 ];
 
 // createpolicy.fractional
@@ -954,10 +1065,13 @@ const CVT_F8X4TYPE: &Slot = &slot(".f8x4type", &[M::E4m3x4, M::E5m2x4]);
 const CVT_FRND: &Slot = &slot(".frnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 const CVT_FRND2: &Slot = &slot(".frnd2", &[M::Rn, M::Rz]);
 const CVT_FRND3: &Slot = &slot(".frnd3", &[M::Rz, M::Rp]);
+const CVT_FRND4: &Slot = &slot(".frnd4", &[M::Rm, M::Rp]);
+const CVT_FRND5: &Slot = &slot(".frnd5", &[M::Rn, M::Rz, M::Rp]);
+const CVT_HFTYPE: &Slot = &slot(".hftype", &[M::F16, M::Bf16]);
 const CVT_IRND_OPT: &Slot = &slot(".irnd", &[M::Rni, M::Rzi, M::Rmi, M::Rpi]).optional();
 const CVT_STYPE: &Slot = &slot(".stype", &[M::E4m3x2, M::E5m2x2, M::E2m3x2, M::E3m2x2, M::E2m1x2]);
 const CVT_TYPE: &Slot = &slot(".type", &[M::F16x2, M::Bf16x2]);
-pub(crate) static CVT: [Form; 34] = [
+pub(crate) static CVT: [Form; 39] = [
     // cvt{.irnd}{.ftz}{.sat}.dtype.atype d, a
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1076,33 +1190,36 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}.f16.f32 d, a
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
+    // cvt.frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
         .with_rules(&[
             since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
-            since(C::Filled(2), &[ptx(8, 1, &t::SM_70)])])
+            since(C::Filled(2), &[ptx(8, 1, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
+    // cvt.frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
+        .with_rules(&[
+            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
-    form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
@@ -1113,31 +1230,35 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}.bf16.f32 d, a
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
+    // cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[
+            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
+    // cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5)),
+            op("b", 2, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[
+            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
-    form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -1161,44 +1282,52 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.satfinite}{.relu}.tf32.f32 d, a
-    form("9.7.9.21", ".frnd2{.satfinite}{.relu}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
+    // cvt.frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a
+    form("9.7.9.21", ".frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::PZO_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)])])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[
+            since(C::Filled(1), &[ptx(8, 6, &t::SM_100)]),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f8x2type.bf16x2 d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1214,7 +1343,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -1227,23 +1356,27 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f4x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f4x2type.type d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1259,7 +1392,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -1272,23 +1405,27 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f6x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}.f6x2type.type d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
+    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(5)),
+            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1304,7 +1441,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
@@ -1348,6 +1485,62 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+    // cvt.frnd4.pzo.hftype.f32 d, a
+    form("9.7.9.21", ".frnd4.pzo.hftype.f32 d, a", &[CVT_FRND4, l::PZO, CVT_HFTYPE, l::F32], &[ptx(9, 4, &t::SM_107F)]).ptxas()
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+    // cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}
+    form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, l::F32], &[ptx(9, 4, &t::SM_107F)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
+        .with_rules(&[deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+    // cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}
+    form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, CVT_TYPE], &[ptx(9, 4, &t::SM_107F)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
+        .with_rules(&[deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+    // cvt.rn.f16x2.ue5m3x2 d, a
+    form("9.7.9.21", ".rn.f16x2.ue5m3x2 d, a", &[l::RN, l::F16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+    // cvt.rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}
+    form("9.7.9.21", ".rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))])
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1359,31 +1552,33 @@ pub(crate) static CVT: [Form; 34] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
-    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    // cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)),
             op("a", 1, R::Use).with_ty(T::Slot(5)),
             op("b", 2, R::Use).with_ty(T::Slot(5)),
             op("scale", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
-    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    // cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
+    form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)),
             op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
-    form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)),
@@ -1455,4 +1650,47 @@ pub(crate) static GETCTARANK: [Form; 2] = [
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
             op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
+];
+
+// spcompress
+const SPCOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
+const SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
+const SPCOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp2_4]);
+pub(crate) static SPCOMPRESS: [Form; 2] = [
+    // spcompress.b8.itype.ratio.num mdata, cdata, data, desc
+    form("9.7.9", ".b8.itype.ratio.num mdata, cdata, data, desc", &[l::B8, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
+        .with_operands(&[
+            op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 8)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]),
+    // spcompress.b16.itype.ratio.num mdata, cdata, data, desc
+    form("9.7.9", ".b16.itype.ratio.num mdata, cdata, data, desc", &[l::B16, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
+        .with_operands(&[
+            op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 16)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]),
+];
+
+// spdecompress
+const SPDECOMPRESS_ETYPE: &Slot = &slot(".etype", &[M::B8, M::B16]);
+const SPDECOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
+const SPDECOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
+const SPDECOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp1_2, M::Sp1_4, M::Sp1_8, M::Sp1_16, M::Sp2_4, M::Sp2_8, M::Sp2_16, M::Sp4_8, M::Sp4_16]);
+pub(crate) static SPDECOMPRESS: [Form; 1] = [
+    // spdecompress.etype.itype.ratio.num data, mdata, cdata
+    form("9.7.9", ".etype.itype.ratio.num data, mdata, cdata", &[SPDECOMPRESS_ETYPE, SPDECOMPRESS_ITYPE, SPDECOMPRESS_RATIO, SPDECOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
+        .with_operands(&[
+            op("data", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::Last), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("mdata", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::First), (1, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("cdata", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::First), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED])])
+        .with_tables(&[table(&[0, 1, 2, 3], &[], &[
+                row(&[one_of(&[M::B8]), Cell::Any, one_of(&[M::Sp1_2]), one_of(&[M::X2, M::X4, M::X8, M::X16, M::X32, M::X64])], &[], &[]), 
+                row(&[one_of(&[M::B8]), Cell::Any, one_of(&[M::Sp1_4, M::Sp2_4]), Cell::Any], &[], &[]), 
+                row(&[one_of(&[M::B8]), one_of(&[M::B4]), one_of(&[M::Sp1_8, M::Sp2_8, M::Sp4_8]), Cell::Any], &[], &[]), 
+                row(&[one_of(&[M::B8]), one_of(&[M::B4]), one_of(&[M::Sp1_16, M::Sp2_16, M::Sp4_16]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32])], &[], &[]), 
+                row(&[one_of(&[M::B16]), Cell::Any, one_of(&[M::Sp1_2, M::Sp1_4, M::Sp2_4]), Cell::Any], &[], &[]), 
+                row(&[one_of(&[M::B16]), one_of(&[M::B4]), one_of(&[M::Sp1_8, M::Sp2_8]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32])], &[], &[]), 
+                row(&[one_of(&[M::B16]), one_of(&[M::B4]), one_of(&[M::Sp1_16, M::Sp2_16]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16])], &[], &[])])]),
 ];

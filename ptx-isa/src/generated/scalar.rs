@@ -36,6 +36,7 @@ keyword_enum! {
     E3m2 ".e3m2" TypeFacts { kind: TypeKind::Float, bits: 6, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::E3m2, since: PtxVersion::new(8, 6), target: None },
     Ue8m0 ".ue8m0" TypeFacts { kind: TypeKind::Float, bits: 8, lanes: 1, element: None, register: Some(RegisterClass::Bits8), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Ue8m0, since: PtxVersion::new(8, 6), target: None },
     Ue4m3 ".ue4m3" TypeFacts { kind: TypeKind::Float, bits: 8, lanes: 1, element: None, register: Some(RegisterClass::Bits8), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Ue4m3, since: PtxVersion::new(8, 7), target: None },
+    Ue5m3 ".ue5m3" TypeFacts { kind: TypeKind::Float, bits: 8, lanes: 1, element: None, register: Some(RegisterClass::Bits8), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Ue5m3, since: PtxVersion::new(9, 4), target: None },
     S2f6 ".s2f6" TypeFacts { kind: TypeKind::Fixed, bits: 8, lanes: 1, element: None, register: Some(RegisterClass::Bits8), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::S2f6, since: PtxVersion::new(9, 1), target: None },
     F32x2 ".f32x2" TypeFacts { kind: TypeKind::Packed, bits: 64, lanes: 2, element: Some(ScalarType::F32), register: Some(RegisterClass::Bits64), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::F32x2, since: PtxVersion::new(8, 6), target: None },
     Bf16x2 ".bf16x2" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 2, element: Some(ScalarType::Bf16), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Bf16x2, since: PtxVersion::new(7, 0), target: None },
@@ -51,11 +52,16 @@ keyword_enum! {
     E2m3x4 ".e2m3x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::E2m3), register: Some(RegisterClass::Bits32), in_register: true, in_memory: true, in_parameter: false, modifier: Modifier::E2m3x4, since: PtxVersion::new(1, 0), target: None },
     E3m2x4 ".e3m2x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::E3m2), register: Some(RegisterClass::Bits32), in_register: true, in_memory: true, in_parameter: false, modifier: Modifier::E3m2x4, since: PtxVersion::new(1, 0), target: None },
     E2m1x4 ".e2m1x4" TypeFacts { kind: TypeKind::Packed, bits: 16, lanes: 4, element: Some(ScalarType::E2m1), register: Some(RegisterClass::Bits16), in_register: true, in_memory: true, in_parameter: false, modifier: Modifier::E2m1x4, since: PtxVersion::new(1, 0), target: None },
+    Ue5m3x2 ".ue5m3x2" TypeFacts { kind: TypeKind::Packed, bits: 16, lanes: 2, element: Some(ScalarType::Ue5m3), register: Some(RegisterClass::Bits16), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Ue5m3x2, since: PtxVersion::new(9, 4), target: None },
+    Ue8m0x4 ".ue8m0x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::Ue8m0), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::Ue8m0x4, since: PtxVersion::new(9, 4), target: None },
+    E2m1p4x4 ".e2m1p4x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::E2m1), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::E2m1p4x4, since: PtxVersion::new(9, 4), target: None },
     U16x2 ".u16x2" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 2, element: Some(ScalarType::U16), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::U16x2, since: PtxVersion::new(8, 0), target: None },
     S16x2 ".s16x2" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 2, element: Some(ScalarType::S16), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::S16x2, since: PtxVersion::new(8, 0), target: None },
     U8x4 ".u8x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::U8), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::U8x4, since: PtxVersion::new(9, 2), target: None },
     S8x4 ".s8x4" TypeFacts { kind: TypeKind::Packed, bits: 32, lanes: 4, element: Some(ScalarType::S8), register: Some(RegisterClass::Bits32), in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::S8x4, since: PtxVersion::new(9, 2), target: None },
     B1 ".b1" TypeFacts { kind: TypeKind::Bits, bits: 1, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::B1, since: PtxVersion::new(1, 0), target: None },
+    B2 ".b2" TypeFacts { kind: TypeKind::Bits, bits: 2, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::B2, since: PtxVersion::new(1, 0), target: None },
+    B4 ".b4" TypeFacts { kind: TypeKind::Bits, bits: 4, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::B4, since: PtxVersion::new(1, 0), target: None },
     U2 ".u2" TypeFacts { kind: TypeKind::Unsigned, bits: 2, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::U2, since: PtxVersion::new(1, 0), target: None },
     S2 ".s2" TypeFacts { kind: TypeKind::Signed, bits: 2, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::S2, since: PtxVersion::new(1, 0), target: None },
     U4 ".u4" TypeFacts { kind: TypeKind::Unsigned, bits: 4, lanes: 1, element: None, register: None, in_register: false, in_memory: false, in_parameter: false, modifier: Modifier::U4, since: PtxVersion::new(1, 0), target: None },
@@ -72,12 +78,12 @@ keyword_enum! {
 }
 
 static DISPLACEMENTS: [u16; 32] = [
-    3, 0, 1, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 3, 2, 1, 1, 4, 1, 0, 8, 1, 0, 0, 1, 0, 0, 0, 2, 2, 0,
+    3, 0, 1, 0, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 3, 2, 1, 1, 4, 1, 0, 8, 1, 0, 0, 1, 2, 0, 0, 2, 2, 0,
 ];
 
 static POSITIONS: [u16; 128] = [
-    25, 65535, 58, 65535, 65535, 65535, 65535, 51, 65535, 65535, 65535, 65535, 65535, 3, 52, 29, 45, 28, 43, 48, 7, 65535, 14, 10, 65535, 65535, 65535, 33, 65535, 65535, 39, 65535, 56, 65535, 40, 49, 53, 65535, 13, 65535,
-    34, 65535, 22, 19, 1, 32, 59, 16, 65535, 41, 31, 24, 2, 65535, 11, 65535, 27, 12, 65535, 65535, 65535, 65535, 65535, 65535, 44, 65535, 65535, 65535, 65535, 50, 46, 20, 65535, 65535, 21, 36, 65535, 65535, 26, 65535,
-    65535, 54, 42, 37, 65535, 65535, 47, 65535, 65535, 65535, 6, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 18, 8, 17, 57, 65535, 0, 30, 65535, 15, 65535, 4, 38, 65535, 65535, 55, 65535, 9, 65535, 23, 65535, 65535, 35,
-    65535, 65535, 65535, 65535, 65535, 65535, 5, 65535,
+    25, 65535, 64, 65535, 65535, 65535, 65535, 57, 65535, 65535, 65535, 65535, 65535, 3, 58, 30, 49, 29, 47, 54, 7, 65535, 14, 10, 45, 65535, 65535, 34, 65535, 65535, 40, 65535, 62, 65535, 41, 55, 59, 65535, 13, 44,
+    35, 65535, 22, 19, 1, 33, 65, 16, 65535, 42, 32, 24, 2, 65535, 11, 65535, 28, 12, 65535, 65535, 65535, 52, 27, 65535, 48, 65535, 65535, 65535, 65535, 56, 50, 20, 65535, 65535, 21, 37, 65535, 65535, 26, 65535,
+    65535, 60, 46, 38, 65535, 65535, 53, 43, 65535, 65535, 6, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 18, 8, 17, 63, 65535, 0, 31, 65535, 15, 65535, 4, 39, 65535, 65535, 61, 65535, 9, 65535, 23, 65535, 65535, 36,
+    65535, 65535, 65535, 65535, 51, 65535, 5, 65535,
 ];

@@ -5,25 +5,39 @@ use crate::row::*;
 
 // tcgen05.alloc
 const TCGEN05_ALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
-pub(crate) static TCGEN05_ALLOC: [Form; 1] = [
+pub(crate) static TCGEN05_ALLOC: [Form; 2] = [
     // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
-            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 32)])
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
+    // tcgen05.alloc.exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
+    form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[l::EXCLUSIVE, TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
+        .with_operands(&[
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
+        .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
 // tcgen05.dealloc
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
-pub(crate) static TCGEN05_DEALLOC: [Form; 1] = [
+pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [
     // tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
-            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 32)])
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
+    // tcgen05.dealloc.exclusive.cta_group.sync.aligned.b32 taddr, nCols
+    form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned.b32 taddr, nCols", &[l::EXCLUSIVE, TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
+        .with_operands(&[
+            op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
+        .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
@@ -73,23 +87,14 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
     // tcgen05.ld.sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 2, R::Imm)])
-        .with_tables(&[table(&[3], &[0], &[
-                row(&[one_of(&[M::X1])], &[&[1]], &[]), 
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
 // tcgen05.ld.red
-const TCGEN05_LD_RED_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
+const TCGEN05_LD_RED_NUM: &Slot = &slot(".num", &[M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_RED_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
 const TCGEN05_LD_RED_SHAPE3: &Slot = &slot(".shape3", &[M::D32x32b]);
 const TCGEN05_LD_RED_SHAPE4: &Slot = &slot(".shape4", &[M::D16x32bx2]);
@@ -98,64 +103,59 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_tables(&[table(&[3], &[0], &[
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 3, R::Imm)])
-        .with_tables(&[table(&[3], &[0], &[
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_tables(&[table(&[3], &[0], &[
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 3, R::Imm)])
-        .with_tables(&[table(&[3], &[0], &[
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+];
+
+// tcgen05.ld.red.spcompress
+const TCGEN05_LD_RED_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
+const TCGEN05_LD_RED_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
+pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
+    // tcgen05.ld.red.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]
+    form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_RED_SPCOMPRESS_NUM, TCGEN05_LD_RED_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::NAN_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
+        .with_operands(&[
+            op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
+            op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read)])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+];
+
+// tcgen05.ld.spcompress
+const TCGEN05_LD_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
+const TCGEN05_LD_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
+pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [
+    // tcgen05.ld.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]
+    form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_SPCOMPRESS_NUM, TCGEN05_LD_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
+        .with_operands(&[
+            op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
@@ -198,16 +198,7 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
-            op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
-        .with_tables(&[table(&[3], &[2], &[
-                row(&[one_of(&[M::X1])], &[&[1]], &[]), 
-                row(&[one_of(&[M::X2])], &[&[2]], &[]), 
-                row(&[one_of(&[M::X4])], &[&[4]], &[]), 
-                row(&[one_of(&[M::X8])], &[&[8]], &[]), 
-                row(&[one_of(&[M::X16])], &[&[16]], &[]), 
-                row(&[one_of(&[M::X32])], &[&[32]], &[]), 
-                row(&[one_of(&[M::X64])], &[&[64]], &[]), 
-                row(&[one_of(&[M::X128])], &[&[128]], &[])])])
+            op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
@@ -249,22 +240,25 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [
 const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
     // tcgen05.shift.cta_group.down [taddr]
-    form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)])
+    form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)])
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread)]),
 ];
 
 // tcgen05.mma
+const TCGEN05_MMA_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
 const TCGEN05_MMA_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorAFill, M::CollectorAUse, M::CollectorALastuse, M::CollectorADiscard]).with_default(M::CollectorADiscard).optional();
 const TCGEN05_MMA_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_MMA_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 const TCGEN05_MMA_KIND_2: &Slot = &slot(".kind", &[M::KindMxf8f6f4, M::KindMxf4, M::KindMxf4nvf4]);
-const TCGEN05_MMA_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
+const TCGEN05_MMA_KIND_3: &Slot = &slot(".kind", &[M::KindI8, M::KindTi16]);
+const TCGEN05_MMA_KIND_4: &Slot = &slot(".kind", &[M::KindF8f6f4]);
+const TCGEN05_MMA_KIND_5: &Slot = &slot(".kind", &[M::KindMxf8f6f4]);
 const TCGEN05_MMA_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
-pub(crate) static TCGEN05_MMA: [Form; 6] = [
-    // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+pub(crate) static TCGEN05_MMA: [Form; 10] = [
+    // tcgen05.mma.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -276,6 +270,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
             must_agree(0, Enforcement::Warning),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]),
             since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -283,8 +278,8 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -297,6 +292,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
             must_agree(0, Enforcement::Warning),
+            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]),
             since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -304,8 +300,8 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -320,8 +316,9 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
             require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
             must_agree(0, Enforcement::Warning),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
-            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -329,8 +326,8 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -345,8 +342,9 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
             require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
             must_agree(0, Enforcement::Warning),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
-            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -354,8 +352,8 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -364,6 +362,51 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
+        .with_rules(&[
+            must_agree(0, Enforcement::Warning),
+            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]),
+            deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
+            since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
+            effect(E::OneThread),
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared))])
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_operands(&[
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
+            must_agree(0, Enforcement::Warning),
+            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
+            since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
+            effect(E::OneThread),
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared))])
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -371,18 +414,18 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
-            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
+            op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
-            deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
+            deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -390,18 +433,55 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
+            effect(E::OneThread),
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared))])
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
+    // tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+        .with_operands(&[
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
+            effect(E::OneThread),
+            effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared))])
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // tcgen05.mma
+const TCGEN05_MMA_2_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
 const TCGEN05_MMA_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorAFill, M::CollectorAUse, M::CollectorALastuse, M::CollectorADiscard]).with_default(M::CollectorADiscard).optional();
 const TCGEN05_MMA_2_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_MMA_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 const TCGEN05_MMA_2_KIND_2: &Slot = &slot(".kind", &[M::KindMxf8f6f4, M::KindMxf4, M::KindMxf4nvf4]);
-const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
+const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
-    // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -414,6 +494,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
             must_agree(1, Enforcement::Warning),
+            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]),
             since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -421,8 +502,8 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -436,6 +517,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
             must_agree(1, Enforcement::Warning),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
             since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -443,8 +525,8 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -460,9 +542,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
             require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
             must_agree(1, Enforcement::Warning),
+            since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
-            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
+            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -470,8 +553,8 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
+    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -487,9 +570,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
             require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
             must_agree(1, Enforcement::Warning),
+            since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
-            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
+            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -497,8 +581,8 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -510,6 +594,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             must_agree(1, Enforcement::Warning),
+            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
+            since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -517,8 +605,8 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -531,6 +619,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             must_agree(1, Enforcement::Warning),
+            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
+            deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
+            since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -542,6 +634,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
 
 // tcgen05.mma.ws
 const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
+const TCGEN05_MMA_WS_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
@@ -574,8 +667,8 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
+    form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -583,14 +676,17 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(0, Enforcement::Warning),
+            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
+    form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -598,7 +694,10 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(0, Enforcement::Warning),
+            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -608,6 +707,7 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
 
 // tcgen05.mma.ws
 const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
+const TCGEN05_MMA_WS_2_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
@@ -642,8 +742,8 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
+    form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
@@ -652,14 +752,17 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(1, Enforcement::Warning),
+            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
+    // tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
+    form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -668,7 +771,10 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(1, Enforcement::Warning),
+            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -693,13 +799,20 @@ pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [
 // tcgen05.commit
 const TCGEN05_COMMIT_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierArriveOne]);
 const TCGEN05_COMMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
-const TCGEN05_COMMIT_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster]).optional();
+const TCGEN05_COMMIT_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster, M::MulticastCluster16b, M::MulticastCluster32b]).optional();
+const TCGEN05_COMMIT_RESTRICTION_OPT: &Slot = &slot(".restriction", &[M::SyncRestrictSharedReadMmaA]).optional();
 pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
-    // tcgen05.commit.cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
-    form("9.7.16.12.1", ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+    // tcgen05.commit.cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}
+    form("9.7.16.12.1", ".cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, TCGEN05_COMMIT_RESTRICTION_OPT, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
-            op("ctaMask", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(C::Filled(3))])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
+            op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_align(8).with_size(Size::Fixed(8)),
+            op("ctaMask", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(4, &[M::MulticastCluster, M::MulticastCluster16b])),
+            op("ctaMask32", 2, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(4, &[M::MulticastCluster32b]))])
+        .with_rules(&[
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
+            since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),
+            since(C::Any(&[C::Filled(2), holds(4, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
+            since(holds(4, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::ALL)]),
+            must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]),
 ];

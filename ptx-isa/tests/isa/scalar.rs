@@ -12,8 +12,8 @@ fn packed_types_are_made_of_their_elements() {
             assert_eq!(ty.lanes(), 1);
             continue;
         };
-        // Four-bit elements of x4 fill 16 bits, six-bit elements are padded to bytes.
-        let element = if element.bits() == 6 {
+        // Four-bit elements of x4 fill 16 bits; six-bit elements, and others in types that say so, are padded to bytes.
+        let element = if element.bits() == 6 || ty == ScalarType::E2m1p4x4 {
             8
         } else {
             element.bits()

@@ -22,7 +22,7 @@ fn every_opcode_has_instructions() {
         count += instructions.len();
     }
     assert_eq!(count, Instruction::ALL.len());
-    assert_eq!(Opcode::COUNT, 135);
+    assert_eq!(Opcode::COUNT, 139);
     let names: HashSet<&str> = Instruction::ALL.iter().map(|i| i.name()).collect();
     assert_eq!(names.len(), count);
 }
