@@ -160,3 +160,58 @@ fn symbols(
     };
     names.map(symbol).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::sync::Arc;
+
+    use ptx_ir::Limits;
+
+    use crate::parser::Parser;
+
+    /// Functions that use a variable, the function before them, labels and registers.
+    fn functions(count: usize) -> String {
+        let mut text =
+            String::from(".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 v;\n");
+        for i in 0..count {
+            let call = match i {
+                0 => String::new(),
+                i => format!("call f{};", i - 1),
+            };
+            text += &format!(
+                ".func f{i}() {{ .reg .pred %p<2>; .reg .b32 %r<9>; ld.global.u32 %r{}, [v];\n @%p1 bra L{i}; {call} L{i}: ret; }}\n",
+                i % 9
+            );
+        }
+        text
+    }
+
+    /// The number of bodies of a source that are adopted.
+    fn adopted(text: &str, part: usize) -> usize {
+        let source: Arc<[u8]> = Arc::from(text.as_bytes());
+        let mut parser = Parser::new(&source, source.clone(), Limits::default());
+        parser.parse_ahead(&source, Some(part));
+        parser.module();
+        let functions = parser.adoption.batches.iter().flat_map(|b| &b.functions);
+        functions.filter(|f| f.adopted.is_some()).count()
+    }
+
+    #[test]
+    fn functions_without_errors_are_adopted() {
+        for part in [1, 1000, 100_000] {
+            assert_eq!(adopted(&functions(100), part), 100, "{part}");
+        }
+    }
+
+    #[test]
+    fn functions_after_one_with_errors_are_adopted() {
+        let text = functions(100);
+        let wrong = text.replace("%r7, [v]", "%r9, [v]");
+        assert_eq!(
+            adopted(&wrong, 100_000),
+            100 - text.matches("%r7, [v]").count()
+        );
+    }
+}

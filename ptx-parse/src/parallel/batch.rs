@@ -57,8 +57,8 @@ pub(super) struct Used {
     pub(super) labels: usize,
 }
 
-/// After so many functions that have to be parsed again, a part is left to the other parser.
-const MOST_BATCHES: usize = 8;
+/// After so many functions in a row that have to be parsed again, a part is left to the other parser.
+const MOST_FAILURES: usize = 8;
 
 /// Parses the functions that begin in `part`. A function with errors ends a batch, because later functions may refer to its
 /// names.
@@ -71,15 +71,17 @@ pub(super) fn parse(
     // What looks like a function and never ends is not read to the end of the source.
     let src = source.get(..part.end).unwrap_or_default();
     let mut batches = Vec::new();
-    let mut next = Some(part.start);
+    let (mut next, mut failures) = (Some(part.start), 0);
     while let Some(start) = next
-        && batches.len() < MOST_BATCHES
+        && failures < MOST_FAILURES
     {
         let mut run = Run::new(Parser::new(src, source.clone(), limits), names);
         next = run.functions(start);
-        let batch = run.finish();
-        if !batch.functions.is_empty() || next.is_some() {
-            batches.push(batch);
+        if run.functions.is_empty() {
+            failures += 1;
+        } else {
+            failures = 0;
+            batches.push(run.finish());
         }
     }
     batches
@@ -116,7 +118,7 @@ impl<'s> Run<'s> {
             let parser = &mut self.parser;
             parser.cursor.pos = start;
             if parser.is_declaration() {
-                next = next_function(src, start, src.len());
+                next = next_function(src, start + 1, src.len());
                 continue;
             }
             let Some(function) = self.function(start) else {
@@ -160,7 +162,9 @@ impl<'s> Run<'s> {
         {
             return None;
         }
-        presume_symbols(parser);
+        if !presume_symbols(parser) {
+            return None;
+        }
         parser.resolve_labels();
         let labels = parser.out.body.labels().values();
         self.labels.extend(labels.map(|l| l.name));
@@ -201,13 +205,16 @@ impl<'s> Run<'s> {
 }
 
 /// At the end of a function: names that it does not declare are presumed to be symbols of the module, which the following
-/// functions see as well.
-fn presume_symbols(parser: &mut Parser<'_>) {
+/// functions see as well. Gives false if one is rather an undeclared register.
+fn presume_symbols(parser: &mut Parser<'_>) -> bool {
     let mut undefined = core::mem::take(&mut parser.scopes.labels.undefined);
     for (_, operand) in &mut undefined {
         let Operand::Name(name) = *operand else {
             continue;
         };
+        if parser.out.module.name_bytes(name).starts_with(b"%") {
+            return false;
+        }
         let symbol = match parser.scopes.find(name).map(|b| b.meaning) {
             Some(Meaning::Symbol(symbol)) => symbol,
             _ => {
@@ -221,6 +228,7 @@ fn presume_symbols(parser: &mut Parser<'_>) {
         *operand = Operand::Symbol(symbol);
     }
     parser.scopes.labels.undefined = undefined;
+    true
 }
 
 impl Batch {

@@ -19,10 +19,10 @@ pub(super) fn divide(src: &[u8], len: usize) -> Vec<Range<usize>> {
     starts.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
-/// The first function that begins a line in `from..until`.
+/// The first function that begins a line in `from..until`, not the first line of the source.
 pub(super) fn next_function(src: &[u8], from: usize, until: usize) -> Option<usize> {
     let text = src.get(..until.min(src.len()))?;
-    let mut at = from;
+    let mut at = from.saturating_sub(1);
     while let Some(line) = memchr::memchr(b'\n', text.get(at..)?) {
         at += line + 1;
         if is_function(src, at) {
