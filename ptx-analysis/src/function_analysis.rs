@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::FunctionFacts;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::{FuncId, parallel};
 
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
@@ -10,6 +11,29 @@ use crate::graph::{Digraph, Dominators, Graph, Loops};
 use crate::liveness::Liveness;
 use crate::pressure::Pressure;
 use crate::reg_lanes::Variables;
+
+/// Calls `work` for each function that has a body, with its facts, and gives the results in the order of the functions. With
+/// the feature `parallel`, the functions of a large module are divided among several threads.
+///
+/// ```
+/// use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.entry k() { ret; }\n.entry l() { .reg .b32 a; mov.b32 a, 1; ret; }\n";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let units = map_functions(&facts, |_, of| FunctionAnalysis::new(of).pressure().units);
+/// assert_eq!(units, [0, 1]);
+/// ```
+pub fn map_functions<'f, T: Send>(
+    facts: &'f ModuleFacts<'_>,
+    work: impl Fn(FuncId, FunctionFacts<'f>) -> T + Sync,
+) -> Vec<T> {
+    parallel::map_functions(facts.module(), |run| {
+        let of = |id: &FuncId| Some(work(*id, facts.function(*id)?));
+        run.iter().filter_map(of).collect()
+    })
+}
 
 /// Control flow, dominators, loops, liveness and register pressure of one function.
 ///

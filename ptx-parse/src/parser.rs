@@ -74,7 +74,11 @@ impl<'s> Parser<'s> {
     /// ASCII in strings and line markers.
     fn check_characters(&mut self) {
         let src = self.cursor.src;
-        if src.is_ascii() && memchr::memchr(0, src).is_none() {
+        #[cfg(feature = "parallel")]
+        let plain = crate::parallel::all_chunks(src, is_plain);
+        #[cfg(not(feature = "parallel"))]
+        let plain = is_plain(src);
+        if plain {
             return;
         }
         for token in Lexer::new(src) {
@@ -177,6 +181,11 @@ impl<'s> Parser<'s> {
         let before = self.out.end_of_previous();
         scan::skip_trivia(self.cursor.src, before, &mut Trivia::default())
     }
+}
+
+/// Whether there is neither NUL nor a character outside ASCII.
+fn is_plain(text: &[u8]) -> bool {
+    text.is_ascii() && memchr::memchr(0, text).is_none()
 }
 
 /// Names reported as undeclared that the module declares further down are used too early.

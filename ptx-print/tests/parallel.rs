@@ -120,6 +120,7 @@ fn names_mean_what_is_declared_before_them() {
         ".visible .entry k() { .reg .b64 %rd<4>; mov.u64 %rd1, S; ret; }",
         ".visible .entry k() { bra S; S: ret; }",
         ".visible .entry k() { { bra S; } S: ret; }",
+        ".visible .entry k() { bra S1; S1: ret; }",
         ".visible .entry k() { .reg .b32 %r<4>; mov.u32 %r1, %laneid; ret; }",
         ".visible .entry k() { .reg .b32 S<4>; mov.b32 S1, S2; ret; }",
         ".visible .entry k() { .reg .b32 S1; mov.b32 S1, S1; ret; }",

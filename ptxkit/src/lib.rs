@@ -15,6 +15,7 @@
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //!
 //! All of these features are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
+//! `parallel` (the functions of a large module are parsed, checked and analyzed on several threads, with the same results; needs `std`),
 //! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
 //!

@@ -18,3 +18,4 @@ mod requires;
 mod rewrite;
 mod stats;
 mod support;
+mod threads;

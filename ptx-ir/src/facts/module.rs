@@ -6,8 +6,8 @@ use super::control::{NoReturn, branch_targets};
 use super::{Facts, FormFacts, Mentions};
 use crate::query::{Environment, Queries};
 use crate::{
-    Binding, Body, EntityId, FuncId, Inst, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId,
-    RegId,
+    Binding, Body, BodyId, EntityId, FuncId, Inst, InstId, LabelId, Module, OpaqueId, Operand,
+    RegDeclId, RegId, parallel,
 };
 
 /// The index of [`FormFacts::UNKNOWN`].
@@ -23,6 +23,48 @@ pub struct ModuleFacts<'m> {
     forms: Vec<FormFacts>,
     /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
+}
+
+/// The facts of some functions.
+struct Run {
+    forms: Vec<FormFacts>,
+    bodies: Vec<(BodyId, Vec<u32>)>,
+}
+
+impl Run {
+    fn new(module: &Module, functions: &[FuncId]) -> Self {
+        let mut forms = alloc::vec![FormFacts::UNKNOWN];
+        let mut queries = Queries::new(module);
+        let mut noreturn = NoReturn::new(module);
+        let mut bodies = Vec::new();
+        for &id in functions {
+            let function = module.functions.get(id);
+            let (Some(at), Some(body)) = (function.and_then(|f| f.body), module.body(id)) else {
+                continue;
+            };
+            queries.enter(module, id, body);
+            noreturn.enter_body();
+            let of_inst = |(id, inst): (InstId, &Inst)| {
+                let operands = body.operands(id);
+                let index = queries.answer(module, body, inst.sig, operands, |query| {
+                    let form = Environment::ANYWHERE.select(query).ok();
+                    let form = form.filter(|form| form.violations().is_empty());
+                    form.map_or(UNKNOWN, |form| {
+                        forms.push(FormFacts::new(&form));
+                        forms.len() as u32 - 1
+                    })
+                });
+                let index = index.unwrap_or(UNKNOWN);
+                let call = facts(module, body, &forms, id, index);
+                match call.is_call() && noreturn.contains(&call) {
+                    true => index | NEVER_RETURNS,
+                    false => index,
+                }
+            };
+            bodies.push((at, body.insts.iter().map(of_inst).collect()));
+        }
+        Self { forms, bodies }
+    }
 }
 
 impl<'m> ModuleFacts<'m> {
@@ -45,41 +87,34 @@ impl<'m> ModuleFacts<'m> {
     }
 
     /// Looks at the instructions of some functions; of all others nothing is known.
-    pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool) -> Self {
-        let mut forms = alloc::vec![FormFacts::UNKNOWN];
-        let mut queries = Queries::new(module);
-        let mut noreturn = NoReturn::new(module);
-        let mut bodies = Vec::new();
-        bodies.resize_with(module.bodies.len(), Vec::new);
-        for (id, function, body) in module.definitions().filter(|(id, ..)| wanted(*id)) {
-            queries.enter(module, id, body);
-            noreturn.enter_body();
-            let of_inst = |(id, inst): (InstId, &Inst)| {
-                let operands = body.operands(id);
-                let index = queries.answer(module, body, inst.sig, operands, |query| {
-                    let form = Environment::ANYWHERE.select(query).ok();
-                    let form = form.filter(|form| form.violations().is_empty());
-                    form.map_or(UNKNOWN, |form| {
-                        forms.push(FormFacts::new(&form));
-                        forms.len() as u32 - 1
-                    })
-                });
-                let index = index.unwrap_or(UNKNOWN);
-                let call = facts(module, body, &forms, id, index);
-                match call.is_call() && noreturn.contains(&call) {
-                    true => index | NEVER_RETURNS,
-                    false => index,
-                }
-            };
-            let indices = body.insts.iter().map(of_inst);
-            if let Some(entry) = function.body.and_then(|b| bodies.get_mut(b.index())) {
-                *entry = indices.collect();
-            }
-        }
-        Self {
+    pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool + Sync) -> Self {
+        let of_run = |run: &[FuncId]| {
+            let functions: Vec<FuncId> = run.iter().copied().filter(|f| wanted(*f)).collect();
+            let some = (!functions.is_empty()).then(|| Run::new(module, &functions));
+            some.into_iter().collect()
+        };
+        let mut facts = Self {
             module,
-            forms,
-            bodies,
+            forms: alloc::vec![FormFacts::UNKNOWN],
+            bodies: alloc::vec![Vec::new(); module.bodies.len()],
+        };
+        for run in parallel::map_functions(module, of_run) {
+            facts.add(run);
+        }
+        facts
+    }
+
+    /// Adds the facts of some functions.
+    fn add(&mut self, run: Run) {
+        let before = self.forms.len() as u32 - 1;
+        self.forms.extend(run.forms.into_iter().skip(1));
+        for (body, mut numbers) in run.bodies {
+            let known = numbers.iter_mut();
+            let known = known.filter(|n| **n & !NEVER_RETURNS != UNKNOWN);
+            known.for_each(|n| *n += before);
+            if let Some(entry) = self.bodies.get_mut(body.index()) {
+                *entry = numbers;
+            }
         }
     }
 

@@ -156,13 +156,7 @@ impl<'s> Run<'s> {
         parser.scopes.close_scope();
         let own = parser.out.body.prototypes().is_empty()
             && parser.out.module.functions().len() == functions;
-        if !own
-            || !parser.reporter.is_empty()
-            || !parser.scopes.labels.declared_after_use.is_empty()
-        {
-            return None;
-        }
-        if !presume_symbols(parser) {
+        if !own || !parser.reporter.is_empty() || !presume_symbols(parser) {
             return None;
         }
         parser.resolve_labels();

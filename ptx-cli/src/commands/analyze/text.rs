@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
@@ -11,10 +11,7 @@ use crate::render::{clean, counted};
 /// Writes a line for each function.
 pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
     let facts = ModuleFacts::new(module);
-    for (id, function, _) in module.definitions() {
-        let Some(of) = facts.function(id) else {
-            continue;
-        };
+    let lines = map_functions(&facts, |id, of| {
         let analysis = FunctionAnalysis::new(of);
         let blocks = analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
         let (mut count, mut loops, mut depth) = (0, 0, 0);
@@ -23,13 +20,15 @@ pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
             loops += usize::from(analysis.loops().header(id) == Some(id));
             depth = depth.max(analysis.loops().depth(id));
         }
-        let name = clean(module.name(function.name));
-        let _ = writeln!(
-            out,
+        let name = clean(module.name(module.functions()[id].name));
+        format!(
             "{file}: {name}: {}, {}, loop depth {depth}, at most {} 32-bit registers live",
             counted(count, "block"),
             counted(loops, "loop"),
             analysis.pressure().units
-        );
+        )
+    });
+    for line in lines {
+        let _ = writeln!(out, "{line}");
     }
 }

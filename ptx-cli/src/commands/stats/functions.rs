@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_analysis::pressure::CLASSES;
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{FunctionKind, Module};
@@ -78,15 +78,15 @@ pub(super) struct Accesses {
 /// All functions with a body, in order.
 pub(super) fn of(module: &Module) -> Vec<OfFunction> {
     let facts = ModuleFacts::new(module);
-    let functions = module.definitions().filter_map(|(id, function, _)| {
+    map_functions(&facts, |id, of| {
+        let function = &module.functions()[id];
         let kind = match function.kind {
             FunctionKind::Entry => "entry",
             FunctionKind::Func => "func",
         };
         let name = clean(module.name(function.name)).into_owned();
-        Some(one(facts.function(id)?, name, kind))
-    });
-    functions.collect()
+        one(of, name, kind)
+    })
 }
 
 fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction {
