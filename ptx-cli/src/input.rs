@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ptx_ir::SourceText;
 use rayon::prelude::*;
 
 use crate::output::{self, Out, Status};
@@ -35,7 +35,7 @@ pub(crate) struct Source {
     /// The path; `None` for standard input.
     pub(crate) path: Option<PathBuf>,
     /// Its content.
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: SourceText,
 }
 
 impl Input {
@@ -59,41 +59,48 @@ impl Input {
             Self::Stdin => {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes)?;
-                (None, bytes.into())
+                (None, bytes)
             }
             Self::File(path) => (Some(path.clone()), read_file(path)?),
         };
         Ok(Source {
             name: self.name(),
             path,
-            bytes,
+            bytes: bytes.into(),
         })
     }
 }
 
-/// Reads a file to where its bytes stay, without a copy.
-fn read_file(path: &Path) -> io::Result<Arc<[u8]>> {
-    let mut file = fs::File::open(path)?;
-    let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
-    let mut filled = 0;
-    if let Some(place) = Arc::get_mut(&mut bytes) {
-        while let Some(rest @ [_, ..]) = place.get_mut(filled..) {
-            match file.read(rest) {
-                Ok(0) => break,
-                Ok(n) => filled += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
+/// A larger file is read by several threads, which share the page faults.
+const LARGE_FILE: usize = 1 << 20;
+
+/// Reads a file to where its bytes stay.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let len = fs::metadata(path)?.len();
+    let large = usize::try_from(len).ok().filter(|len| *len > LARGE_FILE);
+    match large.map(|len| read_large_file(path, len)) {
+        Some(Ok(bytes)) => Ok(bytes),
+        // It may have changed.
+        _ => fs::read(path),
     }
-    // The length of a pipe is not known, and a file may change.
-    let mut rest = Vec::new();
-    if file.read_to_end(&mut rest)? == 0 && filled == len {
-        return Ok(bytes);
+}
+
+#[cfg(unix)]
+fn read_large_file(path: &Path, len: usize) -> io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt as _;
+    let file = fs::File::open(path)?;
+    let mut bytes = vec![0; len];
+    let chunks = bytes.par_chunks_mut(LARGE_FILE / 2).enumerate();
+    chunks.try_for_each(|(i, chunk)| file.read_exact_at(chunk, (i * (LARGE_FILE / 2)) as u64))?;
+    match file.read_at(&mut [0], len as u64)? {
+        0 => Ok(bytes),
+        _ => Err(io::ErrorKind::InvalidData.into()),
     }
-    let whole = bytes.iter().copied().take(filled).chain(rest);
-    Ok(whole.collect())
+}
+
+#[cfg(not(unix))]
+fn read_large_file(path: &Path, _len: usize) -> io::Result<Vec<u8>> {
+    fs::read(path)
 }
 
 impl Files {

@@ -461,7 +461,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
 }
 
 fn parse(text: &[u8]) -> Module {
-    ptx_parse::parse_shared(text.into(), &Limits::default()).module
+    ptx_parse::parse_shared(text, &Limits::default()).module
 }
 
 fn config() -> ProptestConfig {

@@ -3,16 +3,17 @@
 //! A text of the source is stored as its offset there; any other text (made by an edit, or joined
 //! over a comment) is copied. Hashes have a random seed: names cannot be crafted to collide.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::BuildHasher as _;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use crate::source_text::SourceText;
+
 /// A set of byte strings numbered in the order of their first appearance.
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
-    source: Option<Arc<[u8]>>,
+    source: SourceText,
     extra: Vec<u8>,
     entries: Vec<Entry>,
     /// Positions in `entries`, by hash.
@@ -47,7 +48,7 @@ const EXTRA: u32 = 1 << 31;
 impl Interner {
     /// An empty set with capacity for some texts, which may point into `source`.
     #[must_use]
-    pub fn new(source: Option<Arc<[u8]>>, capacity: usize) -> Self {
+    pub fn new(source: SourceText, capacity: usize) -> Self {
         Self {
             source,
             entries: Vec::with_capacity(capacity),
@@ -112,7 +113,7 @@ impl Interner {
     #[inline]
     fn text(&self, e: &Entry) -> &[u8] {
         let (buffer, start) = if e.start & EXTRA == 0 {
-            (self.source.as_deref().unwrap_or_default(), e.start as usize)
+            (&*self.source, e.start as usize)
         } else {
             (self.extra.as_slice(), (e.start & !EXTRA) as usize)
         };
@@ -181,13 +182,13 @@ impl Interner {
 
 #[cfg(test)]
 mod tests {
-    use super::Interner;
+    use super::{Interner, SourceText};
     use alloc::collections::BTreeSet;
 
     /// Each set has its own seed, so that no list of names has colliding hashes in all of them.
     #[test]
     fn hashes_are_not_predictable() {
-        let hashes = (0..16).map(|_| Interner::new(None, 1).hash(b"name"));
+        let hashes = (0..16).map(|_| Interner::new(SourceText::default(), 1).hash(b"name"));
         assert!(hashes.collect::<BTreeSet<_>>().len() > 14);
     }
 }

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_isa::{Directive, PtxVersion, ScalarType, Target};
 
@@ -14,6 +13,7 @@ use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::intern::Interner;
 use crate::operand::OperandPool;
 use crate::signature::{Signature, Signatures};
+use crate::source_text::SourceText;
 use crate::statements::Items;
 use crate::{
     DeclId, DirectiveId, FuncId, ItemId, NameId, OpaqueId, OperandRef, SectionId, SigId, Span,
@@ -97,19 +97,11 @@ pub enum SectionEntry {
 const _: () = assert!(size_of::<SectionEntry>() == 8);
 const _: () = assert!(size_of::<Item>() == 8);
 
-/// The source of a module, which its copies share.
-#[derive(Clone, Default, Debug)]
-pub(crate) enum Source {
-    #[default]
-    None,
-    Shared(Arc<[u8]>),
-    Owned(Arc<Vec<u8>>),
-}
-
 /// A PTX module: every byte of its source, and what it means.
 #[derive(Clone, Default, Debug)]
 pub struct Module {
-    pub(crate) source: Source,
+    /// What it was read from; empty if it was not.
+    pub(crate) source: SourceText,
     /// Version, target, address size.
     pub(crate) header: Header,
     /// The statements at module level, in order.
@@ -152,14 +144,14 @@ pub struct Module {
 
 impl Module {
     /// An empty module over a source, with capacity for what the first bytes of it commonly hold.
-    pub(crate) fn with_source(source: Arc<[u8]>) -> Self {
+    pub(crate) fn with_source(source: SourceText) -> Self {
         let bytes = source.len().min(crate::share::SHARED_TEXT);
         let mut module = Self {
             origins: Vec::with_capacity(bytes / 400),
-            names: Interner::new(Some(source.clone()), bytes / 100),
-            signatures: Signatures::new(Some(source.clone()), bytes / 100),
+            names: Interner::new(source.clone(), bytes / 100),
+            signatures: Signatures::new(source.clone(), bytes / 100),
             params: Vec::with_capacity(bytes / 200),
-            source: Source::Shared(source),
+            source,
             ..Self::default()
         };
         module.items.rows.reserve(bytes / 400);
@@ -178,11 +170,7 @@ impl Module {
     /// The source; empty for a module that was not parsed.
     #[must_use]
     pub fn source(&self) -> &[u8] {
-        match &self.source {
-            Source::None => &[],
-            Source::Shared(bytes) => bytes,
-            Source::Owned(bytes) => bytes,
-        }
+        &self.source
     }
 
     /// A spelling.

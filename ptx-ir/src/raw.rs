@@ -7,7 +7,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
@@ -16,9 +15,10 @@ use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
 use crate::edit_log::RemovedComments;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
-use crate::module::{Header, Item, Module, Section, Source};
+use crate::module::{Header, Item, Module, Section};
 use crate::operand::OperandPool;
 use crate::signature::Signatures;
+use crate::source_text::SourceText;
 use crate::statement_order::Position;
 use crate::{
     DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId, ScopeId,
@@ -108,13 +108,13 @@ writable! {
 
 /// An empty module over a source.
 #[must_use]
-pub fn module_with_source(source: Arc<[u8]>) -> Module {
+pub fn module_with_source(source: SourceText) -> Module {
     Module::with_source(source)
 }
 
 /// Sets the source of a module.
 pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
-    module.source = source.map_or(Source::None, |s| Source::Owned(Arc::new(s)));
+    module.source = source.map_or_else(SourceText::default, SourceText::from);
 }
 
 /// Adds an item at its place in the source.

@@ -1,7 +1,6 @@
 //! Mnemonics, interned whole: one [`Signature`] for every distinct `opcode.modifier…` spelling of a
 //! module, however many instructions use it.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_isa::{Instruction, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 
@@ -9,6 +8,7 @@ use crate::SigId;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::intern::Interner;
 use crate::lex::scan::{dot_word_end, ident_end};
+use crate::source_text::SourceText;
 
 /// One dotted word of a mnemonic.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -40,7 +40,7 @@ pub struct Signatures {
 impl Signatures {
     /// An empty table with capacity for some mnemonics, which may point into `source`.
     #[must_use]
-    pub fn new(source: Option<Arc<[u8]>>, capacity: usize) -> Self {
+    pub fn new(source: SourceText, capacity: usize) -> Self {
         let mut records = PrimaryMap::new();
         records.rows.reserve(capacity);
         Self {

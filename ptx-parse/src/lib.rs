@@ -43,9 +43,8 @@ pub mod suggest;
 mod suppressed_names;
 mod swar;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ptx_ir::{Diagnostic, Limits, Module};
+use ptx_ir::{Diagnostic, Limits, Module, SourceText};
 
 /// The result of parsing: always a module, and diagnostics.
 #[derive(Clone, Debug)]
@@ -133,7 +132,7 @@ impl core::error::Error for ParseError {}
 /// diagnostics.
 #[must_use]
 pub fn parse(source: &[u8]) -> Parsed {
-    parse_shared(Arc::from(source), &Limits::default())
+    parse_shared(source, &Limits::default())
 }
 
 /// [`parse`] for text.
@@ -142,11 +141,12 @@ pub fn parse_str(source: &str) -> Parsed {
     parse(source.as_bytes())
 }
 
-/// [`parse`] for a source that is already shared, which saves a copy, with custom limits.
+/// [`parse`] for a source that is already shared or can be taken, which saves a copy, with custom limits.
 ///
 /// With the feature `parallel`, the functions of a large source are parsed in parallel. The result is the same.
 #[must_use]
-pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
+pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
+    let source = source.into();
     #[cfg(feature = "parallel")]
     let part = parallel::part_len(source.len());
     #[cfg(not(feature = "parallel"))]
@@ -157,7 +157,7 @@ pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
 /// [`parse_shared`] with parts of about this many bytes that are parsed in parallel, for tests.
 #[doc(hidden)]
 #[must_use]
-pub fn parse_in_parts(source: Arc<[u8]>, limits: &Limits, part: Option<usize>) -> Parsed {
+pub fn parse_in_parts(source: SourceText, limits: &Limits, part: Option<usize>) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
     if text.len() > limits.source_bytes {

@@ -1,11 +1,10 @@
 //! What parsing produces: the module, the body being parsed, and operands of unfinished statements.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::raw::{self, RawBody, RawModule};
 use ptx_ir::{
     Body, BodyId, Declarations, Item, ListId, Module, NameId, Opaque, Operand, OperandPool,
-    OperandRange, Span, Statement, StmtId, StmtSpan,
+    OperandRange, SourceText, Span, Statement, StmtId, StmtSpan,
 };
 
 /// Where statements and their operands are stored.
@@ -27,7 +26,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(source: Arc<[u8]>) -> Self {
+    pub(crate) fn new(source: SourceText) -> Self {
         let len = source.len();
         Self {
             module: raw::module_with_source(source),

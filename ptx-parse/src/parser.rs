@@ -3,11 +3,10 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, Span, Statement, StmtId};
+use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId};
 
 use crate::cursor::Cursor;
 use crate::header_state::HeaderState;
@@ -31,7 +30,7 @@ pub(crate) struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    pub(crate) fn new(src: &'s [u8], source: Arc<[u8]>, limits: Limits) -> Self {
+    pub(crate) fn new(src: &'s [u8], source: SourceText, limits: Limits) -> Self {
         Self {
             cursor: Cursor::new(src),
             out: Output::new(source),
@@ -61,7 +60,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Parses functions in parallel, in parts of about this many bytes.
-    pub(crate) fn parse_ahead(&mut self, source: &Arc<[u8]>, part: Option<usize>) {
+    pub(crate) fn parse_ahead(&mut self, source: &SourceText, part: Option<usize>) {
         #[cfg(feature = "parallel")]
         if let Some(len) = part {
             self.adoption = crate::parallel::parse_functions(self, source, len);

@@ -4,7 +4,6 @@
 mod common;
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use common::corpus::{Entry, entries, own, shared};
 use common::mutate::{self, Random};
@@ -12,7 +11,7 @@ use ptx_ir::{Limits, Module, NameId};
 use ptx_parse::Parsed;
 
 fn parse(text: &[u8], part: Option<usize>) -> Parsed {
-    ptx_parse::parse_in_parts(Arc::from(text), &Limits::default(), part)
+    ptx_parse::parse_in_parts(text.into(), &Limits::default(), part)
 }
 
 /// Compares two parts of modules by everything that can be seen of them.

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use ptx_edit::EditModule as _;
 use ptx_ir::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
@@ -8,7 +6,7 @@ use ptx_ir::query::{Environment, Mnemonic, NameTypes, Queries};
 use ptx_ir::raw::{self, Interner};
 use ptx_ir::{
     Address, AddressForm, Immediate, Item, LineIndex, Linkage, Operand, OperandPool, Signatures,
-    Span, StmtSpan, constant,
+    SourceText, Span, StmtSpan, constant,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 
@@ -37,15 +35,15 @@ fn scanning() {
 
 #[test]
 fn tables_by_hand() {
-    let mut names = Interner::new(None, 2);
+    let mut names = Interner::new(SourceText::default(), 2);
     assert_eq!(
         (names.intern(b"a"), names.intern(b"a")),
         ((0, true), (0, false))
     );
-    let source: Arc<[u8]> = Arc::from(&b"ld.global.u32"[..]);
-    let mut of_source = Interner::new(Some(source.clone()), 1);
+    let source = SourceText::from(&b"ld.global.u32"[..]);
+    let mut of_source = Interner::new(source.clone(), 1);
     assert_eq!(of_source.intern_at(&source[..2], 0), (0, true));
-    let mut signatures = Signatures::new(Some(source.clone()), 1);
+    let mut signatures = Signatures::new(source.clone(), 1);
     let id = signatures.intern_at(&source, 0);
     assert_eq!(signatures.intern(b"ld.global.u32"), id);
     let signature = signatures.get(id);

@@ -1,11 +1,10 @@
 //! `ptxkit check`: reports errors and warnings.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::{Code, Diagnostic, LineIndex, Severity};
+use ptx_ir::{Code, Diagnostic, LineIndex, Severity, SourceText};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 use rayon::prelude::*;
@@ -133,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 struct Checked {
     name: String,
-    bytes: Arc<[u8]>,
+    bytes: SourceText,
     diagnostics: Vec<Diagnostic>,
 }
 

@@ -165,9 +165,8 @@ fn symbols(
 mod tests {
     use alloc::format;
     use alloc::string::String;
-    use alloc::sync::Arc;
 
-    use ptx_ir::Limits;
+    use ptx_ir::{Limits, SourceText};
 
     use crate::parser::Parser;
 
@@ -190,7 +189,7 @@ mod tests {
 
     /// The number of bodies of a source that are adopted.
     fn adopted(text: &str, part: usize) -> usize {
-        let source: Arc<[u8]> = Arc::from(text.as_bytes());
+        let source = SourceText::from(text.as_bytes());
         let mut parser = Parser::new(&source, source.clone(), Limits::default());
         parser.parse_ahead(&source, Some(part));
         parser.module();

@@ -1,12 +1,13 @@
 //! Functions that are parsed one after another without the module around them.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::raw::{self, Interner, NewIds, RawModule};
-use ptx_ir::{Body, BodyId, FuncId, Limits, NameId, Operand, Signatures, Symbol, SymbolKind};
+use ptx_ir::{
+    Body, BodyId, FuncId, Limits, NameId, Operand, Signatures, SourceText, Symbol, SymbolKind,
+};
 
 use super::parts::{is_function, next_function};
 use crate::parser::Parser;
@@ -63,7 +64,7 @@ const MOST_FAILURES: usize = 8;
 /// Parses the functions that begin in `part`. A function with errors ends a batch, because later functions may refer to its
 /// names.
 pub(super) fn parse(
-    source: &Arc<[u8]>,
+    source: &SourceText,
     part: Range<usize>,
     limits: Limits,
     names: &Interner,

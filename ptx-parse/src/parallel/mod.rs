@@ -11,9 +11,9 @@ mod adoption;
 mod batch;
 mod parts;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use ptx_ir::SourceText;
 use ptx_ir::raw::{Interner, RawModule};
 use rayon::prelude::*;
 
@@ -50,7 +50,7 @@ pub(crate) fn all_chunks(src: &[u8], test: impl Fn(&[u8]) -> bool + Sync) -> boo
 /// Parses the functions of the source of a parser, for it to adopt.
 pub(crate) fn parse_functions(
     parser: &mut Parser<'_>,
-    source: &Arc<[u8]>,
+    source: &SourceText,
     part_len: usize,
 ) -> Adoption {
     let limits = parser.limits;

@@ -42,7 +42,7 @@ impl<'m> FunctionInstrumenter<'m> {
             declared: None,
             entry: None,
             labels: 0,
-            mnemonics: Signatures::new(None, 1),
+            mnemonics: Signatures::new(Default::default(), 1),
             change_carry: Vec::new(),
         }
     }

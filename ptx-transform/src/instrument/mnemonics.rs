@@ -107,7 +107,7 @@ mod tests {
         all.extend(spaces.map(is_in_space));
         all.extend(spaces.map(to_space));
         for mnemonic in all {
-            let mut signatures = Signatures::new(None, 1);
+            let mut signatures = Signatures::new(Default::default(), 1);
             let id = signatures.intern(mnemonic.as_bytes());
             assert!(signatures.get(id).is_known(), "{mnemonic}");
         }

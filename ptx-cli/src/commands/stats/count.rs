@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Body, Declarations, Declarator, EntityId, FunctionKind, Item, Limits, Module, Operand,
-    OperandPool, RegId, Statement, TypeName, VarDecl,
+    OperandPool, RegId, SourceText, Statement, TypeName, VarDecl,
 };
 use ptx_isa::StateSpace;
 use serde::Serialize;
@@ -81,7 +81,7 @@ impl Stats {
     }
 
     /// The counts of one file.
-    pub(super) fn of(source: &std::sync::Arc<[u8]>, mnemonics: bool) -> Self {
+    pub(super) fn of(source: &SourceText, mnemonics: bool) -> Self {
         let parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
         let module = &parsed.module;
         let (errors, warnings) = tally(&parsed.diagnostics);

@@ -1,0 +1,66 @@
+//! The bytes that a module was read from.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Deref;
+
+/// The bytes that a module was read from. Copies share them.
+///
+/// ```
+/// use ptx_ir::{Limits, SourceText};
+/// let source = SourceText::from(b".version 8.0\n.target sm_80\n".to_vec());
+/// let module = ptx_parse::parse_shared(source.clone(), &Limits::default()).module;
+/// assert!(core::ptr::eq(module.source(), &source[..]));
+/// ```
+#[derive(Clone, Default)]
+pub struct SourceText(Bytes);
+
+#[derive(Clone, Default)]
+enum Bytes {
+    #[default]
+    None,
+    Shared(Arc<[u8]>),
+    Owned(Arc<Vec<u8>>),
+}
+
+impl Deref for SourceText {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::None => &[],
+            Bytes::Shared(bytes) => bytes,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// Takes the bytes without a copy.
+impl From<Vec<u8>> for SourceText {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Bytes::Owned(Arc::new(bytes)))
+    }
+}
+
+/// Takes the bytes without a copy.
+impl From<Arc<[u8]>> for SourceText {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Self(Bytes::Shared(bytes))
+    }
+}
+
+/// Copies the bytes.
+impl From<&[u8]> for SourceText {
+    fn from(bytes: &[u8]) -> Self {
+        Self(Bytes::Shared(bytes.into()))
+    }
+}
+
+/// The number of bytes.
+impl fmt::Debug for SourceText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SourceText({} bytes)", self.len())
+    }
+}
