@@ -66,6 +66,14 @@ impl Interner {
         }
     }
 
+    /// Reserves capacity for more texts.
+    pub fn reserve(&mut self, more: usize) {
+        let Self { table, entries, .. } = self;
+        entries.reserve(more);
+        let of = |i: &u32| Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash));
+        table.reserve(more, of);
+    }
+
     /// The number here of the text that has the number `index` in a [sibling](Self::sibling), if it is in the set.
     #[must_use]
     pub fn find_of(&self, sibling: &Self, index: u32) -> Option<u32> {

@@ -76,8 +76,14 @@ pub(crate) fn prefix_key(src: &[u8], start: usize, len: usize) -> u64 {
 
 #[inline(never)]
 fn long_key(prefix: &[u8]) -> u64 {
-    let step = |h: u64, &b: &u8| (h ^ b as u64).wrapping_mul(0x100_0000_01B3);
-    prefix.iter().fold(0xCBF2_9CE4_8422_2325, step) | 0xFF << 56
+    let step = |h: u64, word: u64| (h.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let words = prefix.chunks_exact(8);
+    let rest = words.remainder();
+    let words = words.map(|w| u64::from_le_bytes(w.try_into().unwrap_or_default()));
+    let rest = rest
+        .iter()
+        .fold(rest.len() as u64, |w, &b| w << 8 | b as u64);
+    words.chain([rest]).fold(0, step) | 0xFF << 56
 }
 
 const fn is_long(key: u64) -> bool {

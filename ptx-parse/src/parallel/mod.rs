@@ -59,5 +59,8 @@ pub(crate) fn parse_functions(
         .into_par_iter()
         .map(|part| batch::parse(source, part, limits, names))
         .collect();
-    Adoption::new(batches.into_iter().flatten().collect())
+    let batches: Vec<Batch> = batches.into_iter().flatten().collect();
+    let more = batches.iter().map(|b| b.tables.names.len()).sum();
+    parser.out.module.names_mut().reserve(more);
+    Adoption::new(batches)
 }
