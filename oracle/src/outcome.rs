@@ -18,6 +18,33 @@ pub(crate) struct Outcome {
     pub(crate) reason: String,
 }
 
+/// Counts of verdicts.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) accepted: usize,
+    pub(crate) refused: usize,
+    pub(crate) false_accepts: usize,
+    pub(crate) false_rejects: usize,
+    pub(crate) grammatical: usize,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, outcome: &Outcome) {
+        if outcome.theirs {
+            self.accepted += 1;
+            self.false_rejects += usize::from(!outcome.ours);
+        } else {
+            self.refused += 1;
+            self.false_accepts += usize::from(outcome.ours);
+        }
+        self.grammatical += usize::from(outcome.grammatical);
+    }
+
+    pub(crate) fn all(&self) -> usize {
+        self.accepted + self.refused
+    }
+}
+
 /// Asks both.
 pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
     let parsed = ptx_parse::parse(text);

@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Binding, Body, Code, DeclId, Declarator, Diagnostic, EntityId, GuardSense, Inst, InstId, Label,
-    Module, NameId, Operand, OperandRange, RegDeclId, ScopeId, Span, Statement, StmtId, TableRange,
-    Var, VarId,
+    Module, NameId, Operand, OperandPool, OperandRange, RegDeclId, ScopeId, Span, Statement,
+    StmtId, TableRange, Var, VarId,
 };
 
 use crate::construct::UNPLACED;
@@ -325,19 +325,14 @@ impl Import<'_, '_, '_> {
     }
 
     fn import(&mut self, operands: &[Operand]) -> OperandRange {
+        let leaf = |_: &mut OperandPool, o| self.operands.get(&o).copied().unwrap_or(o);
         let pool = self.editor.pool_mut();
-        pool.import(self.body.pool(), operands, |o| {
-            self.operands.get(&o).copied().unwrap_or(o)
-        })
+        pool.import(self.body.pool(), operands, leaf)
     }
 
     fn import_one(&mut self, operand: Operand) -> Operand {
-        match operand {
-            Operand::Absent => operand,
-            _ => {
-                let at = self.import(&[operand]).at(0);
-                self.editor.body().pool().get(at)
-            }
-        }
+        let leaf = |_: &mut OperandPool, o| self.operands.get(&o).copied().unwrap_or(o);
+        let pool = self.editor.pool_mut();
+        pool.import_one(self.body.pool(), operand, leaf)
     }
 }

@@ -263,16 +263,16 @@ impl OperandPool {
 
     /// Copies the parts of these operands, so that they share none with others.
     pub fn deep_copy(&mut self, range: OperandRange) {
-        self.copy_parts(None, range, |leaf| leaf);
+        self.copy_parts(None, range, |_, leaf| leaf);
     }
 
-    /// Appends copies of operands of another pool. `leaf` translates those that have no parts.
+    /// Appends copies of operands of another pool. `leaf` translates those that have no parts, in the order of the text.
     ///
     /// ```
     /// use ptx_ir::{Operand, OperandPool};
     /// let (mut from, mut to) = (OperandPool::default(), OperandPool::default());
     /// let pair = Operand::Pair(from.extend(&[Operand::Small(1), Operand::Sink]).at(0));
-    /// let copy = to.import(&from, &[pair], |leaf| leaf);
+    /// let copy = to.import(&from, &[pair], |_, leaf| leaf);
     /// let Operand::Pair(at) = to.get(copy.at(0)) else { unreachable!() };
     /// assert_eq!(to.pair(at), (Operand::Small(1), Operand::Sink));
     /// ```
@@ -280,11 +280,30 @@ impl OperandPool {
         &mut self,
         other: &Self,
         operands: &[Operand],
-        leaf: impl FnMut(Operand) -> Operand,
+        leaf: impl FnMut(&mut Self, Operand) -> Operand,
     ) -> OperandRange {
+        if operands.is_empty() {
+            return OperandRange::default();
+        }
         let range = self.extend(operands);
         self.copy_parts(Some(other), range, leaf);
         range
+    }
+
+    /// [`import`](Self::import) for one operand.
+    pub fn import_one(
+        &mut self,
+        other: &Self,
+        operand: Operand,
+        mut leaf: impl FnMut(&mut Self, Operand) -> Operand,
+    ) -> Operand {
+        match operand.parts() {
+            OperandParts::Leaf => leaf(self, operand),
+            _ => {
+                let copy = self.import(other, &[operand], leaf);
+                self.get(copy.at(0))
+            }
+        }
     }
 
     /// Replaces the parts of these operands, which are in this pool or in another one, by copies.
@@ -292,10 +311,13 @@ impl OperandPool {
         &mut self,
         other: Option<&Self>,
         range: OperandRange,
-        mut leaf: impl FnMut(Operand) -> Operand,
+        mut leaf: impl FnMut(&mut Self, Operand) -> Operand,
     ) {
         let slots = |range: OperandRange| {
-            (0..range.len() as u32).map(move |i| OperandSlot::Pool(range.at(i)))
+            // The last one first, as they are taken from the end.
+            (0..range.len() as u32)
+                .rev()
+                .map(move |i| OperandSlot::Pool(range.at(i)))
         };
         let mut worklist: Vec<OperandSlot> = slots(range).collect();
         while let Some(slot) = worklist.pop() {
@@ -303,7 +325,8 @@ impl OperandPool {
             let from = other.unwrap_or(self);
             let parts = match operand.parts() {
                 OperandParts::Leaf => {
-                    self.set_slot(slot, leaf(operand));
+                    let new = leaf(self, operand);
+                    self.set_slot(slot, new);
                     continue;
                 }
                 OperandParts::Address(id) => {
@@ -311,7 +334,7 @@ impl OperandPool {
                         continue;
                     };
                     let id = self.add_address(address);
-                    worklist.extend([OperandSlot::Base(id), OperandSlot::Offset(id)]);
+                    worklist.extend([OperandSlot::Offset(id), OperandSlot::Base(id)]);
                     OperandParts::Address(id)
                 }
                 OperandParts::List(id) => {

@@ -9,56 +9,7 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::case::Setting;
 use super::operand::{bare, variable};
 use super::preamble::{INSIDE, OUTSIDE};
-
-/// An operand of a module as one of the builder.
-fn operand(
-    m: &Module,
-    body: &Body,
-    named: &dyn Fn(&str) -> Option<Out>,
-    o: Operand,
-) -> Option<Out> {
-    let of = |o| operand(m, body, named, o);
-    let boxed = |o| Some(Box::new(of(o)?));
-    let all = |parts: &[Operand]| parts.iter().map(|p| of(*p)).collect::<Option<Vec<Out>>>();
-    let pool = body.pool();
-    Some(match o {
-        Operand::Reg(id) => {
-            let r = body.registers().get(id)?;
-            let d = body.reg_decls().get(r.decl)?;
-            let name = m.name(d.name);
-            match d.count {
-                Some(_) => named(&format!("{name}{}", r.number))?,
-                None => named(name)?,
-            }
-        }
-        Operand::Special(s) => Out::Special(s),
-        Operand::Small(n) => Out::Int(n.into()),
-        Operand::Imm(id) => Out::Constant(m.name(pool.immediate(id)?.text).to_owned()),
-        Operand::Symbol(id) => named(m.name(m.symbols().get(id)?.name))?,
-        Operand::Var(id) => named(m.name(body.vars().get(id)?.name))?,
-        Operand::Label(id) => named(m.name(body.labels().get(id)?.name))?,
-        Operand::Address(id) => {
-            let a = pool.address(id)?;
-            let offset = match a.offset {
-                Operand::Absent => None,
-                offset => Some(boxed(offset)?),
-            };
-            Out::Address(boxed(a.base)?, offset, a.form)
-        }
-        Operand::Bracket(id) => Out::Bracket(all(pool.list(id))?),
-        Operand::Vector(id) => Out::Vector(all(pool.list(id))?),
-        Operand::List(id) => Out::List(all(pool.list(id))?),
-        Operand::Pair(at) => {
-            let (p, q) = pool.pair(at);
-            Out::Pair(boxed(p)?, boxed(q)?)
-        }
-        Operand::Not(at) => Out::Not(boxed(pool.get(at))?),
-        Operand::Neg(at) => Out::Neg(boxed(pool.get(at))?),
-        Operand::Lane(selector, at) => Out::Lane(boxed(pool.get(at))?, selector),
-        Operand::Sink => Out::Sink,
-        _ => return None,
-    })
-}
+use crate::rebuild::{operand_expr, unknown};
 
 /// Mnemonic and operands of an instruction; `named` says what a name is to the builder.
 pub(super) fn instruction(
@@ -67,11 +18,26 @@ pub(super) fn instruction(
     inst: InstId,
     named: &dyn Fn(&str) -> Option<Out>,
 ) -> Option<(String, Vec<Out>)> {
+    let spelled = |operand: Operand| {
+        let (name, number) = match operand {
+            Operand::Reg(id) => {
+                let register = body.registers().get(id)?;
+                let decl = body.reg_decls().get(register.decl)?;
+                (decl.name, decl.count.map(|_| register.number))
+            }
+            Operand::Symbol(id) => (m.symbols().get(id)?.name, None),
+            Operand::Var(id) => (body.vars().get(id)?.name, None),
+            Operand::Label(id) => (body.labels().get(id)?.name, None),
+            _ => return None,
+        };
+        let number = number.map_or(String::new(), |n| n.to_string());
+        named(&format!("{}{number}", m.name(name)))
+    };
+    let name = |o| spelled(o).ok_or_else(|| unknown("a name"));
     let operands = body.operands(inst).iter();
-    let operands = operands
-        .map(|o| operand(m, body, named, *o))
-        .collect::<Option<_>>()?;
+    let operands = operands.map(|o| operand_expr(m, body.pool(), *o, &name, 0));
     let sig = body.inst(inst)?.sig;
+    let operands = operands.collect::<Result<_, _>>().ok()?;
     Some((m.signature(sig).text().to_owned(), operands))
 }
 

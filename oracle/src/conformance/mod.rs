@@ -15,8 +15,6 @@ mod operand_gen;
 mod preamble;
 pub(crate) mod random;
 mod replay;
-mod rule_coverage;
-mod table;
 mod verdict_gen;
 mod verdicts;
 
@@ -45,18 +43,12 @@ pub(crate) struct Args {
     /// Generate the cases again and ask ptxas about that many of them: the verdicts must be those of the file
     #[arg(long, value_name = "N", conflicts_with = "judge")]
     sample: Option<usize>,
-    /// Check the operands against the tables directly, without parser and verifier
-    #[arg(long)]
-    table: bool,
     /// Write every difference to a file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Whole modules instead of single instructions; with --list, print those with different verdicts
     #[arg(long)]
     modules: bool,
-    /// List the rules of the tables that decide almost no case
-    #[arg(long)]
-    rules: bool,
     /// Only print the cases
     #[arg(long)]
     list: bool,
@@ -116,10 +108,6 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     if args.list {
         let (cases, _) = generate::of_set(set);
         cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
-        return Ok(());
-    }
-    if args.rules {
-        rule_coverage::print(&generate::of_set(set).0);
         return Ok(());
     }
     if args.judge {
@@ -198,11 +186,7 @@ fn sample(set: &Set, n: usize, shared: &Shared) -> Result<()> {
 
 fn compare(set: &Set, args: &Args) -> Result<()> {
     let verdicts = set.read()?;
-    let ours = if args.table {
-        table::table(set, &generate::of_set(set).0, &verdicts)
-    } else {
-        replay::replay(set, &verdicts)
-    };
+    let ours = replay::replay(set, &verdicts);
     let agreement = Agreement::new(&verdicts, &ours);
     agreement.print();
     if let Some(path) = &args.report {

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::assembler::Assemblers;
 use crate::limit;
-use crate::outcome::{Outcome, judge};
+use crate::outcome::{Outcome, Tally, judge};
 use crate::shared::Shared;
 use grammar::{Derivation, Grammar};
 use operand::Instructions;
@@ -46,37 +46,6 @@ impl Args {
 
 /// The highest percentage of modules on which the verifier and ptxas may disagree.
 const DISAGREEMENTS: f64 = 3.0;
-
-/// The modules of one rule of the grammar that was replaced.
-#[derive(Default)]
-struct Tally {
-    accepted: usize,
-    refused: usize,
-    false_accepts: usize,
-    false_rejects: usize,
-}
-
-impl Tally {
-    fn add(&mut self, outcome: &Outcome) {
-        if outcome.theirs {
-            self.accepted += 1;
-            self.false_rejects += usize::from(!outcome.ours);
-        } else {
-            self.refused += 1;
-            self.false_accepts += usize::from(outcome.ours);
-        }
-    }
-
-    fn row(&self, name: &str) {
-        let Self {
-            accepted,
-            refused,
-            false_accepts,
-            false_rejects,
-        } = self;
-        println!("{name:<28}{accepted:>9}{refused:>9}{false_accepts:>15}{false_rejects:>15}");
-    }
-}
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("RANDOM MODULES")? else {
@@ -141,6 +110,13 @@ fn compare(
     Ok(Some((rule, outcome)))
 }
 
+fn row(name: &str, t: &Tally) {
+    println!(
+        "{name:<28}{:>9}{:>9}{:>15}{:>15}",
+        t.accepted, t.refused, t.false_accepts, t.false_rejects
+    );
+}
+
 fn report(outcomes: impl Iterator<Item = (String, Outcome)>) -> Result<()> {
     let (mut rules, mut total) = (BTreeMap::<String, Tally>::new(), Tally::default());
     for (rule, outcome) in outcomes {
@@ -153,10 +129,10 @@ fn report(outcomes: impl Iterator<Item = (String, Outcome)>) -> Result<()> {
         "rule", "accepted", "refused", "false accepts", "false rejects"
     );
     for (rule, tally) in rules.iter().filter(|(_, t)| wrong(t) > 0) {
-        tally.row(rule);
+        row(rule, tally);
     }
-    total.row("all");
-    let (all, wrong) = (total.accepted + total.refused, wrong(&total));
+    row("all", &total);
+    let (all, wrong) = (total.all(), wrong(&total));
     let percent = 100.0 - 100.0 * wrong as f64 / all.max(1) as f64;
     println!("{all} modules: agreement {percent:.2} %");
     if limit::exceeds(wrong, all, DISAGREEMENTS) {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::assembler::Assemblers;
 use crate::files::Entry;
 use crate::limit;
-use crate::outcome::{Outcome, judge};
+use crate::outcome::{Outcome, Tally, judge};
 use crate::shared::Shared;
 use mutate::{Base, Kind, Mutant};
 
@@ -33,33 +33,6 @@ const FILES: usize = 300;
 /// The highest percentage of texts refused by ptxas that may be accepted, and of texts accepted by ptxas that may be refused.
 const FALSE_ACCEPTS: f64 = 1.0;
 const FALSE_REJECTS: f64 = 2.0;
-
-/// Counts of one kind of change.
-#[derive(Default)]
-struct Tally {
-    accepted: usize,
-    refused: usize,
-    false_accepts: usize,
-    false_rejects: usize,
-    grammatical: usize,
-}
-
-impl Tally {
-    fn add(&mut self, outcome: &Outcome) {
-        if outcome.theirs {
-            self.accepted += 1;
-            self.false_rejects += usize::from(!outcome.ours);
-        } else {
-            self.refused += 1;
-            self.false_accepts += usize::from(outcome.ours);
-        }
-        self.grammatical += usize::from(outcome.grammatical);
-    }
-
-    fn all(&self) -> usize {
-        self.accepted + self.refused
-    }
-}
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("MUTATIONS")? else {

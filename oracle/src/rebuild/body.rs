@@ -202,25 +202,13 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
     ) -> Result<(), RebuildError> {
-        let pool = self.body.pool();
-        let mut todo: Vec<Ir> = operands.to_vec();
-        while let Some(operand) = todo.pop() {
-            match operand {
-                Ir::Reg(id) => {
-                    self.register(k, id)?;
-                }
-                Ir::Address(id) => {
-                    if let Some(a) = pool.address(id) {
-                        todo.extend([a.base, a.offset]);
-                    }
-                }
-                Ir::Bracket(id) | Ir::Vector(id) | Ir::List(id) => todo.extend(pool.list(id)),
-                Ir::Pair(at) => {
-                    let (p, q) = pool.pair(at);
-                    todo.extend([p, q]);
-                }
-                Ir::Not(at) | Ir::Neg(at) | Ir::Lane(_, at) => todo.push(pool.get(at)),
-                _ => {}
+        let mut parts = Vec::new();
+        for operand in operands {
+            self.body.pool().parts(*operand, &mut parts);
+        }
+        for part in parts {
+            if let Ir::Reg(id) = part {
+                self.register(k, id)?;
             }
         }
         Ok(())
@@ -234,7 +222,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         self.registers(k, operands)?;
         let local = |o| self.local(o);
         let made = operands.iter();
-        made.map(|o| self.all.operand(self.body.pool(), *o, &local, 0))
+        made.map(|o| self.all.operand(self.body.pool(), *o, &local))
             .collect()
     }
 

@@ -11,6 +11,8 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, ScalarType};
 
+pub(crate) use value::operand_expr;
+
 use ptx_build::{
     BuildError, Datum, DatumValue, Declaration, Func, FunctionHeader, ModuleBuilder, Number,
     Variable,
@@ -65,7 +67,7 @@ pub(crate) fn rebuild(module: &Module) -> Result<Module, RebuildError> {
 }
 
 /// A part of the module that the parser did not recognize.
-fn unknown(what: &str) -> RebuildError {
+pub(crate) fn unknown(what: &str) -> RebuildError {
     RebuildError::Unknown(what.to_owned())
 }
 

@@ -1,15 +1,63 @@
 //! Operands and initial values of a module, as those of the builder.
 
-use ptx_ir::{Operand as Ir, OperandPool};
+use ptx_ir::{Module, Operand as Ir, OperandPool};
 
 use super::{RebuildError, Replay, unknown};
 use ptx_build::{Init, OperandExpr};
 
 /// What a name of a function is to the builder.
-pub(super) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, RebuildError> + 'l;
+pub(crate) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, RebuildError> + 'l;
 
 /// Nothing that is legal nests deeper.
 const DEPTH: usize = 48;
+
+/// An operand as one of the builder; `name` says what a register, a label, or another name is.
+pub(crate) fn operand_expr(
+    module: &Module,
+    pool: &OperandPool,
+    operand: Ir,
+    name: &Local<'_>,
+    depth: usize,
+) -> Result<OperandExpr, RebuildError> {
+    if depth > DEPTH {
+        return Err(unknown("an operand"));
+    }
+    let of = |o| operand_expr(module, pool, o, name, depth + 1);
+    let boxed = |o| of(o).map(Box::new);
+    let all = |parts: &[Ir]| {
+        let parts = parts.iter().map(|p| of(*p));
+        parts.collect::<Result<Vec<OperandExpr>, RebuildError>>()
+    };
+    Ok(match operand {
+        Ir::Special(s) => OperandExpr::Special(s),
+        Ir::Small(n) => OperandExpr::Int(n.into()),
+        Ir::Imm(id) => {
+            let text = pool.immediate(id).map_or("", |i| module.name(i.text));
+            OperandExpr::Constant(text.to_string())
+        }
+        Ir::Reg(_) | Ir::Var(_) | Ir::Label(_) | Ir::Symbol(_) => name(operand)?,
+        Ir::Address(id) => {
+            let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
+            let offset = match address.offset {
+                Ir::Absent => None,
+                offset => Some(boxed(offset)?),
+            };
+            OperandExpr::Address(boxed(address.base)?, offset, address.form)
+        }
+        Ir::Bracket(id) => OperandExpr::Bracket(all(pool.list(id))?),
+        Ir::Vector(id) => OperandExpr::Vector(all(pool.list(id))?),
+        Ir::List(id) => OperandExpr::List(all(pool.list(id))?),
+        Ir::Pair(at) => {
+            let (p, q) = pool.pair(at);
+            OperandExpr::Pair(boxed(p)?, boxed(q)?)
+        }
+        Ir::Not(at) => OperandExpr::Not(boxed(pool.get(at))?),
+        Ir::Neg(at) => OperandExpr::Neg(boxed(pool.get(at))?),
+        Ir::Lane(selector, at) => OperandExpr::Lane(boxed(pool.get(at))?, selector),
+        Ir::Sink => OperandExpr::Sink,
+        _ => return Err(unknown("an operand")),
+    })
+}
 
 impl Replay<'_> {
     /// A variable or function of the module.
@@ -29,47 +77,12 @@ impl Replay<'_> {
         pool: &OperandPool,
         operand: Ir,
         local: &Local<'_>,
-        depth: usize,
     ) -> Result<OperandExpr, RebuildError> {
-        if depth > DEPTH {
-            return Err(unknown("an operand"));
-        }
-        let of = |o| self.operand(pool, o, local, depth + 1);
-        let boxed = |o| of(o).map(Box::new);
-        let all = |parts: &[Ir]| {
-            let parts = parts.iter().map(|p| of(*p));
-            parts.collect::<Result<Vec<OperandExpr>, RebuildError>>()
+        let name = |o| match o {
+            Ir::Symbol(id) => self.global(id),
+            _ => local(o),
         };
-        Ok(match operand {
-            Ir::Special(s) => OperandExpr::Special(s),
-            Ir::Small(n) => OperandExpr::Int(n.into()),
-            Ir::Imm(id) => {
-                let text = pool.immediate(id).map_or("", |i| self.name(i.text));
-                OperandExpr::Constant(text.to_string())
-            }
-            Ir::Symbol(id) => self.global(id)?,
-            Ir::Reg(_) | Ir::Var(_) | Ir::Label(_) => local(operand)?,
-            Ir::Address(id) => {
-                let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
-                let offset = match address.offset {
-                    Ir::Absent => None,
-                    offset => Some(boxed(offset)?),
-                };
-                OperandExpr::Address(boxed(address.base)?, offset, address.form)
-            }
-            Ir::Bracket(id) => OperandExpr::Bracket(all(pool.list(id))?),
-            Ir::Vector(id) => OperandExpr::Vector(all(pool.list(id))?),
-            Ir::List(id) => OperandExpr::List(all(pool.list(id))?),
-            Ir::Pair(at) => {
-                let (p, q) = pool.pair(at);
-                OperandExpr::Pair(boxed(p)?, boxed(q)?)
-            }
-            Ir::Not(at) => OperandExpr::Not(boxed(pool.get(at))?),
-            Ir::Neg(at) => OperandExpr::Neg(boxed(pool.get(at))?),
-            Ir::Lane(selector, at) => OperandExpr::Lane(boxed(pool.get(at))?, selector),
-            Ir::Sink => OperandExpr::Sink,
-            _ => return Err(unknown("an operand")),
-        })
+        operand_expr(self.module, pool, operand, &name, 0)
     }
 
     pub(super) fn init(

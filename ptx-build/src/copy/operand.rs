@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use ptx_ir::{
-    Address, Attribute, Binding, DeclId, Declarations, Declarator, Immediate, NameId, Operand,
-    OperandParts, OperandPool, OperandRange, TableRange, TypeName, VarDecl,
+    Attribute, Binding, DeclId, Declarations, Declarator, Immediate, NameId, Operand, OperandPool,
+    OperandRange, TableRange, TypeName, VarDecl,
 };
 
 /// What names become.
@@ -15,40 +15,7 @@ pub(super) trait Leaves {
     fn leaf(&mut self, operand: Operand) -> Operand;
 }
 
-/// Copies an operand with all its parts.
-pub(super) fn copy_operand(
-    leaves: &mut impl Leaves,
-    from: &OperandPool,
-    to: &mut OperandPool,
-    operand: Operand,
-) -> Operand {
-    let parts = match operand.parts() {
-        OperandParts::Leaf => return copy_leaf(leaves, from, to, operand),
-        OperandParts::Address(id) => {
-            let Some(address) = from.address(id).copied() else {
-                return Operand::Absent;
-            };
-            let base = copy_operand(leaves, from, to, address.base);
-            let offset = copy_operand(leaves, from, to, address.offset);
-            OperandParts::Address(to.add_address(Address::new(base, offset, address.form)))
-        }
-        OperandParts::List(id) => {
-            let copied = copy_all(leaves, from, to, from.list(id));
-            OperandParts::List(to.add_list(&copied))
-        }
-        OperandParts::One(at) => {
-            let part = copy_operand(leaves, from, to, from.get(at));
-            OperandParts::One(to.extend(&[part]).at(0))
-        }
-        OperandParts::Two(at) => {
-            let (first, second) = from.pair(at);
-            let copied = copy_all(leaves, from, to, &[first, second]);
-            OperandParts::Two(to.extend(&copied).at(0))
-        }
-    };
-    operand.with_parts(parts)
-}
-
+/// Copies an operand that has no parts.
 fn copy_leaf(
     leaves: &mut impl Leaves,
     from: &OperandPool,
@@ -73,17 +40,14 @@ fn copy_leaf(
     }
 }
 
-fn copy_all(
+/// Copies an operand with all its parts.
+pub(super) fn copy_operand(
     leaves: &mut impl Leaves,
     from: &OperandPool,
     to: &mut OperandPool,
-    parts: &[Operand],
-) -> Vec<Operand> {
-    let mut copied = Vec::with_capacity(parts.len());
-    for part in parts {
-        copied.push(copy_operand(leaves, from, to, *part));
-    }
-    copied
+    operand: Operand,
+) -> Operand {
+    to.import_one(from, operand, |to, leaf| copy_leaf(leaves, from, to, leaf))
 }
 
 /// Copies a range of operands.
@@ -93,11 +57,8 @@ pub(super) fn copy_range(
     to: &mut OperandPool,
     range: OperandRange,
 ) -> OperandRange {
-    if range.is_empty() {
-        return OperandRange::default();
-    }
-    let copied = copy_all(leaves, from, to, from.slice(range));
-    to.extend(&copied)
+    let leaf = |to: &mut OperandPool, leaf| copy_leaf(leaves, from, to, leaf);
+    to.import(from, from.slice(range), leaf)
 }
 
 /// Copies the declarations of a module or a body.
