@@ -62,7 +62,7 @@ fn runs<'f>(module: &Module, functions: &'f [FuncId]) -> Vec<&'f [FuncId]> {
     }
     let most = match rayon::current_num_threads() as u32 {
         1 => return Vec::new(),
-        threads => (all / (threads * 4)).max(LEAST),
+        threads => (all / (threads * 2)).max(LEAST),
     };
     let (mut runs, mut rest) = (Vec::new(), functions);
     while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! A body that was parsed with tables of its own gets the ids of its module.
+//! A body that was parsed with separate tables gets the ids of its module.
 
 use alloc::vec::Vec;
 

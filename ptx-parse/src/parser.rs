@@ -184,7 +184,9 @@ impl<'s> Parser<'s> {
 
 /// Whether there is neither NUL nor a character outside ASCII.
 fn is_plain(text: &[u8]) -> bool {
-    text.is_ascii() && memchr::memchr(0, text).is_none()
+    // Each chunk is in the cache when it is looked at again.
+    let mut chunks = text.chunks(1 << 14);
+    chunks.all(|c| c.is_ascii() && memchr::memchr(0, c).is_none())
 }
 
 /// Names reported as undeclared that the module declares further down are used too early.

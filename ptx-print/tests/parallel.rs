@@ -1,5 +1,5 @@
 //! Parsing the functions of a source in parallel gives what parsing it from the beginning to the end gives: the same ids, spans
-//! and diagnostics, wherever the source is divided and whatever is wrong with it.
+//! and diagnostics, wherever the source is divided and whatever errors it has.
 
 mod common;
 

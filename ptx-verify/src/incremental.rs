@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::Changed;
 use ptx_ir::query::Environment;
-use ptx_ir::{Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
+use ptx_ir::{Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
@@ -56,30 +56,12 @@ struct CheckedBody {
 }
 
 impl CheckedBody {
-    fn new(
-        module: &Module,
-        environment: Environment,
-        instructions: &mut Instructions,
-        function: FuncId,
-    ) -> Option<Self> {
-        let of_function = module.body(function)?;
-        let mut context = Context::new(module, environment);
-        instructions.enter(module, function, of_function);
-        for (stmt, statement) in of_function.statements() {
-            if let Statement::Inst(id) = statement {
-                if let Some(inst) = of_function.inst(id) {
-                    instructions.check(&mut context, of_function, stmt, id, inst);
-                }
-            } else {
-                let span = of_function.source_span(stmt);
-                body::check(&mut context, of_function, statement, span);
-            }
-        }
-        Some(Self {
+    fn new(function: FuncId, body: &Body, diagnostics: Vec<Diagnostic>) -> Self {
+        Self {
             function,
-            diagnostics: context.into_diagnostics(),
-            symbols: uses::of_body(of_function),
-        })
+            diagnostics,
+            symbols: uses::of_body(body),
+        }
     }
 }
 
@@ -145,15 +127,7 @@ impl Checked {
     pub fn new(module: &Module, options: Options) -> Self {
         let environment = options.environment(module);
         let instructions = Instructions::new(module);
-        let check = |functions: &[FuncId]| {
-            let mut instructions = instructions.clone();
-            let check = |f| CheckedBody::new(module, environment, &mut instructions, f);
-            functions.iter().copied().filter_map(check).collect()
-        };
-        let (of_module, bodies) = parallel::join(
-            || of_module(module, environment),
-            || parallel::map_functions(module, check),
-        );
+        let (of_module, bodies) = check(module, environment, &instructions, CheckedBody::new);
         let mut indices = alloc::vec![None; module.functions().len()];
         for (i, body) in bodies.iter().enumerate() {
             if let Some(index) = indices.get_mut(body.function.index()) {
@@ -205,7 +179,10 @@ impl Checked {
     /// Checks the body of a function, for the first time or again.
     fn check_body(&mut self, module: &Module, function: FuncId) {
         let instructions = &mut self.instructions;
-        let checked = CheckedBody::new(module, self.environment, instructions, function);
+        let checked = module.body(function).map(|body| {
+            let found = of_body(module, self.environment, instructions, function, body);
+            CheckedBody::new(function, body, found)
+        });
         let index = function.index();
         let known = self.indices.get(index).copied().flatten();
         match (checked, known.and_then(|i| self.bodies.get_mut(i))) {
@@ -267,6 +244,63 @@ impl Checked {
         ptx_ir::sort_by_position(&mut found);
         found
     }
+}
+
+/// All diagnostics of a module, in the order of the source.
+pub(crate) fn of_all(module: &Module, options: &Options) -> Vec<Diagnostic> {
+    let environment = options.environment(module);
+    let instructions = Instructions::new(module);
+    let keep = |_, _: &Body, found| found;
+    let (mut found, bodies) = check(module, environment, &instructions, keep);
+    found.extend(bodies.into_iter().flatten());
+    ptx_ir::sort_by_position(&mut found);
+    found
+}
+
+/// Applies all rules to a module. Gives the diagnostics of those that look at more than one function, and what `keep` makes of
+/// the diagnostics of each body.
+fn check<T: Send>(
+    module: &Module,
+    environment: Environment,
+    instructions: &Instructions,
+    keep: impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync,
+) -> (Vec<Diagnostic>, Vec<T>) {
+    let check = |functions: &[FuncId]| {
+        let mut instructions = instructions.clone();
+        let one = |&f: &FuncId| {
+            let body = module.body(f)?;
+            let found = of_body(module, environment, &mut instructions, f, body);
+            Some(keep(f, body, found))
+        };
+        functions.iter().filter_map(one).collect()
+    };
+    parallel::join(
+        || of_module(module, environment),
+        || parallel::map_functions(module, check),
+    )
+}
+
+/// The diagnostics of the body of a function.
+fn of_body(
+    module: &Module,
+    environment: Environment,
+    instructions: &mut Instructions,
+    function: FuncId,
+    of_function: &Body,
+) -> Vec<Diagnostic> {
+    let mut context = Context::new(module, environment);
+    instructions.enter(module, function, of_function);
+    for (stmt, statement) in of_function.statements() {
+        if let Statement::Inst(id) = statement {
+            if let Some(inst) = of_function.inst(id) {
+                instructions.check(&mut context, of_function, stmt, id, inst);
+            }
+        } else {
+            let span = of_function.source_span(stmt);
+            body::check(&mut context, of_function, statement, span);
+        }
+    }
+    context.into_diagnostics()
 }
 
 /// The diagnostics of [`of_module`], in the order of the source.

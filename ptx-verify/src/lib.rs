@@ -90,5 +90,5 @@ pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
 /// reported are skipped. Linear in the module.
 #[must_use]
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
-    Checked::new(module, *options).into_diagnostics()
+    incremental::of_all(module, options)
 }

@@ -58,7 +58,7 @@ pub(super) struct Used {
     pub(super) labels: usize,
 }
 
-/// After so many functions in a row that have to be parsed again, a part is left to the other parser.
+/// After this many functions in a row that have to be parsed again, a part is left to the other parser.
 const MOST_FAILURES: usize = 8;
 
 /// Parses the functions that begin in `part`. A function with errors ends a batch, because later functions may refer to its

@@ -1,7 +1,7 @@
 //! Functions of a large source are parsed in parallel, before the module around them.
 //!
 //! The source is divided into [parts](parts) at what looks like the beginning of a function. The functions of each part are
-//! parsed into [batches](batch), with tables of names, mnemonics and symbols of their own; a name that no function declares is
+//! parsed into [batches](batch), with separate tables of names, mnemonics and symbols; a name that no function declares is
 //! presumed to be a symbol of the module. Then one parser reads the whole source as always, but
 //! [adopts](crate::parallel::adoption) each body that is where it expects one, has no errors, and presumes only what is true at
 //! that place. It parses the others itself: the result does not depend on the division. At the end, the bodies get the ids of
