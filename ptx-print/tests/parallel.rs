@@ -17,12 +17,15 @@ fn parse(text: &[u8], part: Option<usize>) -> Parsed {
 /// Compares two parts of modules by everything that can be seen of them.
 fn same<T: Debug + ?Sized>(what: &str, left: &T, right: &T) {
     let (left, right) = (format!("{left:?}"), format!("{right:?}"));
-    if left != right {
-        let at = (left.bytes().zip(right.bytes())).position(|(a, b)| a != b);
-        let from = at.unwrap_or_default().saturating_sub(100);
-        let show = |s: &str| s.chars().skip(from).take(200).collect::<String>();
-        panic!("{what} differ:\n{}\n{}", show(&left), show(&right));
-    }
+    let at = (left.bytes().zip(right.bytes())).position(|(a, b)| a != b);
+    let from = at.unwrap_or_default().saturating_sub(100);
+    let show = |s: &str| s.chars().skip(from).take(200).collect::<String>();
+    assert!(
+        left == right,
+        "{what} differ:\n{}\n{}",
+        show(&left),
+        show(&right)
+    );
 }
 
 fn names(module: &Module) -> Vec<&[u8]> {
