@@ -14,6 +14,7 @@ pub mod dataflow;
 pub mod fold;
 pub mod function_analysis;
 pub mod graph;
+mod ids;
 mod live_sets;
 pub mod liveness;
 pub mod pressure;

@@ -38,40 +38,11 @@ pub struct Reaching {
     uninitialized: Vec<bool>,
 }
 
-/// A write, by its position in [`Reaching::defs`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DefId(u32);
-
-/// A read, by its position in [`Reaching::uses`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct UseId(u32);
-
-impl DefId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
-}
-
-impl UseId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
+crate::ids::ids! {
+    /// A write, by its position in [`Reaching::defs`].
+    DefId;
+    /// A read, by its position in [`Reaching::uses`].
+    UseId;
 }
 
 /// The value at the start of the function, in the lists of a block.

@@ -23,22 +23,11 @@ use ptx_ir::{Body, EntityId, LabelId, StmtId};
 
 use crate::graph::{Csr, Graph, Node};
 
-/// The id of a block of a [`Cfg`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct BlockId(u32);
-
-impl BlockId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
+crate::ids::ids! {
+    /// The id of a block of a [`Cfg`].
+    BlockId;
+    /// The id of an edge of a [`Cfg`].
+    EdgeId;
 }
 
 impl EntityId for BlockId {
@@ -71,24 +60,6 @@ pub enum EdgeKind {
     Table(u32),
     /// A jump whose targets are unknown.
     Unknown,
-}
-
-/// The id of an edge of a [`Cfg`].
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct EdgeId(u32);
-
-impl EdgeId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
 }
 
 /// An edge between two blocks.

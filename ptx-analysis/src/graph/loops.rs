@@ -6,22 +6,9 @@ use super::{DepthFirst, Dominators, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A loop of a [`Loops`]. An outer loop has a lower number than those inside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LoopId(u32);
-
-impl LoopId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
+crate::ids::ids! {
+    /// A loop of a [`Loops`]. An outer loop has a lower number than those inside it.
+    LoopId;
 }
 
 /// Where control may enter a loop.

@@ -4,22 +4,9 @@ use super::{Csr, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A component of a [`Components`]. Edges between components lead to higher numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ComponentId(u32);
-
-impl ComponentId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
+crate::ids::ids! {
+    /// A component of a [`Components`]. Edges between components lead to higher numbers.
+    ComponentId;
 }
 
 /// The strongly connected components of all nodes, reachable or not.

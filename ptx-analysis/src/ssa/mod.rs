@@ -43,22 +43,9 @@ use crate::cfg::{BlockId, Cfg};
 use crate::graph::{Csr, Dominators};
 use crate::reg_lanes::Variables;
 
-/// A value of an [`Ssa`]: dense, from 0.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ValueId(u32);
-
-impl ValueId {
-    /// The id of position `index`.
-    #[must_use]
-    pub const fn new(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// The position of the id.
-    #[must_use]
-    pub const fn as_u32(self) -> u32 {
-        self.0
-    }
+crate::ids::ids! {
+    /// A value of an [`Ssa`]: dense, from 0.
+    ValueId;
 }
 
 /// A function that needs more phis and arguments of phis than the limit: some nests of loops need a number of them that
