@@ -69,6 +69,7 @@ impl Linkage {
 
 /// An item of an `.attribute( … )` list. Manual 5.4.8, 11.5.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Attribute {
     /// `.managed`
     Managed,
@@ -103,6 +104,7 @@ impl TableRange {
 
 /// What a declarator makes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Binding {
     /// Registers of the body.
     Register(RegDeclId),

@@ -71,6 +71,7 @@ impl Section {
 
 /// A label or a datum of a [`Section`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum SectionEntry {
     /// `name:`
     Label(NameId),

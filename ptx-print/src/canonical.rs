@@ -495,6 +495,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 SectionEntry::Int { ty, first, .. } | SectionEntry::Other { ty, first, .. } => {
                     (ty, first)
                 }
+                _ => continue,
             };
             if first {
                 if open {
@@ -510,7 +511,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             match *entry {
                 SectionEntry::Int { value, .. } => self.out.signed(value),
                 SectionEntry::Other { value, .. } => self.operand(pool, None, pool.get(value)),
-                SectionEntry::Label(_) => {}
+                _ => {}
             }
         }
         if open {
@@ -545,6 +546,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                     self.out.byte(b')');
                 }
                 Attribute::Unknown(name) => self.name(name),
+                _ => {}
             }
         }
         self.word(") ");

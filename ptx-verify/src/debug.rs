@@ -72,6 +72,7 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
                 };
                 (ty, value)
             }
+            _ => continue,
         };
         let (low, high) = match ty {
             ScalarType::B8 => (-0x80, 0xFF),

@@ -32,7 +32,7 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
             Attribute::Managed => {
                 context.report(keyword(".managed"), InterfaceProblem::ManagedFunction);
             }
-            Attribute::Unknown(_) => {}
+            _ => {}
         }
     }
     let owner = match function.kind {

@@ -250,7 +250,7 @@ impl Checker<'_, '_> {
             let name = match attribute {
                 Attribute::Managed => ".managed",
                 Attribute::Unified(..) => ".unified",
-                Attribute::Unknown(_) => continue,
+                _ => continue,
             };
             let at = self.keyword(name);
             if let Attribute::Unified(..) = attribute {

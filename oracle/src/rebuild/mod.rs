@@ -406,6 +406,7 @@ impl<'r> Replay<'r> {
                 SectionEntry::Other { ty, first, value } => {
                     (ty, first, self.datum(self.module.pool().get(value))?)
                 }
+                _ => return Err(unknown("a datum")),
             };
             match data.last_mut() {
                 Some(Datum::Data(_, values)) if !first => values.push(value),

@@ -83,9 +83,9 @@ pub(super) trait CopyDeclarations<'f> {
         let mut copied = Vec::with_capacity(range.len as usize);
         for attribute in range.of(&self.from().attributes) {
             copied.push(match *attribute {
-                Attribute::Managed => Attribute::Managed,
                 Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
                 Attribute::Unknown(name) => Attribute::Unknown(self.name(name)),
+                other => other,
             });
         }
         let table = &mut self.to().attributes;

@@ -4,6 +4,7 @@ use super::scan::{self, class, peek};
 
 /// What kind of literal a number is.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum NumberKind {
     /// A decimal, octal, binary or hexadecimal integer, perhaps with the suffix `U`.
     Integer,
