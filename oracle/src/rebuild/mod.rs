@@ -289,7 +289,7 @@ impl<'r> Replay<'r> {
                 let (a, b) = (self.number(pool, a)?, self.number(pool, b)?);
                 Ok(format!(".unified({}, {})", a.text()?, b.text()?))
             }
-            Attribute::Unknown(_) => Err(unknown("an attribute")),
+            _ => Err(unknown("an attribute")),
         }
     }
 
