@@ -128,6 +128,27 @@ impl ScalarType {
         self.facts().register
     }
 
+    /// How compilers begin the names of registers of the type: `%rd` of `.b64`. `None` for types without a custom.
+    ///
+    /// ```
+    /// use ptx_isa::ScalarType;
+    /// assert_eq!(ScalarType::B64.register_prefix(), Some("%rd"));
+    /// ```
+    #[must_use]
+    pub const fn register_prefix(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Pred => "%p",
+            Self::B16 => "%rs",
+            Self::B32 => "%r",
+            Self::B64 => "%rd",
+            Self::B128 => "%rq",
+            Self::F16 => "%h",
+            Self::F32 => "%f",
+            Self::F64 => "%fd",
+            _ => return None,
+        })
+    }
+
     /// Whether registers may be declared with it.
     #[inline]
     #[must_use]

@@ -6,6 +6,7 @@ use ptx_ir::{Address, AddressForm, Code, Operand};
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
+use crate::undeclared::Expected;
 
 impl Parser<'_> {
     /// What follows `=`: braces can nest, which is parsed without recursion.
@@ -135,9 +136,7 @@ impl Parser<'_> {
         if let Operand::Name(name) = operand
             && !self.suppressed.suppresses(&self.cursor.src[start..end])
         {
-            let text = self.out.module.name(name);
-            let message = format!("undeclared name `{text}` in an initializer");
-            self.report_error(Code::UndefinedName, start, end, message);
+            self.report_undeclared_symbol(name, start, Expected::Variable);
         }
         operand
     }

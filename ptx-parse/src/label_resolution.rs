@@ -1,38 +1,12 @@
-//! The end of a body: which of the labels used before their definition were defined, and the errors
-//! of names that were not.
+//! The end of a body: which of the labels used before their definition were defined.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::raw::RawBody;
-use ptx_ir::{
-    Body, Code, Diagnostic, EntityId, Label, LabelId, NameId, Operand, PrimaryMap, Span, Statement,
-    StmtId,
-};
-use ptx_isa::Opcode;
+use ptx_ir::{EntityId, Label, LabelId, Operand, PrimaryMap, Span, Statement};
 
-use crate::cascade;
-use crate::labels::{LabelRange, PendingLabels};
-use crate::output::Level;
+use crate::labels::PendingLabels;
 use crate::parser::{Parser, late_declaration};
-
-/// What a body declares, for better errors about undeclared names.
-struct Declared {
-    labels: BTreeMap<NameId, StmtId>,
-    ranges: BTreeMap<NameId, u32>,
-}
-
-impl Declared {
-    fn of(body: &Body) -> Self {
-        let labels = body.labels().values().map(|l| (l.name, l.stmt));
-        let ranges = body.reg_decls().values();
-        Self {
-            labels: labels.collect(),
-            ranges: ranges.filter_map(|d| Some((d.name, d.count?))).collect(),
-        }
-    }
-}
+use crate::undeclared::UndeclaredUse;
 
 impl Parser<'_> {
     /// At the end of a body: replaces labels that were merged or never defined, and reports the latter.
@@ -72,19 +46,16 @@ impl Parser<'_> {
         if !pending.undefined.iter().any(undeclared) && pending.ranges.is_empty() {
             return;
         }
-        let declared = Declared::of(&self.out.body);
-        self.missing_labels(&declared, &pending.ranges);
-        let (src, end) = (self.cursor.src, self.cursor.last);
-        if self.reporter.cascade.ends_early(src, end) {
-            let rest = cascade::rest_of_function(src, end);
-            self.suppressed.suppress(rest, Level::Body);
-        }
-        for &(id, at) in &pending.uses {
-            if let Operand::Name(name) = replacement[id.index()] {
-                let after_use = pending.declared_after_use.contains(&id);
-                self.undeclared(&declared, name, at, after_use);
-            }
-        }
+        let named = |&(id, at): &(LabelId, u32)| match replacement.get(id.index())? {
+            Operand::Name(name) => Some(UndeclaredUse {
+                name: *name,
+                at,
+                declared_later: pending.declared_after_use.contains(&id),
+            }),
+            _ => None,
+        };
+        let uses: Vec<UndeclaredUse> = pending.uses.iter().filter_map(named).collect();
+        self.report_undeclared(&uses, &pending.ranges);
     }
 
     /// Reports the uses of tables and prototypes before them: ptxas resolves only labels of statements there.
@@ -106,86 +77,6 @@ impl Parser<'_> {
                 "defined here",
             ));
         }
-    }
-
-    /// Reports the first missing label of each range. The labels of a prefix are counted once.
-    fn missing_labels(&mut self, declared: &Declared, ranges: &[LabelRange]) {
-        let mut counted = BTreeMap::new();
-        for range in ranges {
-            let module = &self.out.module;
-            let prefix = module.name(range.prefix);
-            let defined = counted.entry(range.prefix).or_insert_with(|| {
-                let is_label = |n: &u32| {
-                    let name = module.find_name(format!("{prefix}{n}").as_bytes());
-                    name.is_some_and(|n| declared.labels.contains_key(&n))
-                };
-                (0..).take_while(is_label).count() as u32
-            });
-            if i64::from(*defined) >= range.count {
-                continue;
-            }
-            let message = format!("undeclared label `{prefix}{defined}` of this range");
-            let span = Span::new(range.at, range.at + prefix.len() as u32);
-            self.report(Diagnostic::error(Code::UndefinedName, span, message));
-        }
-    }
-
-    /// Reports a name without a declaration.
-    #[cold]
-    fn undeclared(&mut self, declared: &Declared, name: NameId, at: u32, after_use: bool) {
-        let src = self.cursor.src;
-        let module = &self.out.module;
-        let text = module.name(name);
-        let spelled = &src[at as usize..][..text.len()];
-        let range = self.range_of(declared, spelled);
-        let suppressed = match range {
-            Some(_) => self.suppressed.contains_exactly(spelled),
-            None => self.suppressed.contains(spelled),
-        };
-        if suppressed {
-            return;
-        }
-        let span = Span::new(at, at + text.len() as u32);
-        let d = if after_use {
-            late_declaration(text, span)
-        } else if let Some(&label) = declared.labels.get(&name) {
-            if self.reporter.cascade.has_brace_mismatch() {
-                return;
-            }
-            let message =
-                format!("expected a label of this scope, found `{text}` of another scope");
-            Diagnostic::error(Code::LabelOutOfScope, span, message)
-                .with_label(self.out.body.source_span(label), "defined here")
-                .with_help("a label is visible in its own scope and the scopes inside it")
-        } else if let Some((prefix, count)) = range {
-            let prefix = module.name(prefix);
-            let last = count.saturating_sub(1);
-            let message = format!(
-                "expected `{prefix}0` to `{prefix}{last}`, which `{prefix}<{count}>` declares, found `{text}`"
-            );
-            Diagnostic::error(Code::OutsideRange, span, message)
-        } else if self.suppressed.suppresses(spelled) {
-            return;
-        } else {
-            let message = format!("undeclared name `{text}`");
-            let d = Diagnostic::error(Code::UndefinedName, span, message);
-            if text.starts_with('%') || Opcode::from_text(spelled).is_some() {
-                d.with_help(format!(
-                    "declare it before its first use: `.reg .b32 {text};`"
-                ))
-            } else {
-                d
-            }
-        };
-        self.report(d);
-    }
-
-    /// The range of registers that a name would belong to if its number were smaller.
-    fn range_of(&self, declared: &Declared, name: &[u8]) -> Option<(NameId, u32)> {
-        let (prefix, digits) = split_numeric_suffix(name);
-        let prefix = self.out.module.find_name(prefix)?;
-        let count = *declared.ranges.get(&prefix)?;
-        (!digits.is_empty()).then_some((prefix, count))
     }
 }
 

@@ -42,6 +42,7 @@ mod statement_extent;
 pub mod suggest;
 mod suppressed_names;
 mod swar;
+mod undeclared;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Limits, Module, SourceText};

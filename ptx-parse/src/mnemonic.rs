@@ -145,11 +145,12 @@ impl Parser<'_> {
         if self.is_cascading(start) {
             return;
         }
+        let mnemonic = self.out.module.signature(sig).text();
         let nearest = self
             .mnemonics
             .suggestions
             .entry((sig, 0))
-            .or_insert_with(|| suggest::opcode(opcode));
+            .or_insert_with(|| suggest::opcode(mnemonic));
         let help = nearest.map(suggestion);
         let span = Span::at(start, start + opcode.len());
         let message = format!("expected an instruction, found unknown opcode `{opcode}`");

@@ -5,7 +5,7 @@ use alloc::format;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
+use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity};
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
 use crate::cursor::ParseResult;
@@ -13,6 +13,7 @@ use crate::header_state::HeaderPart;
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::statement_extent::{begins_declaration, lacks_name, statement_end};
+use crate::undeclared::Expected;
 
 impl Parser<'_> {
     /// Parses the whole source.
@@ -268,12 +269,10 @@ impl Parser<'_> {
             if self.suppressed.contains(text.as_bytes()) {
                 continue;
             }
-            let span = self.cursor.src[..end]
-                .windows(text.len().max(1))
-                .rposition(|w| w == text.as_bytes())
-                .map_or(Span::at(end, end), |at| Span::at(at, at + text.len()));
-            let message = format!("undeclared name `{text}` in an alias");
-            self.report(Diagnostic::error(Code::UndefinedName, span, message));
+            let mut places = self.cursor.src[..end].windows(text.len().max(1));
+            if let Some(at) = places.rposition(|w| w == text.as_bytes()) {
+                self.report_undeclared_symbol(name, at, Expected::Function);
+            }
         }
     }
 }

@@ -5,12 +5,15 @@ use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic};
 
 use crate::cascade::Cascade;
+use crate::undeclared::MOST_COMPARISONS;
 
 pub(crate) struct Reporter {
     diagnostics: Vec<Diagnostic>,
     limit: usize,
     /// Which later errors follow from those that were reported.
     pub(crate) cascade: Cascade,
+    /// How many more names are compared with undeclared ones.
+    pub(crate) comparisons_left: usize,
 }
 
 impl Reporter {
@@ -19,6 +22,7 @@ impl Reporter {
             diagnostics: Vec::new(),
             limit,
             cascade: Cascade::default(),
+            comparisons_left: MOST_COMPARISONS,
         }
     }
 

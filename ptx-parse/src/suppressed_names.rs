@@ -11,6 +11,8 @@ use crate::output::Level;
 pub(crate) struct SuppressedNames<'s> {
     module: Suppressed<'s>,
     function: Suppressed<'s>,
+    /// Names of the module that were reported as undeclared.
+    reported: BTreeSet<&'s [u8]>,
 }
 
 #[derive(Default)]
@@ -46,6 +48,17 @@ impl<'s> SuppressedNames<'s> {
             names.insert(name);
             names.insert(split_numeric_suffix(name).0);
         }
+    }
+
+    /// Reports the name only this once in the module.
+    #[cold]
+    pub(crate) fn reported(&mut self, name: &'s [u8]) {
+        self.reported.insert(name);
+    }
+
+    #[cold]
+    pub(crate) fn was_reported(&self, name: &[u8]) -> bool {
+        self.reported.contains(name)
     }
 
     /// A declaration was reported whose name may not be among those it mentions.

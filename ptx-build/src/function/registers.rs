@@ -30,16 +30,9 @@ fn no_member(name: &str, number: u64) -> BuildError {
 
 /// The beginning of the names of fresh registers.
 fn prefix(ty: ScalarType) -> String {
-    match ty {
-        ScalarType::Pred => "%p".into(),
-        ScalarType::B16 => "%rs".into(),
-        ScalarType::B32 => "%r".into(),
-        ScalarType::B64 => "%rd".into(),
-        ScalarType::B128 => "%rq".into(),
-        ScalarType::F32 => "%f".into(),
-        ScalarType::F64 => "%fd".into(),
-        ScalarType::F16 => "%h".into(),
-        _ => format!("%{}_", ty.text().trim_start_matches('.')),
+    match ty.register_prefix() {
+        Some(prefix) => prefix.into(),
+        None => format!("%{}_", ty.text().trim_start_matches('.')),
     }
 }
 
