@@ -256,11 +256,13 @@ fn registers(v: &Vocabulary) -> Enum<'_> {
 fn directives(v: &Vocabulary) -> Enum<'_> {
     let words = v.directives.iter().map(|d| {
         let facts = format!(
-            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, until: {}, {} }}",
+            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, greatest: {}, texts: &{:?}, until: {}, {} }}",
             d.section,
             list(&d.positions, |p| format!("P::{p:?}")),
             d.ending,
             option(d.takes.map(|(least, most)| format!("({least}, {most})"))),
+            option(d.values.as_ref().map(|(most, _)| most.to_string())),
+            d.values.as_ref().map_or(&[][..], |(_, texts)| texts),
             option(d.until.map(version)),
             support(&d.since),
         );

@@ -100,6 +100,8 @@ pub(crate) struct DirectiveRow {
     pub(crate) ending: Ending,
     /// The least and the greatest number of integers that follow it.
     pub(crate) takes: Option<(u8, u8)>,
+    /// The greatest integer, and the strings that may be written instead.
+    pub(crate) values: Option<(u8, Vec<String>)>,
     pub(crate) since: Support,
     pub(crate) until: Option<Version>,
 }
@@ -466,23 +468,29 @@ impl Vocabulary {
             |(least, most)| (least, most.unwrap_or(least)),
         );
         let positions = preceded(peek(expect_one_of::<DirectivePosition>), several);
+        let texts = map(
+            opt(preceded(keyword("or"), many1(string))),
+            Option::unwrap_or_default,
+        );
         let row = (
             expect("a directive such as .version", name),
             expect("a section in quotes", string),
             preceded(expect("`in`", keyword("in")), positions),
             map(opt(one_of), |ending| ending.unwrap_or(Ending::Part)),
             opt(preceded(keyword("takes"), takes)),
+            opt(preceded((keyword("up"), keyword("to")), (count(), texts))),
             expect("`since`", since),
             opt(preceded(keyword("until"), expect_version)),
         );
         let row = map(
             row,
-            |(name, section, positions, ending, takes, since, until)| DirectiveRow {
+            |(name, section, positions, ending, takes, values, since, until)| DirectiveRow {
                 name,
                 section,
                 positions,
                 ending,
                 takes,
+                values,
                 since,
                 until,
             },

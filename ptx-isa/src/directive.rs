@@ -45,6 +45,8 @@ pub(crate) struct DirectiveFacts {
     pub(crate) positions: &'static [DirectivePosition],
     pub(crate) ending: Ending,
     pub(crate) integers: Option<(u8, u8)>,
+    pub(crate) greatest: Option<u8>,
+    pub(crate) texts: &'static [&'static str],
     pub(crate) since: PtxVersion,
     pub(crate) until: Option<PtxVersion>,
     pub(crate) target: Option<Target>,
@@ -87,6 +89,20 @@ impl Directive {
     #[must_use]
     pub const fn integers(self) -> Option<(u8, u8)> {
         self.facts().integers
+    }
+
+    /// The greatest integer that may follow it, if it is limited.
+    #[inline]
+    #[must_use]
+    pub const fn greatest(self) -> Option<u8> {
+        self.facts().greatest
+    }
+
+    /// The strings that may follow it instead of integers, without quotes, in lower case.
+    #[inline]
+    #[must_use]
+    pub const fn texts(self) -> &'static [&'static str] {
+        self.facts().texts
     }
 
     /// The first version that supports it.

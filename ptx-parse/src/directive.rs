@@ -152,6 +152,7 @@ impl Parser<'_> {
                     }
                 }
             }
+            Directive::NvIntermediateSourceSection => self.source_section()?,
             _ => match directive.integers() {
                 Some((_, 0)) => {}
                 Some((least, most)) => {
@@ -168,13 +169,51 @@ impl Parser<'_> {
         Ok(DirectiveStmt::new(directive, self.out.range_from(mark)))
     }
 
-    /// Any number of integers and strings: for directives without a fixed argument list.
-    fn mixed_args(&mut self) -> ParseResult<()> {
-        let mut seen = self.cursor.trivia;
-        let next = scan::skip_trivia(self.cursor.src, self.cursor.pos, &mut seen);
-        if !matches!(scan::peek(self.cursor.src, next), b'0'..=b'9' | b'"') {
-            return Ok(());
+    /// `{ .code_block { .ir_name: "…" .sourceFileName: 1 .source_begin … .source_end } … }`, as one argument. The source is
+    /// any text between the lines of its two words.
+    fn source_section(&mut self) -> ParseResult<()> {
+        self.cursor.skip_trivia();
+        let start = self.cursor.pos;
+        self.cursor.expect(b'{', "`{` before the code blocks")?;
+        while !self.cursor.eat(b'}') {
+            self.keyword(".code_block")?;
+            self.cursor
+                .expect(b'{', "`{` before the parts of a code block")?;
+            let mark = self.out.scratch.len();
+            self.keyword(".ir_name:")?;
+            self.string_arg()?;
+            self.keyword(".sourceFileName:")?;
+            self.number_arg()?;
+            self.out.scratch.truncate(mark);
+            self.keyword(".source_begin")?;
+            self.source_text()?;
+            self.cursor.expect(b'}', "`}` after a code block")?;
         }
+        let text = self.intern(start, self.cursor.last);
+        self.out.scratch.push(Operand::Str(text));
+        Ok(())
+    }
+
+    /// The rest of a line, and lines up to one that is `.source_end`.
+    fn source_text(&mut self) -> ParseResult<()> {
+        let start = self.cursor.pos;
+        let rest = self.cursor.src.get(start..).unwrap_or_default();
+        let mut end = 0;
+        for line in rest.split_inclusive(|b| *b == b'\n') {
+            end += line.len();
+            if line.trim_ascii() == b".source_end" {
+                self.cursor.pos = start + end;
+                self.cursor.last = self.cursor.pos;
+                return Ok(());
+            }
+        }
+        Err(self
+            .cursor
+            .unexpected("`.source_end` on a line without other text"))
+    }
+
+    /// Integers and strings: for directives without a fixed argument list.
+    fn mixed_args(&mut self) -> ParseResult<()> {
         loop {
             self.cursor.skip_trivia();
             if self.cursor.peek() == b'"' {
@@ -369,12 +408,13 @@ impl Parser<'_> {
 
     fn keyword(&mut self, word: &str) -> ParseResult<()> {
         self.cursor.skip_trivia();
-        if self.cursor.at_ident() {
-            let (start, end) = self.cursor.take_ident();
-            if &self.cursor.src[start..end] == word.as_bytes() {
-                return Ok(());
-            }
-            self.cursor.pos = start;
+        let (src, start) = (self.cursor.src, self.cursor.pos);
+        let end = start + word.len();
+        let whole = word.ends_with(':') || scan::word_end(src, end) == end;
+        if whole && src.get(start..end) == Some(word.as_bytes()) {
+            self.cursor.advance(word.len());
+            self.cursor.last = self.cursor.pos;
+            return Ok(());
         }
         let expected = format!("`{word}`");
         Err(self.cursor.unexpected(&expected))

@@ -457,9 +457,12 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     pub(crate) fn directive(&mut self, pool: &OperandPool, body: Option<&Body>, d: DirectiveStmt) {
         self.word(d.directive.text());
         let args = pool.slice(d.args);
+        // No comma is between numbers that are all required.
+        let required = d.directive.integers().map_or(0, |(least, _)| least);
         for (i, &arg) in args.iter().enumerate() {
             match (d.directive, i) {
                 (_, 0) => self.out.byte(b' '),
+                (_, i) if i < required.into() => self.out.byte(b' '),
                 (Directive::Version, _) => self.out.byte(b'.'),
                 // The string follows the index without a comma, the rest follows with one.
                 (Directive::File, 1) | (Directive::Loc, 1 | 2 | 5 | 6) => self.out.byte(b' '),

@@ -42,7 +42,12 @@ pub(crate) fn check(context: &mut Context<'_>, body: &Body, statement: Statement
             };
             let args = body.pool().slice(stmt.args);
             match stmt.directive {
-                Directive::Loc => debug::numbers(context, body.pool(), args, span),
+                Directive::Loc => debug::numbers(context, body.pool(), stmt.directive, args, span),
+                Directive::LocIntermediate => {
+                    let at = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, at);
+                    debug::numbers(context, body.pool(), stmt.directive, args, span);
+                }
                 Directive::Branchtargets | Directive::Calltargets => {
                     let at = Location::keyword(span, stmt.directive.text());
                     available(context, stmt.directive, at);

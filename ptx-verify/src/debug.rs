@@ -119,8 +119,14 @@ fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Sp
     }
 }
 
-/// Checks the numbers of a `.loc`.
-pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Operand], span: Span) {
+/// Checks the numbers of a `.loc` or `.loc_intermediate`.
+pub(crate) fn numbers(
+    context: &mut Context<'_>,
+    pool: &OperandPool,
+    directive: Directive,
+    args: &[Operand],
+    span: Span,
+) {
     if args.len() > 3 {
         let at = Location::keyword(span, "inlined_at");
         context.require(at, Feature::InlinedAt);
@@ -130,7 +136,7 @@ pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Ope
     let mut values = long.filter_map(|o| pool.integer(*o));
     if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
         let at = Location::part(span, Part::Number(value));
-        context.report(at, DebugProblem::Bits(Directive::Loc, value));
+        context.report(at, DebugProblem::Bits(directive, value));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Directives in the header of a function, and their versions. Manual 11.2, 11.4, 11.7.
 
-use ptx_ir::{DirectiveStmt, Interface};
+use ptx_ir::{DirectiveStmt, Interface, Operand};
 use ptx_isa::Directive;
 use smallvec::SmallVec;
 
@@ -9,7 +9,7 @@ use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::pragma;
 use crate::problem::feature::Feature;
-use crate::problem::interface::{InterfaceProblem, MOST_CONTROL_REGISTERS, Owner};
+use crate::problem::interface::{InterfaceProblem, Owner};
 
 /// Reports a directive that the version or the target does not have.
 pub(crate) fn available(context: &mut Context<'_>, directive: Directive, at: Location) {
@@ -27,7 +27,8 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
     let module = context.module;
     let all = interface.directives.of(module.interface_directives());
     let of_definition = |d: &&DirectiveStmt| {
-        let directive = owner == Owner::Kernel || d.directive == Directive::LocalMaxnreg;
+        let directive = owner == Owner::Kernel
+            || matches!(d.directive, Directive::LocalMaxnreg | Directive::Language);
         directive && !ends.defined
     };
     if let Some(first) = all.first().filter(of_definition) {
@@ -124,10 +125,20 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
         context.report(at, InterfaceProblem::DirectiveBits(directive, value));
         return;
     }
-    if directive == Directive::AbiPreserveControl
-        && let Some(value) = values.clone().find(|v| *v > MOST_CONTROL_REGISTERS)
+    if let Some(most) = directive.greatest()
+        && let Some(value) = values.clone().find(|v| *v > most.into())
     {
-        context.report(at, InterfaceProblem::DirectiveControl(directive, value));
+        let problem = InterfaceProblem::DirectiveGreatest(directive, most, value);
+        context.report(at, problem);
+    }
+    for operand in pool.slice(stmt.args) {
+        let Operand::Str(id) = *operand else { continue };
+        let text = context.module.name(id).trim_matches('"');
+        let known = |t: &&str| t.eq_ignore_ascii_case(text);
+        if !directive.texts().is_empty() && !directive.texts().iter().any(known) {
+            let problem = InterfaceProblem::DirectiveText(directive, id);
+            context.report(at, problem);
+        }
     }
     if positive && let Some(value) = values.clone().find(|v| *v <= 0) {
         context.report(at, InterfaceProblem::DirectivePositive(directive, value));

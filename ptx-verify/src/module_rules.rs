@@ -46,6 +46,10 @@ fn item(context: &mut Context<'_>, item: Item, span: Span) {
         }
         Item::Directive(at) => {
             if let Some(stmt) = module.directives().get(at) {
+                if stmt.directive == Directive::NvIntermediateSourceSection {
+                    let at = Location::keyword(span, stmt.directive.text());
+                    available(context, stmt.directive, at);
+                }
                 pragma::check(context, stmt, module.pool(), Place::Outside, span);
             }
         }

@@ -27,6 +27,37 @@ mod header_and_tables {
     }
 
     #[test]
+    fn directives_of_newer_versions() {
+        let kernel = |version: &str, header: &str, body: &str| {
+            let text = format!(
+                ".version {version}\n.target sm_90\n.address_size 64\n.entry k()\n{header}\n{{\n{body}\nret;\n}}\n"
+            );
+            found(&text)
+                .into_iter()
+                .map(|(code, _)| code)
+                .collect::<Vec<_>>()
+        };
+        let language = |items: &str| kernel("9.4", &format!(".language {items}"), "");
+        assert_eq!(language("\"Tile IR\", 0, 10"), []);
+        assert_eq!(language("11"), [Code::DirectiveValue]);
+        assert_eq!(language("\"basic\""), [Code::DirectiveValue]);
+        let throughput = ".pragma \"mma_throughput\";";
+        assert_eq!(kernel("9.3", "", throughput), []);
+        assert_eq!(kernel("9.2", "", throughput), [Code::PragmaPlace]);
+        assert_eq!(kernel("9.4", throughput, ""), [Code::PragmaPlace]);
+        assert_eq!(
+            kernel(
+                "9.4",
+                ".minperctamemory 16",
+                ".loc 1 2 3\n.loc_intermediate 1 2 3"
+            ),
+            []
+        );
+        let old = kernel("9.3", ".minperctamemory 16", ".loc_intermediate 1 2 3");
+        assert_eq!(old, [Code::DirectiveFloor, Code::DirectiveFloor]);
+    }
+
+    #[test]
     fn limits_of_threads_contradict_at_the_end_of_the_kernel() {
         let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k() .maxntid 64 .reqntid 32\n{\nret;\n}\n";
         assert_eq!(found(text), [(Code::DirectiveConflict, 7)]);

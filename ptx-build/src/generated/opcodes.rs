@@ -1185,7 +1185,7 @@ impl<'m> FunctionBuilder<'m> {
     /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
     /// tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
     /// tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d    // 9.7.16.10.9.1
-    /// tcgen05.mma.cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d    // 9.7.16.10.9.1
+    /// tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d    // 9.7.16.10.9.1
     /// tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
     /// tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d    // 9.7.16.10.9.1
     /// tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}    // 9.7.16.10.9.2

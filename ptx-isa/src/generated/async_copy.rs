@@ -125,7 +125,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(6, &[M::MulticastCluster, M::MulticastCluster16b])),
-            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(6, &[M::MulticastCluster32b])),
+            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::U32)).required_if(holds(6, &[M::MulticastCluster32b])),
             op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             deny(C::Any(&[C::Operand(4, Q::Function), C::Operand(5, Q::Function)])),
@@ -433,7 +433,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
             op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(6, &[M::MulticastCluster, M::MulticastCluster16b])),
-            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(6, &[M::MulticastCluster32b])),
+            op("ctaMask32", 5, R::Use).optional().with_ty(T::Scalar(S::U32)).required_if(holds(6, &[M::MulticastCluster32b])),
             op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(8))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),

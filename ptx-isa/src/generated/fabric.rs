@@ -25,15 +25,15 @@ pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
     // fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
-            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
+            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
-            require(C::Filled(4), C::Filled(5)),
-            require(C::Filled(5), C::Filled(4))])
+            require(C::Filled(4), C::Filled(5)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -47,16 +47,16 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
     // fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::CP_MASK_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
-            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
+            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
             op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
-            require(C::Filled(6), C::Filled(7)),
-            require(C::Filled(7), C::Filled(6))])
+            require(C::Filled(6), C::Filled(7)).ptxas(),
+            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -66,16 +66,16 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
     // fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
-            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("counter", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
+            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("counter", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
-            require(C::Filled(6), C::Filled(7)),
-            require(C::Filled(7), C::Filled(6))])
+            require(C::Filled(6), C::Filled(7)).ptxas(),
+            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -91,15 +91,15 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
     // fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
-            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
+            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
-            require(C::Filled(5), C::Filled(6)),
-            require(C::Filled(6), C::Filled(5))])
+            require(C::Filled(5), C::Filled(6)).ptxas(),
+            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[7, 8], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
@@ -113,16 +113,16 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
     // fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
-            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("counter", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
+            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("counter", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
-            require(C::Filled(6), C::Filled(7)),
-            require(C::Filled(7), C::Filled(6))])
+            require(C::Filled(6), C::Filled(7)).ptxas(),
+            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[8, 9], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
@@ -144,15 +144,15 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
     form("9.7.9", ".multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op{.acc}.type.sync [dst], [le, offset], size, [mbar], membermask", &[l::MULTIMEM, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_PULLRED_ASYNC_OP, FABRIC_TRY_PULLRED_ASYNC_ACC_OPT, FABRIC_TRY_PULLRED_ASYNC_TYPE, l::SYNC], &[ptx(9, 3, &t::SM_100)])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
-            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
+            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("membermask", 4, R::Imm).with_range(4294967295, 4294967295, 1)])
         .with_rules(&[
-            require(C::Filled(4), C::Filled(5)),
-            require(C::Filled(5), C::Filled(4))])
+            require(C::Filled(4), C::Filled(5)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_tables(&[table(&[6, 7, 8], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), Cell::Absent, one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), Cell::Absent, one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
@@ -176,12 +176,13 @@ pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
     // fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED, l::SYS, FABRIC_TRY_ATOM_ASYNC_OP, FABRIC_TRY_ATOM_ASYNC_TYPE], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
-            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dst", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
-            op("src", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
+            op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dst", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
+            op("src", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
+        .with_rules(&[deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[6, 7], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Exch, M::Cas]), one_of(&[M::B32, M::B64, M::B128])], &[], &[]), 
@@ -201,11 +202,11 @@ pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
     // fabric.try_get.async.tensor.dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}
     form("9.7.9", ".dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}", &[FABRIC_TRY_GET_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::GenericOr(&[M::Global])).with_size(Size::Fixed(128)),
-            op("le", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dims", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
+            op("le", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dims", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 1, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
             op("upper", 1, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 1, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
@@ -214,8 +215,10 @@ pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
         .with_rules(&[
             require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
-            require(C::Filled(8), C::Filled(9)),
-            require(C::Filled(9), C::Filled(8))])
+            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            require(C::Filled(8), C::Filled(9)).ptxas(),
+            deny(C::Operand(1, Q::SpecialRegister)),
+            deny(C::Any(&[C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -230,22 +233,24 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::GenericOr(&[M::Global])).with_size(Size::Fixed(128)),
-            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            require(C::Filled(9), C::Filled(10)),
-            require(C::Filled(10), C::Filled(9))])
+            deny(C::All(&[C::Operand(3, Q::Present), C::Not(&C::Operand(3, Q::Bits))])),
+            require(C::Filled(9), C::Filled(10)).ptxas(),
+            deny(C::Operand(0, Q::SpecialRegister)),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -255,23 +260,25 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::GenericOr(&[M::Global])).with_size(Size::Fixed(128)),
-            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(6)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            require(C::Filled(10), C::Filled(11)),
-            require(C::Filled(11), C::Filled(10))])
+            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            require(C::Filled(10), C::Filled(11)).ptxas(),
+            deny(C::Operand(0, Q::SpecialRegister)),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -287,22 +294,24 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::GenericOr(&[M::Global])).with_size(Size::Fixed(128)),
-            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            require(C::Filled(9), C::Filled(10)),
-            require(C::Filled(10), C::Filled(9))])
+            deny(C::All(&[C::Operand(3, Q::Present), C::Not(&C::Operand(3, Q::Bits))])),
+            require(C::Filled(9), C::Filled(10)).ptxas(),
+            deny(C::Operand(0, Q::SpecialRegister)),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -312,23 +321,25 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::GenericOr(&[M::Global])).with_size(Size::Fixed(128)),
-            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]),
-            op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
+            op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(6)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            require(C::Filled(10), C::Filled(11)),
-            require(C::Filled(11), C::Filled(10))])
+            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            require(C::Filled(10), C::Filled(11)).ptxas(),
+            deny(C::Operand(0, Q::SpecialRegister)),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),

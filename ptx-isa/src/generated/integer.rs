@@ -456,5 +456,6 @@ pub(crate) static CLMAD_HI: [Form; 1] = [
             op("a", 1, R::Use).with_ty(T::Slot(0)),
             op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_differences(&[".s64: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];

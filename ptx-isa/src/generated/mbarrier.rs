@@ -25,7 +25,8 @@ pub(crate) static MBARRIER_CHECK_LAYOUT: [Form; 1] = [
     form("9.7.13.15", ".layout{.shared{::cta}}.b64 p, [addr]", &[LAYOUT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(1)]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
@@ -57,10 +58,11 @@ pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+            require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(2, Q::Function))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -83,10 +85,11 @@ pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+            require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(2, Q::Function))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -151,12 +154,13 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::Operand(1, Q::Unified))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -194,12 +198,13 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::Operand(1, Q::Unified))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -260,12 +265,13 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::Operand(1, Q::Unified))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -303,12 +309,13 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::B32))])
+            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
+            deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::Operand(1, Q::Unified))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -345,7 +352,8 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
             require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
             effect(E::Order(Source::Slot(1))),
@@ -385,7 +393,8 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
             require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
             effect(E::Order(Source::Slot(1))),
@@ -439,7 +448,8 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
             require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
             effect(E::Order(Source::Slot(1))),
@@ -479,7 +489,8 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
             require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
             effect(E::Order(Source::Slot(1))),

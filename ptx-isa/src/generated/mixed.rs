@@ -47,9 +47,9 @@ pub(crate) static ADD_2: [Form; 4] = [
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, ADD_2_CDTYPE, ADD_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
 ];
 
 // sub
@@ -96,9 +96,9 @@ pub(crate) static SUB_2: [Form; 4] = [
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, SUB_2_CDTYPE, SUB_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
 ];
 
 // fma
@@ -152,9 +152,9 @@ pub(crate) static MUL: [Form; 5] = [
     form("9.7.5", "{.rn}{.satfinite}.dtype.atype.btype d, a, b", &[l::RN_OPT, l::SATFINITE_OPT, MUL_DTYPE, MUL_ATYPE, MUL_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
 ];
 
 // fma
@@ -176,8 +176,8 @@ pub(crate) static FMA_2: [Form; 2] = [
     form("9.7.5", "{.rn}{.satfinite}.cdtype.atype.btype d, a, b, c", &[l::RN_OPT, l::SATFINITE_OPT, FMA_2_CDTYPE, FMA_2_ATYPE, FMA_2_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
 ];

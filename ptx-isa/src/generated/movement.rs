@@ -308,7 +308,7 @@ pub(crate) static LD: [Form; 8] = [
     form("9.7.9.8", ".mmio.acquire.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::ACQUIRE, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
@@ -838,7 +838,7 @@ pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[deny(C::Operand(1, Q::Function))])
+        .with_rules(&[deny(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::Function)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -895,7 +895,7 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [
     form("9.7.9", "{.global}.bulk_group.L2::evict_normal [a], size", &[l::GLOBAL_OPT, l::BULK_GROUP, l::L2_EVICT_NORMAL], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
-            op("size", 1, R::Use).with_ty(T::Scalar(S::U32))])
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967280, 16)])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
 ];
 
@@ -920,8 +920,8 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
             require(holds(6, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
             deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
-            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
+            require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
+            deny(C::Operand(0, Q::SpecialRegister))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
 ];
 
@@ -952,11 +952,13 @@ pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [
     form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
-            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG]),
-            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[ordered(3, 4)]),
+        .with_rules(&[
+            ordered(3, 4),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]),
 ];
 
 // createpolicy.fractional
@@ -1303,7 +1305,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)),
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1315,7 +1319,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("d", 0, R::Def).with_ty(T::Slot(5)),
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1327,7 +1333,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("d", 0, R::Def).with_ty(T::Slot(5)),
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1364,7 +1372,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)),
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1376,7 +1386,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("d", 0, R::Def).with_ty(T::Slot(5)),
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1413,7 +1425,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)),
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1425,7 +1439,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("d", 0, R::Def).with_ty(T::Slot(5)),
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1503,7 +1519,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(4)),
             op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_rules(&[deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(2), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1515,7 +1533,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("d", 0, R::Def).with_ty(T::Slot(3)),
             op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_rules(&[deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
+        .with_rules(&[
+            deny(C::All(&[C::Filled(2), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1663,14 +1683,16 @@ pub(crate) static SPCOMPRESS: [Form; 2] = [
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 8)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])])
+        .with_rules(&[deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))]),
     // spcompress.b16.itype.ratio.num mdata, cdata, data, desc
     form("9.7.9", ".b16.itype.ratio.num mdata, cdata, data, desc", &[l::B16, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 16)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])])
+        .with_rules(&[deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))]),
 ];
 
 // spdecompress
@@ -1685,6 +1707,7 @@ pub(crate) static SPDECOMPRESS: [Form; 1] = [
             op("data", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::Last), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("mdata", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::First), (1, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::First), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED])])
+        .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(1, Q::Constant), C::Operand(1, Q::Integer)]), C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)])]))])
         .with_tables(&[table(&[0, 1, 2, 3], &[], &[
                 row(&[one_of(&[M::B8]), Cell::Any, one_of(&[M::Sp1_2]), one_of(&[M::X2, M::X4, M::X8, M::X16, M::X32, M::X64])], &[], &[]), 
                 row(&[one_of(&[M::B8]), Cell::Any, one_of(&[M::Sp1_4, M::Sp2_4]), Cell::Any], &[], &[]), 

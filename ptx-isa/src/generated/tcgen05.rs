@@ -414,8 +414,8 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
-    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
+    // tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
+    form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
@@ -424,9 +424,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[
-            deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
-            must_agree(0, Enforcement::Warning)])
+        .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -807,7 +805,7 @@ pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
         .with_operands(&[
             op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_align(8).with_size(Size::Fixed(8)),
             op("ctaMask", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(4, &[M::MulticastCluster, M::MulticastCluster16b])),
-            op("ctaMask32", 2, R::Use).optional().with_ty(T::Scalar(S::B32)).required_if(holds(4, &[M::MulticastCluster32b]))])
+            op("ctaMask32", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).required_if(holds(4, &[M::MulticastCluster32b]))])
         .with_rules(&[
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
             since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),

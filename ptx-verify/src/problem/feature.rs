@@ -52,14 +52,16 @@ pub(crate) enum Pragma {
     UsedBytesMask,
     EnableSmemSpilling,
     Frequency,
+    MmaThroughput,
 }
 
 impl Pragma {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Nounroll,
         Self::UsedBytesMask,
         Self::EnableSmemSpilling,
         Self::Frequency,
+        Self::MmaThroughput,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -68,6 +70,7 @@ impl Pragma {
             Self::UsedBytesMask => "used_bytes_mask",
             Self::EnableSmemSpilling => "enable_smem_spilling",
             Self::Frequency => "frequency",
+            Self::MmaThroughput => "mma_throughput",
         }
     }
 
@@ -92,6 +95,7 @@ impl Pragma {
             Self::UsedBytesMask => (PtxVersion::new(8, 3), Some(Target::Sm50)),
             Self::EnableSmemSpilling => (PtxVersion::new(8, 7), Some(Target::Sm75)),
             Self::Frequency => (PtxVersion::new(9, 0), None),
+            Self::MmaThroughput => (PtxVersion::new(9, 3), None),
         }
     }
 }

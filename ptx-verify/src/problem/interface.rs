@@ -8,8 +8,6 @@ use super::{Text, Wording};
 
 /// The bytes that the parameters of a kernel may take.
 pub(crate) const MOST_PARAMETER_BYTES: i64 = 32764;
-/// The most control registers that a call can preserve.
-pub(crate) const MOST_CONTROL_REGISTERS: i64 = 11;
 
 /// What a directive belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -59,7 +57,8 @@ pub(crate) enum InterfaceProblem {
     NoThreadCount,
     NoreturnWithResults,
     DirectiveBits(Directive, i64),
-    DirectiveControl(Directive, i64),
+    DirectiveGreatest(Directive, u8, i64),
+    DirectiveText(Directive, NameId),
     DirectivePositive(Directive, i64),
 }
 
@@ -74,8 +73,16 @@ impl InterfaceProblem {
             | Self::NoThreadCount
             | Self::NoreturnWithResults
             | Self::DirectiveBits(..)
-            | Self::DirectiveControl(..)
+            | Self::DirectiveGreatest(..)
             | Self::DirectivePositive(..) => self.directive(),
+            Self::DirectiveText(directive, text) => Text::error(
+                Code::DirectiveValue,
+                format!(
+                    "expected a known name after `{directive}`, found {}",
+                    wording.module.name(text)
+                ),
+            )
+            .help(format!("use one of: {}", directive.texts().join(", "))),
             Self::RegisterParameter
             | Self::PredicateInParam
             | Self::OpaqueParameter(_)
@@ -244,10 +251,10 @@ impl InterfaceProblem {
                 "expected a value of `{directive}` that fits 32 bits, found {found}"
             ))
             .help("use a value from 0 to 4294967295"),
-            Self::DirectiveControl(directive, found) => value(format!(
-                "expected a value of `{directive}` of at most {MOST_CONTROL_REGISTERS}, found {found}"
+            Self::DirectiveGreatest(directive, most, found) => value(format!(
+                "expected a value of `{directive}` of at most {most}, found {found}"
             ))
-            .help(format!("use a value up to {MOST_CONTROL_REGISTERS}")),
+            .help(format!("use a value up to {most}")),
             Self::DirectivePositive(directive, found) => value(format!(
                 "expected a value of `{directive}` above 0, found {found}"
             ))
