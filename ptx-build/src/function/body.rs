@@ -436,7 +436,7 @@ impl Body {
 
     #[cold]
     fn reserve_more(&mut self, instructions: usize) {
-        if instructions.trailing_zeros() % 2 == 0 {
+        if instructions.trailing_zeros() & 1 == 0 {
             quadruple_capacity(&mut self.records);
             self.registers.reserve(3 * self.registers.len());
             self.out.text.reserve(3 * self.out.text.len());

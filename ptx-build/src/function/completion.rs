@@ -90,9 +90,9 @@ impl FunctionBuilder<'_> {
             let (ty, decl, count) = (fresh.ty, fresh.decl, u64::from(fresh.highest_used) + 1);
             chunk.text.push(b'\t');
             let start = chunk.text.len();
-            let _ = write!(
+            let _ = writeln!(
                 chunk.text,
-                "{} {ty} {}<{count}>;\n",
+                "{} {ty} {}<{count}>;",
                 StateSpace::Reg.text(),
                 fresh.prefix
             );
