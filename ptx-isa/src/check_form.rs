@@ -224,7 +224,7 @@ impl<'a> FormChecker<'a, '_> {
         }
         let constant = written.shape.constant_kind();
         // A value in an address must not be followed by an offset, the second part must not be a bare constant, and the third
-        // of three must not be a scalar instead of a vector.
+        // of three must be a vector in braces.
         if let (Nesting::Bracket(nth), OperandShape::Bracket(parts)) =
             (operand.nesting, bound.operand.shape)
         {
@@ -233,11 +233,7 @@ impl<'a> FormChecker<'a, '_> {
                 && operand.length != Length::Scalar;
             if operand.role == Role::Use && written.offset
                 || nth > 0 && constant.is_some()
-                || third
-                    && !matches!(
-                        written.shape,
-                        OperandShape::Vector(_) | OperandShape::RegisterVector(..)
-                    )
+                || third && !matches!(written.shape, OperandShape::Vector(_))
             {
                 return Err(OperandViolation::Shape);
             }
@@ -305,6 +301,7 @@ impl<'a> FormChecker<'a, '_> {
             OperandShape::Vector(_) | OperandShape::RegisterVector(..) => {
                 Err(OperandViolation::Length(length))
             }
+            OperandShape::Discard if operand.marks.contains(Marks::DISCARD_VECTOR) => Ok(()),
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
             OperandShape::Discard if scalar_too || longer => Err(OperandViolation::Discard),
             shape => match shape.constant_kind() {

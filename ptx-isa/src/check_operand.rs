@@ -309,6 +309,12 @@ impl Element<'_> {
                 }
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
+                    // With unified textures, a texture is its own sampler.
+                    Some(ScalarType::Samplerref)
+                        if ty == ScalarType::Texref && self.operand.is_optional =>
+                    {
+                        Ok(())
+                    }
                     Some(wanted) if ty != wanted => Err(OperandViolation::Kind),
                     None if is_opaque && (copied || self.has(Marks::NO_HANDLE_OR_PRED)) => {
                         Err(OperandViolation::Kind)

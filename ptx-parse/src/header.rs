@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
@@ -61,7 +62,11 @@ impl Parser<'_> {
         let state = self.header.state;
         if part as u8 > state as u8 + 1 {
             if !self.header.reported {
-                self.missing_header(start);
+                let at = match part {
+                    HeaderPart::Target => self.after_targets(),
+                    _ => start,
+                };
+                self.missing_header(at);
             }
             self.header.state = self.header.state.max(part);
             return;
@@ -77,6 +82,20 @@ impl Parser<'_> {
             ));
         }
         self.header.state = self.header.state.max(part);
+    }
+
+    /// The token after the `.target` directives that begin or end here: there ptxas misses `.version`.
+    #[cold]
+    fn after_targets(&self) -> usize {
+        let rest = &self.cursor.src[self.cursor.pos..];
+        let next = Lexer::fragment(rest).find(|t| {
+            let text = t.span.of(rest);
+            let target = Directive::from_text(text) == Some(Directive::Target);
+            !(t.kind.is_trivia() || t.kind == TokenKind::Ident || text == b"," || target)
+        });
+        next.map_or(self.cursor.src.len(), |t| {
+            self.cursor.pos + t.span.start as usize
+        })
     }
 
     fn version(&mut self, stmt: DirectiveStmt, start: usize) {

@@ -113,7 +113,11 @@ impl Aliases {
         if self.seen.contains(&declaration) {
             return Some(RedeclarationProblem::AliasTwice(alias));
         }
-        let own = &module.functions().get(declaration)?.interface;
+        let declared = module.functions().get(declaration)?;
+        if declared.kind == FunctionKind::Entry {
+            return Some(RedeclarationProblem::AliasOfKernel(alias));
+        }
+        let own = &declared.interface;
         let other = &module.functions().get(target)?.interface;
         if prototype::is_noreturn(module, own) != prototype::is_noreturn(module, other) {
             return Some(RedeclarationProblem::AliasNoreturn(alias, aliasee));

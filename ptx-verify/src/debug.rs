@@ -14,7 +14,8 @@ use crate::problem::feature::Feature;
 pub(crate) fn check(context: &mut Context<'_>) {
     let module = context.module;
     let mut files: HashMap<i64, Span> = HashMap::new();
-    for (id, item) in module.items() {
+    let mut items = module.items().peekable();
+    while let Some((id, item)) = items.next() {
         let span = module.span(id);
         match item {
             Item::Directive(at) => {
@@ -30,8 +31,18 @@ pub(crate) fn check(context: &mut Context<'_>) {
                     let at = Location::part(span, Part::Number(index));
                     context.report(at, DebugProblem::Bits(Directive::File, index));
                 } else if let Some(&first) = files.get(&index) {
+                    // ptxas reports it where another number could follow.
+                    let end = module.source().len() as u32;
+                    let next = items
+                        .peek()
+                        .map_or(end, |(next, _)| module.span(*next).start);
+                    let at = match stmt.args.len() < 4 {
+                        true => Span::new(next, (next + 1).min(end)),
+                        false => span,
+                    };
                     context
-                        .report(Location::exact(span), DebugProblem::DuplicateFile(index))
+                        .report(Location::exact(at), DebugProblem::DuplicateFile(index))
+                        .with_label(Location::exact(span), "declared again here")
                         .with_label(Location::exact(first), "first declared here");
                 } else {
                     files.insert(index, span);

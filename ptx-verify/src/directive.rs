@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::context::Context;
 use crate::header_ends::Ends;
-use crate::location::Location;
+use crate::location::{Location, Part, Word};
 use crate::pragma;
 use crate::problem::feature::Feature;
 use crate::problem::interface::{InterfaceProblem, Owner};
@@ -32,14 +32,16 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
         directive && !ends.defined
     };
     if let Some(first) = all.first().filter(of_definition) {
-        let at = Location::keyword(ends.header, first.directive.text());
         let problem = InterfaceProblem::DirectiveOfDefinition(first.directive, owner);
-        context.report(at, problem);
+        let at = Location::keyword(ends.header, first.directive.text());
+        context
+            .report(Location::exact(ends.open), problem)
+            .with_label(at, "only on a definition");
         return;
     }
     let mut seen: SmallVec<[Directive; 8]> = SmallVec::new();
-    for stmt in all {
-        let at = Location::keyword(ends.header, stmt.directive.text());
+    for (index, stmt) in all.iter().enumerate() {
+        let at = after(all, index, ends);
         available(context, stmt.directive, at);
         value(context, stmt, at);
         pragma::check(
@@ -53,24 +55,45 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
             stmt.directive,
             Directive::AbiPreserve | Directive::AbiPreserveControl | Directive::Noreturn
         );
-        if !seen.contains(&stmt.directive) {
-            seen.push(stmt.directive);
-        } else if once {
-            context.report(at, InterfaceProblem::DirectiveTwice(stmt.directive));
+        if once && seen.contains(&stmt.directive) {
+            let problem = InterfaceProblem::DirectiveTwice(stmt.directive);
+            context.report(location(all, index, ends), problem);
         }
+        seen.push(stmt.directive);
     }
-    conflicts(context, interface, owner, &seen, ends);
+    conflicts(context, owner, interface.returns.len > 0, all, ends);
+}
+
+/// The keyword of a directive.
+fn location(all: &[DirectiveStmt], index: usize, ends: &Ends) -> Location {
+    let Some(directive) = all.get(index).map(|s| s.directive) else {
+        return Location::exact(ends.open);
+    };
+    let before = all.iter().take(index);
+    let nth = before.filter(|s| s.directive == directive).count();
+    let word = Word::Keyword(directive.text());
+    Location::part(ends.header, Part::Token(word, nth as u32))
+}
+
+/// Where ptxas reports a directive: after one that may have more numbers, at what follows.
+fn after(all: &[DirectiveStmt], index: usize, ends: &Ends) -> Location {
+    let open = |s: &DirectiveStmt| {
+        let most = s.directive.integers().map_or(0, |(_, most)| most);
+        s.args.len() < most.into()
+    };
+    let next = usize::from(all.get(index).is_some_and(open));
+    location(all, index + next, ends)
 }
 
 /// Checks which directives are written together.
 fn conflicts(
     context: &mut Context<'_>,
-    interface: &Interface,
     owner: Owner,
-    written: &[Directive],
+    results: bool,
+    all: &[DirectiveStmt],
     ends: &Ends,
 ) {
-    let has = |d: Directive| written.contains(&d);
+    let has = |d: Directive| all.iter().any(|s| s.directive == d);
     let at = |d: Directive| Location::keyword(ends.header, d.text());
     let close = Location::exact(ends.close);
     // ptxas reports a wrong number of threads at the end of the kernel, and clusters at the later directive.
@@ -80,10 +103,11 @@ fn conflicts(
         if !has(first) || !has(second) {
             continue;
         }
-        let later = written.iter().rev().find(|d| [first, second].contains(d));
+        let of_both = |s: &DirectiveStmt| [first, second].contains(&s.directive);
+        let later = all.iter().rposition(of_both).unwrap_or(0);
         let place = match first {
             Directive::Maxntid => close,
-            _ => at(*later.unwrap_or(&second)),
+            _ => after(all, later, ends),
         };
         context
             .report(place, InterfaceProblem::DirectiveConflict(first, second))
@@ -100,7 +124,6 @@ fn conflicts(
     if owner == Owner::Kernel && has(Directive::Minnctapersm) && !limited {
         context.report(at(Directive::Minnctapersm), InterfaceProblem::NoThreadCount);
     }
-    let results = interface.returns.len > 0;
     if owner == Owner::Function && has(Directive::Noreturn) && results {
         let open = Location::exact(ends.open);
         context.report(open, InterfaceProblem::NoreturnWithResults);

@@ -154,7 +154,8 @@ impl<'c> Values<'c, '_> {
     /// The braces around single values, from the outside.
     fn levels(&self, declarator: &Declarator) -> Vec<Braces> {
         let dims = self.pool().slice(declarator.dims).iter();
-        let dims = dims.map(|d| Braces::Array(self.pool().integer(*d)));
+        // An array of size 0 has the size of its values.
+        let dims = dims.map(|d| Braces::Array(self.pool().integer(*d).filter(|n| *n != 0)));
         let mut levels: Vec<Braces> = dims.collect();
         // Packed halves and the fields of opaque types are written like vectors of their parts.
         let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };

@@ -1,11 +1,11 @@
 //! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
-use ptx_ir::query::{Environment, NameTypes, Queries};
+use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
 use ptx_isa::{
     Deprecation, FormMatch, FormOperand, InstQuery, Marks, Modifier, NoForm, OperandShape,
-    OperandViolation, Role, Violation,
+    OperandViolation, Role, ScalarType, Violation,
 };
 
 use crate::call::Call;
@@ -171,7 +171,10 @@ impl Instructions {
             self.parameters
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
-        if traits.samples && context.independent_textures() && !has_sampler(body, operands) {
+        if traits.samples
+            && context.independent_textures()
+            && !has_sampler(self.queries.names(), body, operands)
+        {
             let (sig, kind) = (inst.sig, InstProblemKind::NoSampler);
             let at = Location::part(body.source_span(stmt), Part::Mnemonic);
             context.report(at, InstProblem { sig, kind });
@@ -210,11 +213,25 @@ impl Instructions {
     }
 }
 
-/// Whether an operand has a texture, a sampler and coordinates in its brackets.
-fn has_sampler(body: &Body, operands: &[Operand]) -> bool {
-    let three =
-        |o: &Operand| matches!(o, Operand::Bracket(list) if body.pool().list(*list).len() == 3);
-    operands.iter().any(three)
+/// Whether a sampler that is no texture is between the texture and the coordinates.
+fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
+    let texture = |kind| {
+        matches!(
+            kind,
+            NameKind::Variable {
+                ty: ScalarType::Texref,
+                ..
+            }
+        )
+    };
+    operands.iter().any(|o| match o {
+        Operand::Bracket(list) => match body.pool().list(*list) {
+            [_, Operand::Symbol(id), _] => !texture(names.symbol(*id)),
+            [_, Operand::Var(id), _] => !texture(names.var(*id)),
+            parts => parts.len() == 3,
+        },
+        _ => false,
+    })
 }
 
 /// Reports a guard that is not a predicate.

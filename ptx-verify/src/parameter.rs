@@ -151,7 +151,7 @@ fn wrong_type(
     if param.space == StateSpace::Reg {
         let plain = !opaque && param.dims.is_empty();
         (!plain).then_some(InterfaceProblem::RegisterParameter)
-    } else if ty == ScalarType::Pred && owner != Owner::Prototype {
+    } else if ty == ScalarType::Pred {
         Some(InterfaceProblem::PredicateInParam)
     } else if opaque && owner != Owner::Kernel {
         Some(InterfaceProblem::OpaqueParameter(ty))

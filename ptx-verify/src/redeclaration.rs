@@ -24,8 +24,8 @@ struct First {
 /// The first declaration of every name so far.
 #[derive(Default)]
 struct Declared {
-    /// With the header.
-    functions: HashMap<SymbolId, (FuncId, Span)>,
+    /// With the header, and whether a definition came since.
+    functions: HashMap<SymbolId, (FuncId, Span, bool)>,
     variables: HashMap<SymbolId, First>,
 }
 
@@ -75,15 +75,19 @@ fn function(
         context.report(open, RedeclarationProblem::ExternDefinition(name));
         return;
     }
-    let Some(&(first, header)) = declared.functions.get(&symbol) else {
-        declared.functions.insert(symbol, (id, ends.header));
+    let known = declared.functions.get_mut(&symbol);
+    let Some(&mut (first, header, ref mut defined)) = known else {
+        declared
+            .functions
+            .insert(symbol, (id, ends.header, ends.defined));
         return;
     };
+    let was_defined = core::mem::replace(defined, *defined || ends.defined);
     let Some(before) = module.functions().get(first) else {
         return;
     };
     let first = Location::name(header, name);
-    if before.body.is_some() && !ends.defined {
+    if was_defined && !ends.defined {
         context
             .report(open, RedeclarationProblem::DeclaredAfterDefinition(name))
             .with_label(first, "first declared here");

@@ -283,7 +283,7 @@ impl Checker<'_, '_> {
         let dims = pool.slice(declarator.dims);
         let empty = |d: &Operand| *d == Operand::Absent || pool.integer(*d) == Some(0);
         let initialized = declarator.init != Operand::Absent;
-        let sized_by_value = initialized && dims.first() == Some(&Operand::Absent);
+        let sized_by_value = initialized && dims.first().is_some_and(empty);
         let external = self.decl.linkage == Some(Linkage::Extern);
         let problem = if declarator.count != Operand::Absent && initialized {
             VariableProblem::RangeInitializer(name)

@@ -182,7 +182,7 @@ pub(crate) static ATOM: [Form; 14] = [
     form("9.7.13.5", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
@@ -215,7 +215,7 @@ pub(crate) static ATOM: [Form; 14] = [
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_16_BIT, ATOM_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
@@ -225,7 +225,7 @@ pub(crate) static ATOM: [Form; 14] = [
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, ATOM_PACKED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])

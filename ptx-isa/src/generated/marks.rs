@@ -9,72 +9,74 @@ bitflags::bitflags! {
         const DISCARD = 1 << 0;
         /// Only `_` is accepted.
         const DISCARD_ONLY = 1 << 1;
+        /// The whole vector may be discarded: `_` is accepted in its place.
+        const DISCARD_VECTOR = 1 << 2;
         /// The predicate may be inverted with `!`.
-        const NOT = 1 << 2;
+        const NOT = 1 << 3;
         /// The operand may be negated with `-`.
-        const NEG = 1 << 3;
+        const NEG = 1 << 4;
         /// The operand is a register; constants are rejected.
-        const REG = 1 << 4;
+        const REG = 1 << 5;
         /// The register may be wider than the type (section 9.4.1).
-        const WIDEN = 1 << 5;
+        const WIDEN = 1 << 6;
         /// One byte or half-word may be selected: `a.b0`, `a.h1`.
-        const LANES = 1 << 6;
+        const LANES = 1 << 7;
         /// Two half-words of one or two registers may be selected: `a.h10`; of a result, those that are written.
-        const LANES16 = 1 << 7;
+        const LANES16 = 1 << 8;
         /// Four bytes of one or two registers may be selected: `a.b3210`; of a result, those that are written.
-        const LANES8 = 1 << 8;
+        const LANES8 = 1 << 9;
         /// The address may be followed by `.unified`.
-        const UNIFIED = 1 << 9;
+        const UNIFIED = 1 << 10;
         /// The address is in tensor memory.
-        const TMEM = 1 << 10;
+        const TMEM = 1 << 11;
         /// The address is that of an mbarrier object.
-        const MBARRIER = 1 << 11;
+        const MBARRIER = 1 << 12;
         /// The address is that of a tensor map.
-        const TENSORMAP = 1 << 12;
+        const TENSORMAP = 1 << 13;
         /// The operand is a matrix descriptor or an instruction descriptor.
-        const DESCRIPTOR = 1 << 13;
+        const DESCRIPTOR = 1 << 14;
         /// The address is a multimem address.
-        const MULTIMEM = 1 << 14;
+        const MULTIMEM = 1 << 15;
         /// The operand names a texture.
-        const TEXTURE = 1 << 15;
+        const TEXTURE = 1 << 16;
         /// The operand names a sampler.
-        const SAMPLER = 1 << 16;
+        const SAMPLER = 1 << 17;
         /// The operand names a surface.
-        const SURFACE = 1 << 17;
+        const SURFACE = 1 << 18;
         /// Braces are required even around a vector of one element.
-        const BRACED = 1 << 18;
+        const BRACED = 1 << 19;
         /// The elements must be listed in braces; a vector register is rejected.
-        const ELEMENTS = 1 << 19;
+        const ELEMENTS = 1 << 20;
         /// The elements must not be components of vector registers.
-        const WHOLE_REGISTERS = 1 << 20;
+        const WHOLE_REGISTERS = 1 << 21;
         /// The result is written to the register that is read.
-        const SAME_REGISTER = 1 << 21;
+        const SAME_REGISTER = 1 << 22;
         /// A vector with more elements than required is accepted.
-        const ALLOW_LONGER_VEC = 1 << 22;
+        const ALLOW_LONGER_VEC = 1 << 23;
         /// A vector whose elements together have the width of the type is accepted.
-        const ALLOW_SPLIT_VECTOR = 1 << 23;
+        const ALLOW_SPLIT_VECTOR = 1 << 24;
         /// The brackets around the address are optional.
-        const OPTIONAL_BRACKETS = 1 << 24;
+        const OPTIONAL_BRACKETS = 1 << 25;
         /// An array element without brackets around it is accepted: `a[4]`.
-        const INDEXED = 1 << 25;
+        const INDEXED = 1 << 26;
         /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
-        const ALLOW_PRED = 1 << 26;
+        const ALLOW_PRED = 1 << 27;
         /// The elements of the vector must have exactly this type; the same width is not enough.
-        const EXACT_ELEMENT_TYPE = 1 << 27;
+        const EXACT_ELEMENT_TYPE = 1 << 28;
         /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
-        const NO_HANDLE_OR_PRED = 1 << 28;
+        const NO_HANDLE_OR_PRED = 1 << 29;
         /// A register that holds the address must have 32 or 64 bits.
-        const ADDR_32_64 = 1 << 29;
+        const ADDR_32_64 = 1 << 30;
         /// A register that holds the address must have 64 bits.
-        const ADDR_64 = 1 << 30;
+        const ADDR_64 = 1 << 31;
         /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
-        const GENERIC_ADDR_32_64 = 1 << 31;
+        const GENERIC_ADDR_32_64 = 1 << 32;
         /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 32;
+        const UNIT_INTERVAL = 1 << 33;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 33;
+        const LEADING_INT = 1 << 34;
         /// A vector of 8-bit registers is accepted as well.
-        const OR_8_BIT = 1 << 34;
+        const OR_8_BIT = 1 << 35;
     }
 }
 
@@ -82,6 +84,7 @@ bitflags::bitflags! {
 pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::DISCARD, "may be `_`"),
     (Marks::DISCARD_ONLY, "must be `_`"),
+    (Marks::DISCARD_VECTOR, "the whole vector may be discarded"),
     (Marks::NOT, "may be inverted with `!`"),
     (Marks::NEG, "may be negated with `-`"),
     (Marks::WIDEN, "the register may be wider than the type"),

@@ -81,6 +81,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
         listed(Modifier::is_ignored),
         listed(Modifier::may_be_doubled)
     )?;
+    out.push_str(include_str!("leniencies.md"));
     Ok(out)
 }
 
