@@ -112,11 +112,8 @@ fn datum(pool: &OperandPool, operand: Operand, ty: ScalarType) -> Option<i64> {
 
 /// Checks a label or a section as a datum.
 fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
-    match operand {
-        Operand::Difference(_) => {
-            context.require(Location::exact(span), Feature::LabelDifference);
-        }
-        _ => {}
+    if let Operand::Difference(_) = operand {
+        context.require(Location::exact(span), Feature::LabelDifference);
     }
     let pool = context.module.pool();
     let base = match operand {
