@@ -12,7 +12,7 @@ pub(crate) struct Outcome {
     pub(crate) theirs: bool,
     /// Whether ptxas could parse it.
     pub(crate) grammatical: bool,
-    /// Whether ptxas ended without a verdict.
+    /// Whether ptxas ended without a verdict, or requires an option that it was run without.
     pub(crate) crashed: bool,
     /// The first error of the verifier, else what ptxas says.
     pub(crate) reason: String,
@@ -62,7 +62,9 @@ pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
         ours: error.is_none() && known,
         theirs: verdict.accepted,
         grammatical: !verdict.output.contains("syntax error"),
-        crashed: !verdict.accepted && !verdict.output.contains("aborted due to errors"),
+        crashed: !verdict.accepted
+            && (!verdict.output.contains("aborted due to errors")
+                || verdict.output.contains("requires command line option")),
         reason: match error {
             Some(d) => format!("{}: {}", d.code, d.message),
             None => verdict.reason().to_owned(),

@@ -132,6 +132,9 @@ impl Fragment<'_> {
             d.span = filled.back(d.span);
             d.message = renamed(&d.message);
             d.help = d.help.as_deref().map(renamed);
+            for span in &mut d.repeats {
+                *span = filled.back(*span);
+            }
             for label in &mut d.labels {
                 label.span = filled.back(label.span);
                 label.message = renamed(&label.message);

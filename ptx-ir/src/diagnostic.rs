@@ -283,6 +283,9 @@ pub struct Diagnostic {
     pub message: String,
     /// Other places involved, such as the first declaration.
     pub labels: Vec<Note>,
+    /// Other places with the same error and the same cause, such as further uses of an undeclared name.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub repeats: Vec<Span>,
     /// What to write instead.
     pub help: Option<String>,
 }
@@ -297,6 +300,7 @@ impl Diagnostic {
             span,
             message,
             labels: Vec::new(),
+            repeats: Vec::new(),
             help: None,
         }
     }

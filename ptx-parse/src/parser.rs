@@ -103,6 +103,9 @@ impl<'s> Parser<'s> {
         self.check_characters();
         let mut diagnostics = self.reporter.into_diagnostics();
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
+        for d in diagnostics.iter_mut().filter(|d| !d.repeats.is_empty()) {
+            d.message += &format!(" (used {} times)", d.repeats.len() + 1);
+        }
         ptx_ir::sort_by_position(&mut diagnostics);
         drop((self.scopes, self.mnemonics, self.suppressed));
         #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]
@@ -207,10 +210,12 @@ fn explain_late_declarations(
             continue;
         };
         if binding.at > d.span.start {
+            let repeats = core::mem::take(&mut d.repeats);
             *d = late_declaration(&String::from_utf8_lossy(text), d.span).with_label(
                 Span::new(binding.at, binding.at + text.len() as u32),
                 "declared here",
             );
+            d.repeats = repeats;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::{Code, Diagnostic};
+use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::cascade::Cascade;
 use crate::undeclared::MOST_COMPARISONS;
@@ -30,6 +30,18 @@ impl Reporter {
     #[cfg(feature = "parallel")]
     pub(crate) fn is_empty(&self) -> bool {
         self.diagnostics.is_empty()
+    }
+
+    /// The error with this number, counted from 0, is also at `span`.
+    pub(crate) fn repeat(&mut self, number: usize, span: Span) {
+        if let Some(diagnostic) = self.diagnostics.get_mut(number) {
+            diagnostic.repeats.push(span);
+        }
+    }
+
+    /// How many diagnostics were reported.
+    pub(crate) fn count(&self) -> usize {
+        self.diagnostics.len()
     }
 
     /// Keeps a diagnostic, up to the limit.

@@ -1,6 +1,6 @@
 //! Undeclared names that are not reported, because their declaration could not be parsed.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::name::split_numeric_suffix;
 
@@ -11,8 +11,8 @@ use crate::output::Level;
 pub(crate) struct SuppressedNames<'s> {
     module: Suppressed<'s>,
     function: Suppressed<'s>,
-    /// Names of the module that were reported as undeclared.
-    reported: BTreeSet<&'s [u8]>,
+    /// Names of the module that were reported as undeclared, with the numbers of the diagnostics.
+    reported: BTreeMap<&'s [u8], usize>,
 }
 
 #[derive(Default)]
@@ -50,15 +50,16 @@ impl<'s> SuppressedNames<'s> {
         }
     }
 
-    /// Reports the name only this once in the module.
+    /// The diagnostic with this number is the one about the name in the module.
     #[cold]
-    pub(crate) fn reported(&mut self, name: &'s [u8]) {
-        self.reported.insert(name);
+    pub(crate) fn reported(&mut self, name: &'s [u8], number: usize) {
+        self.reported.insert(name, number);
     }
 
+    /// The number of the diagnostic about the name.
     #[cold]
-    pub(crate) fn was_reported(&self, name: &[u8]) -> bool {
-        self.reported.contains(name)
+    pub(crate) fn report_of(&self, name: &[u8]) -> Option<usize> {
+        self.reported.get(name).copied()
     }
 
     /// A declaration was reported whose name may not be among those it mentions.

@@ -156,6 +156,12 @@ struct Use<'s> {
     name: &'s str,
 }
 
+impl Use<'_> {
+    fn span(&self) -> Span {
+        Span::new(self.at, self.at + self.name.len() as u32)
+    }
+}
+
 /// Uses that lack the same declaration, in the order of the text.
 struct Group<'u, 's> {
     first: Use<'s>,
@@ -163,19 +169,14 @@ struct Group<'u, 's> {
 }
 
 impl Group<'_, '_> {
-    fn span(&self) -> Span {
-        Span::new(self.first.at, self.first.at + self.first.name.len() as u32)
-    }
-
-    /// How many names and uses there are beside the first one.
+    /// How many names there are beside the first one.
     fn others(&self) -> String {
         let mut names: Vec<&str> = self.uses.iter().map(|u| u.name).collect();
         names.sort_unstable();
         names.dedup();
-        match (names.len() - 1, self.uses.len()) {
-            (0, 1) => String::new(),
-            (0, uses) => format!(" (used {uses} times)"),
-            (more, uses) => format!(" and {more} more (used {uses} times)"),
+        match names.len() {
+            0 | 1 => String::new(),
+            n => format!(" and {} more", n - 1),
         }
     }
 
@@ -217,7 +218,12 @@ impl Parser<'_> {
                 true => self.suppressed.contains_exactly(spelled),
                 false => self.suppressed.contains(spelled),
             };
-            let (cause, common) = if suppressed || self.suppressed.was_reported(spelled) {
+            if let Some(number) = self.suppressed.report_of(spelled) {
+                let span = Span::new(at, at + name.len() as u32);
+                self.reporter.repeat(number, span);
+                continue;
+            }
+            let (cause, common) = if suppressed {
                 continue;
             } else if declared_later {
                 (Cause::Late, name)
@@ -254,10 +260,14 @@ impl Parser<'_> {
         for group in groups {
             let context = Context::at(src, group.first.at as usize, group.first.name);
             if context.expected.is_of_module() {
-                self.suppressed.reported(group.span().of(src));
+                let number = self.reporter.count() + all.len();
+                self.suppressed.reported(group.first.span().of(src), number);
             }
             let left = &mut self.reporter.comparisons_left;
-            all.push(group.diagnostic(&self.out, &declared, &context, left));
+            let mut diagnostic = group.diagnostic(&self.out, &declared, &context, left);
+            let repeats = group.uses.iter().filter(|u| **u != group.first);
+            diagnostic.repeats = repeats.map(Use::span).collect();
+            all.push(diagnostic);
         }
         all.into_iter().for_each(|d| self.report(d));
     }
@@ -274,11 +284,11 @@ impl Parser<'_> {
         };
         let uses = &[first];
         let group = Group { first, uses };
-        let spelled = group.span().of(self.cursor.src);
-        if self.suppressed.was_reported(spelled) {
-            return;
+        let spelled = first.span().of(self.cursor.src);
+        if let Some(number) = self.suppressed.report_of(spelled) {
+            return self.reporter.repeat(number, first.span());
         }
-        self.suppressed.reported(spelled);
+        self.suppressed.reported(spelled, self.reporter.count());
         let context = Context {
             expected,
             types: Vec::new(),
@@ -303,11 +313,11 @@ impl Group<'_, '_> {
             None => d,
         };
         match self.first.cause {
-            Cause::Late => late_declaration(name, self.span()),
+            Cause::Late => late_declaration(name, self.first.span()),
             Cause::OtherScope => {
                 let message =
                     format!("expected a label of this scope, found `{name}` of another scope");
-                let d = Diagnostic::error(Code::LabelOutOfScope, self.span(), message)
+                let d = Diagnostic::error(Code::LabelOutOfScope, self.first.span(), message)
                     .with_help("a label is visible in its own scope and the scopes inside it");
                 let stmt = declared.label(name).and_then(|label| label.stmt);
                 with_label(d, stmt, "defined here")
@@ -320,14 +330,14 @@ impl Group<'_, '_> {
                     "expected `{common}0` to `{common}{last}`, found `{name}`{}",
                     self.others()
                 );
-                let d = Diagnostic::error(Code::OutsideRange, self.span(), message)
+                let d = Diagnostic::error(Code::OutsideRange, self.first.span(), message)
                     .with_help(format!("declare `{common}<{}>`", self.count()));
                 with_label(d, stmt, &format!("`{common}<{count}>` is declared here"))
             }
             Cause::Missing => {
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
-                let d = Diagnostic::error(Code::UndefinedName, self.span(), message);
+                let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
                 let declaration = self.declaration(context);
                 match self.similar(out, declared, context, comparisons_left) {
                     Some((similar, stmt)) => {

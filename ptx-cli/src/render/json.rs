@@ -42,6 +42,7 @@ struct Finding<'a> {
     message: &'a str,
     span: JsonSpan,
     labels: Vec<Label<'a>>,
+    repeats: Vec<JsonSpan>,
     help: Option<&'a str>,
 }
 
@@ -58,6 +59,8 @@ impl Report<'_> {
             message: &label.message,
             span: JsonSpan::new(label.span, self.lines),
         });
+        let repeats = diagnostic.repeats.iter();
+        let repeats = repeats.map(|span| JsonSpan::new(*span, self.lines));
         serde_json::to_string(&Finding {
             schema: SCHEMA,
             file: self.name,
@@ -66,6 +69,7 @@ impl Report<'_> {
             message: &diagnostic.message,
             span: JsonSpan::new(diagnostic.span, self.lines),
             labels: labels.collect(),
+            repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
         })
     }

@@ -4,7 +4,7 @@ mod json;
 pub(crate) mod labels;
 
 use ptx_ir::render::NamedSource;
-use ptx_ir::{Diagnostic, LineIndex, Severity};
+use ptx_ir::{Diagnostic, LineIndex, Severity, Span};
 
 pub(crate) use json::{JsonSpan, SCHEMA};
 pub(crate) use ptx_ir::render::{Renderer, escape_controls as clean};
@@ -22,18 +22,22 @@ impl<'s> Report<'s> {
         NamedSource::with_lines(self.name, self.source, self.lines)
     }
 
-    /// `FILE:LINE:COL: error[PTX0104]: message`
+    /// `FILE:LINE:COL: error[PTX0104]: message`, a line for each place with the error.
     pub(crate) fn short(&self, diagnostic: &Diagnostic) -> String {
-        let at = self.lines.position(diagnostic.span.start);
-        format!(
-            "{}:{}:{}: {}[{}]: {}",
-            self.name,
-            at.line,
-            at.column,
-            diagnostic.severity.name(),
-            diagnostic.code,
-            clean(&diagnostic.message)
-        )
+        let message = clean(&diagnostic.message);
+        let line = |span: &Span| {
+            let at = self.lines.position(span.start);
+            format!(
+                "{}:{}:{}: {}[{}]: {message}",
+                self.name,
+                at.line,
+                at.column,
+                diagnostic.severity.name(),
+                diagnostic.code,
+            )
+        };
+        let places = std::iter::once(&diagnostic.span).chain(&diagnostic.repeats);
+        places.map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
