@@ -86,10 +86,7 @@ fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
         show: false,
     };
     let modules = modules::Args::of_count(sizes.modules);
-    let mutations = mutations::Args {
-        count: sizes.mutations,
-        list: false,
-    };
+    let mutations = mutations::Args::of_count(sizes.mutations);
     let requires = requires::Args {
         sample: Some(sizes.requires),
         largest: 60_000,

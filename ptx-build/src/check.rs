@@ -53,10 +53,8 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
         d.span = shift(d.span);
         // The caller did not write the text around it.
         let inside = |span: Span| start <= span.start as usize && span.end as usize <= end;
-        d.repeats.retain(|span| inside(*span));
-        for span in &mut d.repeats {
-            *span = shift(*span);
-        }
+        let repeats = d.repeats.iter().copied().filter(|span| inside(*span));
+        d.repeats = repeats.map(shift).collect();
         d.labels.retain(|label| inside(label.span));
         for label in &mut d.labels {
             label.span = shift(label.span);

@@ -1,5 +1,6 @@
 //! Diagnostics: codes, spans, messages and help.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -285,7 +286,7 @@ pub struct Diagnostic {
     pub labels: Vec<Note>,
     /// Other places with the same error and the same cause, such as further uses of an undeclared name.
     #[cfg_attr(feature = "serde", serde(default))]
-    pub repeats: Vec<Span>,
+    pub repeats: Box<[Span]>,
     /// What to write instead.
     pub help: Option<String>,
 }
@@ -300,7 +301,7 @@ impl Diagnostic {
             span,
             message,
             labels: Vec::new(),
-            repeats: Vec::new(),
+            repeats: Box::default(),
             help: None,
         }
     }

@@ -234,7 +234,7 @@ impl Element<'_> {
             (_, true) => (ScalarType::U32, RegisterWidth::Exact),
             (_, false) => (ScalarType::U32, RegisterWidth::Any),
         };
-        // An operand that is read and restored as a whole is no sum.
+        // An operand that is read and restored as a whole is not a sum.
         let whole = self.has(Marks::REG) && self.has(Marks::EXACT_ELEMENT_TYPE);
         !whole && self.expected.takes_register(ty, width)
     }

@@ -101,7 +101,7 @@ impl<'a> OperandBinding<'a> {
                         self.set(first + 1, b, outer);
                         self.set_part(first + 1, 1);
                     }
-                    // ptxas accepts `d|_` for a first operand that is no pair.
+                    // ptxas accepts `d|_` for a first operand that is not a pair.
                     (OperandShape::Pair([a, b]), None)
                         if b.shape == OperandShape::Discard
                             && matches!(a.shape, OperandShape::Register(_)) =>

@@ -10,6 +10,8 @@ use crate::undeclared::MOST_COMPARISONS;
 pub(crate) struct Reporter {
     diagnostics: Vec<Diagnostic>,
     limit: usize,
+    /// Further places of diagnostics, by their numbers.
+    repeats: Vec<(usize, Span)>,
     /// Which later errors follow from those that were reported.
     pub(crate) cascade: Cascade,
     /// How many more names are compared with undeclared ones.
@@ -21,6 +23,7 @@ impl Reporter {
         Self {
             diagnostics: Vec::new(),
             limit,
+            repeats: Vec::new(),
             cascade: Cascade::default(),
             comparisons_left: MOST_COMPARISONS,
         }
@@ -34,9 +37,7 @@ impl Reporter {
 
     /// The error with this number, counted from 0, is also at `span`.
     pub(crate) fn repeat(&mut self, number: usize, span: Span) {
-        if let Some(diagnostic) = self.diagnostics.get_mut(number) {
-            diagnostic.repeats.push(span);
-        }
+        self.repeats.push((number, span));
     }
 
     /// How many diagnostics were reported.
@@ -60,7 +61,15 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+        self.repeats
+            .sort_unstable_by_key(|(number, span)| (*number, span.start));
+        for repeats in self.repeats.chunk_by(|(a, _), (b, _)| a == b) {
+            let number = repeats.first().map_or(0, |(number, _)| *number);
+            if let Some(diagnostic) = self.diagnostics.get_mut(number) {
+                diagnostic.repeats = repeats.iter().map(|(_, span)| *span).collect();
+            }
+        }
         self.diagnostics
     }
 }

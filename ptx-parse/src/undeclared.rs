@@ -259,15 +259,15 @@ impl Parser<'_> {
         groups.sort_by_key(|g| g.first.at);
         for group in groups {
             let context = Context::at(src, group.first.at as usize, group.first.name);
+            let number = self.reporter.count() + all.len();
             if context.expected.is_of_module() {
-                let number = self.reporter.count() + all.len();
                 self.suppressed.reported(group.first.span().of(src), number);
             }
             let left = &mut self.reporter.comparisons_left;
-            let mut diagnostic = group.diagnostic(&self.out, &declared, &context, left);
-            let repeats = group.uses.iter().filter(|u| **u != group.first);
-            diagnostic.repeats = repeats.map(Use::span).collect();
-            all.push(diagnostic);
+            all.push(group.diagnostic(&self.out, &declared, &context, left));
+            for other in group.uses.iter().filter(|u| **u != group.first) {
+                self.reporter.repeat(number, other.span());
+            }
         }
         all.into_iter().for_each(|d| self.report(d));
     }

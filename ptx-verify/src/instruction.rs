@@ -213,7 +213,7 @@ impl Instructions {
     }
 }
 
-/// Whether a sampler that is no texture is between the texture and the coordinates.
+/// Whether a sampler that is not a texture is between the texture and the coordinates.
 fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
     let texture = |kind| {
         matches!(

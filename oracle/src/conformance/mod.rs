@@ -88,7 +88,7 @@ pub(crate) fn accepted() -> Result<Vec<Accepted>> {
         .collect())
 }
 
-/// A module with a line in place of an accepted instruction, for one of the targets that accept the instruction.
+/// A module with a line that replaces an accepted instruction, for one of the targets that accept the instruction.
 pub(crate) fn module_of(case: &Accepted, line: &str, rng: &mut Rng) -> String {
     let target = rng.choice(&case.targets).copied().unwrap_or(Target::Sm90);
     let lines = std::iter::once(line);

@@ -316,7 +316,7 @@ fn special(register: SpecialReg, key: &mut ShapeKey) {
 
 fn name(kind: NameKind, key: &mut ShapeKey) -> Result<(), Unknown> {
     match kind {
-        // An array of handles is no handle.
+        // An array of handles is not a handle.
         NameKind::Variable {
             space,
             ty,

@@ -1,5 +1,6 @@
 //! Assembles the text of the linked module.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ pub(super) fn copy(
     items: &[Vec<ItemText>],
     order: &[Piece],
     mut patches: Vec<TextPatches>,
-) -> Result<(Vec<u8>, Vec<OffsetMap>), LinkDiagnostic> {
+) -> Result<(Vec<u8>, Vec<OffsetMap>), Box<LinkDiagnostic>> {
     let mut text = Vec::new();
     let mut maps: Vec<OffsetMap> = modules.iter().map(|_| OffsetMap::new()).collect();
     for patches in &mut patches {
@@ -55,7 +56,7 @@ pub(super) fn copy(
         if text.len() > Limits::default().source_bytes {
             let message = format!("the linked module has more than {} bytes", text.len());
             let d = Diagnostic::error(Code::SourceTooLarge, span, message);
-            return Err(about(piece.input, d));
+            return Err(Box::new(about(piece.input, d)));
         }
     }
     Ok((text, maps))

@@ -1,5 +1,6 @@
 //! Decides for each item of the modules whether it is kept, removed or replaced by a declaration.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::Interner;
@@ -45,7 +46,7 @@ pub(super) fn emit(
     modules: &[&Module],
     header: &Header,
     hidden: &[&str],
-) -> Result<Linked, LinkDiagnostic> {
+) -> Result<Linked, Box<LinkDiagnostic>> {
     let items: Vec<Vec<ItemText>> = modules.iter().map(|m| item_text::items(m)).collect();
     let names = SharedNames::of(modules);
     let declares = order::declares(modules, &items, &names);

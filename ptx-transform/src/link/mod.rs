@@ -107,7 +107,7 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     let mut linked = match emit::emit(&renamed, &header, options.hidden) {
         Ok(linked) => linked,
         Err(diagnostic) => {
-            found.push(diagnostic);
+            found.push(*diagnostic);
             return Err(found);
         }
     };

@@ -67,7 +67,7 @@ pub(crate) enum RedeclarationProblem {
     /// An external variable whose definition has no linkage.
     VariableLinkage(NameId),
     AliasOfVariable(NameId),
-    /// A special register as an alias or as what it stands for.
+    /// A special register as an alias or as its aliasee.
     AliasOfSpecial,
     AliasOfItself(NameId),
     AliasIsVariable(NameId),
