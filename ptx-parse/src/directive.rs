@@ -432,10 +432,15 @@ impl Parser<'_> {
             }
             None => {
                 let (start, end) = self.cursor.expect_ident("a label or a section")?;
+                self.check_reserved(start, end);
                 Operand::Name(self.intern(start, end))
             }
         };
         if self.cursor.eat_optional(b'+') {
+            self.cursor.skip_trivia();
+            if !self.cursor.peek().is_ascii_digit() {
+                return Err(self.cursor.unexpected("a whole number"));
+            }
             let offset = self.integer()?;
             let form = AddressForm::Bare;
             return Ok(Operand::Address(
@@ -446,6 +451,7 @@ impl Parser<'_> {
         }
         if self.cursor.eat_optional(b'-') {
             let (start, end) = self.cursor.expect_ident("a label")?;
+            self.check_reserved(start, end);
             let other = Operand::Name(self.intern(start, end));
             return Ok(Operand::Difference(
                 self.out.pool().extend(&[base, other]).at(0),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::lex::scan;
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Binding, Interface, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var};
+use ptx_ir::{Binding, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var};
 use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
@@ -159,6 +159,11 @@ impl Parser<'_> {
                     return Err(self
                         .cursor
                         .unexpected("a type, as parameters have no attributes"));
+                }
+                Some(d) if Linkage::from_directive(d).is_some() => {
+                    return Err(self
+                        .cursor
+                        .unexpected("`.param` or `.reg`, as parameters have no linkage"));
                 }
                 Some(Directive::Ptr) if s.ty.is_none() => {
                     return Err(self.cursor.unexpected("a type before `.ptr`"));
