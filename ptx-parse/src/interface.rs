@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use ptx_ir::lex::scan;
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Binding, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var};
+use ptx_ir::{
+    Binding, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var,
+};
 use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
