@@ -70,6 +70,7 @@ impl Signatures {
     }
 
     /// The signature of the mnemonic that has the number `id` in another table of the same source.
+    #[doc(hidden)]
     pub fn intern_of(&mut self, other: &Self, id: SigId) -> SigId {
         let text = other.texts.get(id.as_u32());
         match other.texts.start(id.as_u32()) {

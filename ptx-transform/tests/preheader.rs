@@ -54,7 +54,7 @@ fn loops_without_a_place_are_refused() {
     let falls = "\tbra L;\nB:\n\tmov.b32 x, 0;\nL:\n\t@p bra B;\n\tret;\n";
     // A table has the header as an entry.
     let table =
-        "\tbrx.idx x, T;\nT:\n\t.branchtargets L, M;\nM:\n\tret;\nL:\n\t@p bra L;\n\tret;\n";
+        "T:\n\t.branchtargets L, M;\n\tbrx.idx x, T;\nM:\n\tret;\nL:\n\t@p bra L;\n\tret;\n";
     // A jump uses another label of the header.
     let labels = "\t@p bra K;\n\ttrap;\nL:\nK:\n\t@p bra L;\n\tret;\n";
     for body in [falls, table, labels] {
