@@ -10,9 +10,6 @@ use ptx_isa::{PtxVersion, Target};
 use super::verdicts::{Set, Verdict};
 use crate::limit::exceeds;
 
-/// The lowest percentage of cases of one opcode with the same verdict.
-pub(crate) const BAR_OF_AN_OPCODE: f64 = 97.0;
-
 /// The answer of the verifier on a case.
 #[derive(Clone, Default)]
 pub(crate) struct Ours {
@@ -90,7 +87,7 @@ impl<'a> Agreement<'a> {
         let low = self
             .by_opcode
             .iter()
-            .filter(|(_, t)| exceeds(t.differences(), t.cases, 100.0 - BAR_OF_AN_OPCODE));
+            .filter(|(_, t)| exceeds(t.differences(), t.cases, 100.0 - set.bar_of_an_opcode));
         let all = &self.all;
         let shares = [
             ("all", all.differences()),
