@@ -485,3 +485,50 @@ fn an_initializer_names_a_label_that_is_defined_later() {
         "{init:?}"
     );
 }
+
+/// The message, the help and the number of further places of each error in a kernel.
+fn undeclared(body: &str) -> Vec<(String, String, usize)> {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.func reduce() {{ ret; }}\n.entry k(.param .u32 size)\n{{\n\
+         .reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n{body}\nret;\n}}\n"
+    );
+    let found = ptx_parse::parse(text.as_bytes()).diagnostics;
+    let shown = found
+        .into_iter()
+        .map(|d| (d.message, d.help.unwrap_or_default(), d.repeats.len()));
+    shown.collect()
+}
+
+#[test]
+fn a_missing_declaration_is_one_error() {
+    let found = undeclared("mov.b64 %fd1, %fd2;\nadd.f64 %fd3, %fd1, %fd2;");
+    let (message, help) = (
+        "undeclared register `%fd1` and 2 more (used 5 times)",
+        "`.reg .f64 %fd<4>;`",
+    );
+    assert_eq!(found.len(), 1);
+    assert_eq!((&*found[0].0, found[0].2), (message, 4));
+    assert!(found[0].1.contains(help), "{}", found[0].1);
+    let found = undeclared("mov.b32 %r8, 1;\nmov.b32 %r11, %r8;");
+    assert_eq!(found.len(), 1);
+    assert_eq!((&*found[0].1, found[0].2), ("declare `%r<12>`", 2));
+}
+
+#[test]
+fn similar_names_are_of_the_kind_that_is_used() {
+    for (body, similar) in [
+        ("LOOP: bra LOP;", "`LOOP`"),
+        ("call redcue;", "`reduce`"),
+        ("ld.param.u32 %r1, [sze];", "`size`"),
+        ("mov.u32 %r1, %tif.x;", "`%tid`"),
+        ("mov.b64 %rd1, rd2;", "`%rd2`"),
+    ] {
+        let found = undeclared(body);
+        assert_eq!(found.len(), 1, "{body}");
+        assert!(
+            found[0].1.starts_with(&format!("did you mean {similar}")),
+            "{}",
+            found[0].1
+        );
+    }
+}
