@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::Span;
+use crate::{Patch, Span};
 
 /// How severe a diagnostic is.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -289,6 +289,9 @@ pub struct Diagnostic {
     pub repeats: Box<[Span]>,
     /// What to write instead.
     pub help: Option<String>,
+    /// Edits that repair it, where only one repair is likely; [`apply_fixes`](crate::apply_fixes) makes them.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub fix: Vec<Patch<String>>,
 }
 
 impl Diagnostic {
@@ -303,6 +306,7 @@ impl Diagnostic {
             labels: Vec::new(),
             repeats: Box::default(),
             help: None,
+            fix: Vec::new(),
         }
     }
 
@@ -321,6 +325,14 @@ impl Diagnostic {
         self
     }
 
+    /// Adds an edit to the [fix](Self::fix). An empty span inserts.
+    #[must_use]
+    pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.fix.push(Patch { span, text });
+        self
+    }
+
     /// Adds a label at another place.
     #[must_use]
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
@@ -332,12 +344,12 @@ impl Diagnostic {
     }
 }
 
-/// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.
 /// Sorts diagnostics by where they begin; those of one place keep their order.
 pub fn sort_by_position(found: &mut [Diagnostic]) {
     found.sort_by_key(|d| d.span.start);
 }
 
+/// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

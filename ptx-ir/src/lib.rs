@@ -22,6 +22,7 @@ mod edit_log;
 mod entity;
 mod entity_set;
 pub mod facts;
+mod fix;
 mod function;
 mod interface_spans;
 mod intern;
@@ -68,6 +69,7 @@ pub use entity::{
     StmtId, SymbolId, VarId,
 };
 pub use entity_set::EntitySet;
+pub use fix::apply_fixes;
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
 pub use interface_spans::{InterfaceSpans, ListSpans};
 pub use limits::Limits;
@@ -76,7 +78,7 @@ pub use module::{Header, Item, Module, Section, SectionEntry};
 pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
 pub use operand_walk::{OperandParts, OperandSlot, OperandWalk};
-pub use patch::{Rewritten, TextPatches};
+pub use patch::{Patch, Rewritten, TextPatches};
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;

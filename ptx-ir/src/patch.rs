@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use crate::{OffsetMap, Span};
 
 /// A part of a text and what replaces it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Patch<T> {
     /// What is replaced, from the start of the text.
     pub span: Span,

@@ -20,7 +20,7 @@ use core::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Snippet};
 
-use crate::{Diagnostic, LineIndex, Severity, Span};
+use crate::{Diagnostic, LineIndex, Patch, Severity, Span};
 
 /// Longest piece of a line that is shown, in bytes.
 const WIDTH: usize = 160;
@@ -111,10 +111,19 @@ impl Renderer {
         for frame in &frames {
             group = group.element(frame.draw(report));
         }
-        if let Some(help) = &diagnostic.help {
-            group = group.element(Level::HELP.message(escape_controls(help)));
+        let edits = drawn_edits(report, diagnostic);
+        let help = diagnostic.help.as_deref().map(escape_controls);
+        let mut groups = alloc::vec![group];
+        if edits.is_empty() {
+            if let (Some(group), Some(help)) = (groups.first_mut(), help) {
+                *group = group.clone().element(Level::HELP.message(help));
+            }
+        } else {
+            let title = help.unwrap_or(Cow::Borrowed("change this"));
+            let title = Level::HELP.secondary_title(title);
+            groups.push(Group::with_title(title).elements(edits));
         }
-        let drawn = self.renderer.render(&[group]);
+        let drawn = self.renderer.render(&groups);
 
         // The renderer knows the place in the text it was given, not in the file: name, line and
         // column are put in here. Their lines are the only ones with a mark and no `|` before it.
@@ -289,6 +298,43 @@ fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame
     frames
 }
 
+/// The lines that a fix changes; none if one of them is too long to be shown whole.
+fn drawn_edits<'d>(
+    report: &NamedSource<'_>,
+    diagnostic: &'d Diagnostic,
+) -> Vec<Snippet<'d, annotate_snippets::Patch<'d>>> {
+    let mut edits: Vec<&Patch<String>> = diagnostic.fix.iter().collect();
+    edits.sort_by_key(|edit| edit.span.start);
+    let line = |at| report.lines.position(at).line;
+    let near =
+        |a: &&Patch<String>, b: &&Patch<String>| line(b.span.start) <= line(a.span.end) + NEAR;
+    let clusters: Option<Vec<_>> = edits
+        .chunk_by(near)
+        .map(|edits| {
+            let (first, last) = (edits.first()?, edits.last()?);
+            let (first, last) = (line(first.span.start), line(last.span.end));
+            let lines = first..=last;
+            if last - first > TALL || lines.clone().any(|l| report.line(l).1.len() > WIDTH) {
+                return None;
+            }
+            let start = report.line(first).0;
+            let (end, text) = report.line(last);
+            let span = Span::new(start, end + text.len() as u32);
+            let text = String::from_utf8(span.of(report.source).to_vec()).ok()?;
+            let patch = |edit: &&'d Patch<String>| {
+                let range = edit.span.start.checked_sub(start)? as usize
+                    ..edit.span.end.checked_sub(start)? as usize;
+                text.get(range.clone())?;
+                Some(annotate_snippets::Patch::new(range, edit.text.as_str()))
+            };
+            let patches: Vec<_> = edits.iter().map(patch).collect::<Option<_>>()?;
+            let snippet = Snippet::source(text).line_start(first as usize);
+            Some(snippet.patches(patches))
+        })
+        .collect();
+    clusters.unwrap_or_default()
+}
+
 /// The offset of the byte `at` of the source in a line.
 fn offset(at: u32, line_start: u32, line: &[u8]) -> usize {
     (at.saturating_sub(line_start) as usize).min(line.len())
@@ -439,6 +485,8 @@ error[PTX0101]: oops
             for end in start..=source.len() as u32 + 1 {
                 let found = error(start, end).with_label(Span::new(end / 2, end), "z");
                 assert!(rendered(source, &found).starts_with("error"));
+                let fixed = found.with_fix(Span::new(start, end), "new\n");
+                assert!(rendered(source, &fixed).starts_with("error"));
             }
         }
     }
@@ -447,5 +495,17 @@ error[PTX0101]: oops
     fn control_characters_are_escaped() {
         assert_eq!(escape_controls("a `b` ä"), "a `b` ä");
         assert_eq!(escape_controls("a\nb\u{1b}[0m"), "a\\nb\\u{1b}[0m");
+    }
+
+    #[test]
+    fn a_fix_is_shown_in_its_lines() {
+        let found = error(2, 3)
+            .with_help("add `;`")
+            .with_fix(Span::new(5, 5), ";");
+        let text = rendered(b"a\nb cd\ne", &found);
+        assert!(
+            text.ends_with("\nhelp: add `;`\n  |\n2 | b c;d\n  |    +\n"),
+            "{text}"
+        );
     }
 }

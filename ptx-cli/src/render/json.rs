@@ -44,6 +44,13 @@ struct Finding<'a> {
     labels: Vec<Label<'a>>,
     repeats: Vec<JsonSpan>,
     help: Option<&'a str>,
+    fix: Vec<JsonEdit<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonEdit<'a> {
+    span: JsonSpan,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -61,6 +68,10 @@ impl Report<'_> {
         });
         let repeats = diagnostic.repeats.iter();
         let repeats = repeats.map(|span| JsonSpan::new(*span, self.lines));
+        let fix = diagnostic.fix.iter().map(|edit| JsonEdit {
+            span: JsonSpan::new(edit.span, self.lines),
+            text: &edit.text,
+        });
         serde_json::to_string(&Finding {
             schema: SCHEMA,
             file: self.name,
@@ -71,6 +82,7 @@ impl Report<'_> {
             labels: labels.collect(),
             repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
+            fix: fix.collect(),
         })
     }
 }
