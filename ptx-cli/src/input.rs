@@ -39,6 +39,14 @@ pub(crate) struct Source {
 }
 
 impl Input {
+    /// Its path; `None` for standard input.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdin => None,
+            Self::File(path) => Some(path),
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::Stdin => "<stdin>".to_owned(),
@@ -127,6 +135,21 @@ impl Files {
             }
         }
         Ok(inputs)
+    }
+
+    /// The path of an input below the directory that it was found in, or its name.
+    pub(crate) fn relative(&self, path: Option<&Path>) -> PathBuf {
+        let Some(path) = path else {
+            return "stdin.ptx".into();
+        };
+        let below = |folder: &PathBuf| {
+            path.strip_prefix(folder)
+                .ok()
+                .filter(|p| !p.as_os_str().is_empty())
+        };
+        let below = self.files.iter().find_map(below);
+        let name = below.or(path.file_name().map(Path::new));
+        name.unwrap_or(path).to_owned()
     }
 
     /// Whether standard input is among them.

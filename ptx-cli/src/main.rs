@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod destination;
 mod input;
 mod output;
 mod pages;

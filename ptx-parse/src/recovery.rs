@@ -45,14 +45,19 @@ impl Parser<'_> {
             last
         };
         let message = alloc::format!("expected `;` before {found}");
-        let d = Diagnostic::error(Code::MissingSemicolon, span, message)
+        let mut d = Diagnostic::error(Code::MissingSemicolon, span, message)
             .with_label(last, "expected `;` after this")
             .with_help("add `;` at the end of the statement");
+        // A brace may rather be in the wrong place.
+        let mismatch = next == b'{' || next == b'}' && !new_line;
+        if self.out.in_body() && !mismatch {
+            d = d.with_fix(Span::at(end, end), ";");
+        }
         self.report_unless_cascading(start, d);
         // The last token may not be what was meant.
         self.scopes.labels.forget_use_before(src, end);
         // Where a `}` is in its place, the block may well continue.
-        if next == b'{' || next == b'}' && !new_line {
+        if mismatch {
             self.reporter.cascade.brace_mismatch();
         }
         if !self.out.in_body() && next != b'.' {

@@ -2,13 +2,14 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use ptx_ir::{Code, Diagnostic, LineIndex, Severity, SourceText};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 use rayon::prelude::*;
 
+use crate::destination::{Destination, Writer};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::{Renderer, Report, counted, tally};
@@ -25,6 +26,12 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
+    /// Make the edits that diagnostics suggest. The result goes to standard output, and the remaining diagnostics to standard
+    /// error, unless --output or --write names files
+    #[arg(long)]
+    fix: bool,
     /// Check for this target instead of the one in the header
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
@@ -100,6 +107,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     } else {
         Renderer::plain()
     };
+    if !args.fix && !args.destination.is_stdout() {
+        bail!("--output and --write need --fix");
+    }
+    let writer = match args.fix {
+        true => Some(args.destination.open(&args.files, &inputs)?),
+        false => None,
+    };
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
     let options = Options::new(args.ptx_version, args.target);
     let check = |source| check(source, &options, args);
@@ -108,8 +122,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         errors += e;
         warnings += w;
         files += usize::from(e + w > 0);
-        checked.write(args, &renderer, out)?;
-        Ok(Status::of(e > 0 || args.deny_warnings && w > 0))
+        let mut status = Status::of(e > 0 || args.deny_warnings && w > 0);
+        match &writer {
+            Some(writer) => status.worsen(checked.write_fixed(args, writer, &renderer, out)?),
+            None => checked.write(args, &renderer, out)?,
+        }
+        Ok(status)
     });
     result?;
     out.flush()?;
@@ -131,13 +149,39 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 struct Checked {
-    name: String,
-    bytes: SourceText,
+    source: Source,
+    /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
+    fixed: Option<(SourceText, usize)>,
     diagnostics: Vec<Diagnostic>,
 }
 
+/// How often a text is repaired: a fix can uncover another mistake.
+const MOST_REPAIRS: usize = 8;
+
 fn check(source: Source, options: &Options, args: &Args) -> Checked {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let mut diagnostics = diagnose(&source.bytes, options, args);
+    let mut fixed = None;
+    let mut count = 0;
+    for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
+        let text = fixed.as_ref().map_or(&source.bytes, |(text, _)| text);
+        let Some(new) = ptx_ir::apply_fixes(text, &diagnostics) else {
+            break;
+        };
+        count += diagnostics.iter().filter(|d| !d.fix.is_empty()).count();
+        let new = SourceText::from(new.text);
+        diagnostics = diagnose(&new, options, args);
+        fixed = Some((new, count));
+    }
+    Checked {
+        source,
+        fixed,
+        diagnostics,
+    }
+}
+
+/// The diagnostics of a text that the options select.
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Vec<Diagnostic> {
+    let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
     let asked = args.warn.iter().chain(&args.deny);
@@ -167,11 +211,7 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
-    Checked {
-        name: source.name,
-        bytes: source.bytes,
-        diagnostics,
-    }
+    diagnostics
 }
 
 /// Kinds of warnings.
@@ -240,14 +280,41 @@ pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
 }
 
 impl Checked {
-    fn write(&self, args: &Args, renderer: &Renderer, out: &mut Out) -> Result<()> {
+    /// Writes the text with fixes, and the remaining diagnostics.
+    fn write_fixed(
+        &self,
+        args: &Args,
+        writer: &Writer<'_>,
+        renderer: &Renderer,
+        out: &mut Out,
+    ) -> Result<Status> {
+        if let Some((_, count)) = self.fixed {
+            let count = counted(count, "mistake");
+            output::note(format_args!("{}: {count} fixed", self.source.name));
+        }
+        if args.destination.is_stdout() {
+            self.write(args, renderer, &mut std::io::stderr().lock())?;
+        } else {
+            self.write(args, renderer, out)?;
+        }
+        writer.write(out, &self.source, self.text())
+    }
+
+    /// The text that the diagnostics are about.
+    fn text(&self) -> &SourceText {
+        self.fixed
+            .as_ref()
+            .map_or(&self.source.bytes, |(text, _)| text)
+    }
+
+    fn write(&self, args: &Args, renderer: &Renderer, out: &mut impl Write) -> Result<()> {
         let shown = self.shown(args.max_errors);
         let hidden = tally(self.diagnostics.get(shown.len()..).unwrap_or_default()).0;
         if !shown.is_empty() {
             let report = &Report {
-                name: &self.name,
-                source: &self.bytes,
-                lines: &LineIndex::new(&self.bytes),
+                name: &self.source.name,
+                source: self.text(),
+                lines: &LineIndex::new(self.text()),
             };
             for block in shown.chunks(BLOCK) {
                 let texts: Vec<String> = block
@@ -265,10 +332,10 @@ impl Checked {
             }
         }
         if hidden > 0 {
-            out.show()?;
+            out.flush()?;
             output::note(format_args!(
                 "{}: {} not shown",
-                self.name,
+                self.source.name,
                 counted(hidden, "more error")
             ));
         }

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use ptx_transform::clean::{Options, Pass};
+use ptx_transform::clean::{Options, Pass, Report};
 
 use super::rewrite::{self, Read};
+use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 use crate::render::clean;
@@ -14,7 +15,7 @@ use crate::render::clean;
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///
 /// Without options, all clean-ups run until nothing changes. All bytes outside of changed statements stay unchanged.
-/// The result goes to standard output.
+/// By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,6 +25,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
     #[command(flatten)]
     passes: Passes,
     /// List every change with its line and reason instead of writing the file
@@ -72,12 +75,20 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         [] => Options::default(),
         passes => Options::new(passes),
     };
-    rewrite::each(&args.files, |out, read| {
-        one(out, read, &options, args.explain)
+    if args.explain {
+        return rewrite::each(&args.files, |out, mut read| {
+            let report = clean_up(&mut read, &options);
+            explain(out, &read, &report)
+        });
+    }
+    rewrite::each_to(&args.files, &args.destination, |out, writer, mut read| {
+        clean_up(&mut read, &options);
+        writer.write(out, &read.source, &ptx_print::verbatim(&read.module))
     })
 }
 
-fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Result<Status> {
+/// Reports the functions that are left unchanged on standard error.
+fn clean_up(read: &mut Read, options: &Options) -> Report {
     let report = ptx_transform::clean::clean(&mut read.module, options);
     for skipped in &report.skipped {
         let function = read.module.functions().get(skipped.function);
@@ -89,10 +100,10 @@ fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Resul
             skipped.reason
         ));
     }
-    if !explain {
-        out.write_all(&ptx_print::verbatim(&read.module))?;
-        return Ok(Status::Ok);
-    }
+    report
+}
+
+fn explain(out: &mut Out, read: &Read, report: &Report) -> Result<Status> {
     let (name, bytes) = (&read.source.name, &*read.source.bytes);
     let mut changes: Vec<_> = report.changes.iter().collect();
     changes.sort_by_key(|c| c.span.start);

@@ -1,19 +1,18 @@
 //! `ptxkit extract`: some functions of a file with their dependencies, or the rest of the file.
 
-use std::io::Write;
-
-use anyhow::{Result, bail};
+use anyhow::Result;
 use ptx_ir::Module;
 use ptx_transform::{ExtractError, Extracted};
 
 use super::rewrite;
+use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Status};
 
 /// Extract functions with everything they depend on
 ///
 /// The functions and variables that they refer to are kept, directly or through variables and aliases, with their comments
-/// and unchanged. The result goes to standard output.
+/// and unchanged. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +26,8 @@ In two parts that `ptxkit link` puts together again:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
     /// Name of a kernel or function to extract
     #[arg(long, required = true, value_name = "NAME")]
     kernel: Vec<String>,
@@ -39,26 +40,22 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
-    if inputs.len() > 1 {
-        bail!("extract takes one file");
-    }
-    rewrite::each_of(&inputs, status, |out, read| {
-        match part(&read.module, args) {
+    rewrite::each_to(
+        &args.files,
+        &args.destination,
+        |out, writer, read| match part(&read.module, args) {
             Ok(part) => {
                 for note in &part.notes {
                     output::note(read.report().short(note));
                 }
-                out.write_all(&part.rewritten.text)?;
-                Ok(Status::Ok)
+                writer.write(out, &read.source, &part.rewritten.text)
             }
             Err(error) => {
                 output::note(format_args!("ptxkit: {}: {error}", read.source.name));
                 Ok(Status::UsageError)
             }
-        }
-    })
+        },
+    )
 }
 
 fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {

@@ -3,12 +3,13 @@
 use anyhow::Result;
 
 use super::rewrite;
+use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::Status;
 
 /// Remove the inner scopes `{ }` of functions
 ///
-/// Names that are declared in several scopes get numbers: `param0` becomes `param0_1`. The result goes to standard output.
+/// Names that are declared in several scopes get numbers: `param0` becomes `param0_1`. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -16,8 +17,12 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    rewrite::run(&args.files, |_, module| Ok(ptx_transform::flatten(module)))
+    rewrite::run(&args.files, &args.destination, |_, module| {
+        Ok(ptx_transform::flatten(module))
+    })
 }

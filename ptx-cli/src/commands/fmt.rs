@@ -1,20 +1,20 @@
 //! `ptxkit fmt`: the canonical style.
 
-use std::fs;
 use std::io::Write;
 use std::str::FromStr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use ptx_ir::{LineIndex, compare};
 use ptx_print::{Indent, Style};
 
+use crate::destination::{Destination, Writer};
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
 /// Format files in the canonical style
 ///
-/// The result goes to standard output. A file with errors is not written; its errors go to standard
+/// By default the result goes to standard output. A file with errors is not written; its errors go to standard
 /// error, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -26,11 +26,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
     /// Only list the files that are not formatted; exit status 1 if there are any
-    #[arg(long, conflicts_with = "write")]
+    #[arg(long, conflicts_with_all = ["write", "output"])]
     check: bool,
-    /// Write the result to the files
-    #[arg(long)]
-    write: bool,
+    #[command(flatten)]
+    destination: Destination,
     /// Indent by `tab`, or by a number of spaces
     #[arg(long, default_value = "tab", value_name = "tab|N", value_parser = Step::from_str)]
     indent: Step,
@@ -52,17 +51,18 @@ impl FromStr for Step {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    if args.write && args.files.has_stdin() {
-        bail!("standard input cannot be rewritten in place");
-    }
     let mut style = Style::default();
     style.indent = args.indent.0;
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let format = |source| format(source, &style, args.write);
+    let writer = match args.check {
+        true => None,
+        false => Some(args.destination.open(&args.files, &inputs)?),
+    };
+    let format = |source| format(source, &style, args.destination.is_stdout());
     input::in_order(&inputs, &mut out, &mut status, format, |out, formatted| {
-        formatted.finish(args, out)
+        formatted.finish(writer.as_ref(), out)
     })?;
     out.flush()?;
     Ok(status)
@@ -82,7 +82,7 @@ enum Outcome {
     Changed(String),
 }
 
-fn format(source: Source, style: &Style, careful: bool) -> Formatted {
+fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     let outcome = if parsed.has_errors() {
         let report = Report {
@@ -94,7 +94,7 @@ fn format(source: Source, style: &Style, careful: bool) -> Formatted {
     } else {
         let text = ptx_print::canonical(&parsed.module, style);
         // A file is overwritten only if the new text is known to have the same meaning.
-        if careful && *text != *source.bytes {
+        if !only_shown && *text != *source.bytes {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
                 Ok(()) => Outcome::Text(text),
                 Err(difference) => Outcome::Changed(difference.to_string()),
@@ -107,7 +107,7 @@ fn format(source: Source, style: &Style, careful: bool) -> Formatted {
 }
 
 impl Formatted {
-    fn finish(self, args: &Args, out: &mut Out) -> Result<Status> {
+    fn finish(self, writer: Option<&Writer<'_>>, out: &mut Out) -> Result<Status> {
         let Self { source, outcome } = self;
         match outcome {
             Outcome::Errors(lines) => {
@@ -121,26 +121,16 @@ impl Formatted {
                 ));
                 Ok(Status::Findings)
             }
-            Outcome::Text(text) if args.check => {
-                let differs = *text != *source.bytes;
-                if differs {
-                    writeln!(out, "{}", source.name)?;
-                }
-                Ok(Status::of(differs))
-            }
-            Outcome::Text(text) => {
-                match source.path.filter(|_| args.write) {
-                    Some(path) if *text != *source.bytes => {
-                        if let Err(error) = fs::write(&path, text) {
-                            output::note(format_args!("ptxkit: {}: {error}", source.name));
-                            return Ok(Status::UsageError);
-                        }
+            Outcome::Text(text) => match writer {
+                Some(writer) => writer.write(out, &source, &text),
+                None => {
+                    let differs = *text != *source.bytes;
+                    if differs {
+                        writeln!(out, "{}", source.name)?;
                     }
-                    Some(_) => {}
-                    None => out.write_all(&text)?,
+                    Ok(Status::of(differs))
                 }
-                Ok(Status::Ok)
-            }
+            },
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -12,6 +11,7 @@ use ptx_isa::StateSpace;
 use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Timing, Trace};
 
 use super::rewrite::{self, Read};
+use crate::destination::{Destination, Writer};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 
@@ -30,6 +30,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
     /// What to insert
     #[arg(long, value_enum)]
     probe: Kind,
@@ -92,10 +94,12 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    rewrite::each(&args.files, |out, read| one(out, &read, args))
+    rewrite::each_to(&args.files, &args.destination, |out, writer, read| {
+        one(out, writer, &read, args)
+    })
 }
 
-fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
+fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<Status> {
     let (module, report) = match apply(&read.module, args)? {
         Ok(done) => done,
         Err(error @ Error::Taken(_)) => {
@@ -103,7 +107,7 @@ fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
         }
         Err(error) => return Ok(read.refuse(error)),
     };
-    out.write_all(&ptx_print::verbatim(&module))?;
+    let status = writer.write(out, &read.source, &ptx_print::verbatim(&module))?;
     if let Some(path) = &args.sites {
         let text = sites(&read.module, &module, &report, &read.lines)?;
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -115,7 +119,7 @@ fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
         };
         output::note(format_args!("{}: no probe: {reason}", read.source.name));
     }
-    Ok(Status::Ok)
+    Ok(status)
 }
 
 fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>> {

@@ -4,14 +4,15 @@ use anyhow::Result;
 use ptx_transform::Minify;
 
 use super::rewrite;
+use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Status};
 
 /// Make files as small as possible
 ///
 /// Removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters and local
-/// variables; the machine code stays the same. Debug information is kept; remove it with `ptxkit strip` before. The result goes
-/// to standard output, the sizes to standard error.
+/// variables; the machine code stays the same. Debug information is kept; remove it with `ptxkit strip` before. By default the
+/// result goes to standard output; the sizes go to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,6 +21,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
     /// Also rename functions and variables that are not visible to other modules
     #[arg(long)]
     symbols: bool,
@@ -32,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let how = Minify::new()
         .with_symbols(args.symbols)
         .with_dead(args.dead);
-    rewrite::run(&args.files, |source, module| {
+    rewrite::run(&args.files, &args.destination, |source, module| {
         let new = ptx_transform::minify(module, how);
         let (before, after) = (source.bytes.len(), new.text.len());
         let percent = 100.0 * after as f64 / before.max(1) as f64;

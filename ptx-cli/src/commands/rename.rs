@@ -5,6 +5,7 @@ use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
 use ptx_ir::{LineIndex, Module, Rewritten};
 
 use super::rewrite;
+use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::Status;
 
@@ -12,7 +13,7 @@ use crate::output::Status;
 ///
 /// OLD is a function or a module variable, or else every register (`%r` for the range `%r<9>`), parameter, local variable and
 /// label of that name. All names change at once, so that names can be swapped. If a new name is already in use, or would
-/// capture other uses, nothing is written. The result goes to standard output.
+/// capture other uses, nothing is written. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,6 +24,8 @@ pub(crate) struct Args {
     /// New names, then the file (`-` for standard input)
     #[arg(required = true, value_name = "OLD=NEW… FILE")]
     words: Vec<String>,
+    #[command(flatten)]
+    destination: Destination,
     /// Rename only inside of this function
     #[arg(long, value_name = "F")]
     function: Option<String>,
@@ -49,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         bail!("nothing to rename: expected OLD=NEW or --prefix");
     }
     let files = Files::one(file);
-    rewrite::run(&files, |source, module| {
+    rewrite::run(&files, &args.destination, |source, module| {
         rename(module, &pairs, args).map_err(|error| match error {
             Failure::Unknown(name) => format!("no name `{name}`"),
             Failure::Refused(RenameError::Taken(name, at)) => {

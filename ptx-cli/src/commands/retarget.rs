@@ -9,12 +9,13 @@ use ptx_verify::Options;
 
 use super::check::{target, version};
 use super::rewrite::Read;
+use crate::destination::{Destination, Writer};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 
 /// Change the target of a file, or report what prevents it
 ///
-/// All bytes except the target and the version stay unchanged. The result goes to standard output.
+/// All bytes except the target and the version stay unchanged. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,6 +24,8 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    destination: Destination,
     /// New target
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Target,
@@ -49,14 +52,15 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
+    let writer = args.destination.open(&args.files, &inputs)?;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, source, args)
+        one(out, &writer, source, args)
     })?;
     out.flush()?;
     Ok(status)
 }
 
-fn one(out: &mut Out, source: Source, args: &Args) -> Result<Status> {
+fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Result<Status> {
     let (read, mut found) = Read::new(source);
     let module = &read.module;
     let (version, target) = (choose(module, args), args.target);
@@ -69,7 +73,8 @@ fn one(out: &mut Out, source: Source, args: &Args) -> Result<Status> {
     let status = read.refuse_errors(&found, why);
     if status == Status::Ok {
         let text = ptx_verify::retarget(module, target, version);
-        out.write_all(&text.context("the header has no `.version` or no `.target`")?)?;
+        let text = text.context("the header has no `.version` or no `.target`")?;
+        return writer.write(out, &read.source, &text);
     }
     Ok(status)
 }

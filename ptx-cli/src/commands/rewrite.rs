@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use ptx_ir::{Diagnostic, LineIndex, Module, Rewritten, Severity};
 
+use crate::destination::{Destination, Writer};
 use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
@@ -71,8 +72,19 @@ pub(crate) fn each(
     each_of(&inputs, status, with)
 }
 
-/// The same for files that were already listed, with the status of listing them.
-pub(crate) fn each_of(
+/// The same for a command that writes a result for each file.
+pub(crate) fn each_to(
+    files: &Files,
+    destination: &Destination,
+    mut with: impl FnMut(&mut Out, &Writer<'_>, Read) -> Result<Status>,
+) -> Result<Status> {
+    let mut status = Status::Ok;
+    let inputs = files.list(&mut status)?;
+    let writer = destination.open(files, &inputs)?;
+    each_of(&inputs, status, |out, read| with(out, &writer, read))
+}
+
+fn each_of(
     inputs: &[Input],
     mut status: Status,
     mut with: impl FnMut(&mut Out, Read) -> Result<Status>,
@@ -89,17 +101,15 @@ pub(crate) fn each_of(
     Ok(status)
 }
 
-/// Writes each file to standard output after a transformation, or reports why that is not possible.
+/// Writes each file after a transformation, or reports why that is not possible.
 pub(crate) fn run(
     files: &Files,
+    destination: &Destination,
     mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewritten, String>,
 ) -> Result<Status> {
-    each(files, |out, read| {
+    each_to(files, destination, |out, writer, read| {
         match rewrite(&read.source, &read.module) {
-            Ok(new) => {
-                out.write_all(&new.text)?;
-                Ok(Status::Ok)
-            }
+            Ok(new) => writer.write(out, &read.source, &new.text),
             Err(why) => Ok(read.refuse(why)),
         }
     })

@@ -1,5 +1,7 @@
 //! `check`: formats, columns, options.
 
+use std::fs;
+
 use crate::support::{BAD, Folder, GOOD, expect, objects, ptx, with_input};
 
 #[test]
@@ -171,4 +173,44 @@ fn warnings_can_be_allowed_denied_and_enabled() {
     assert_eq!((status, out.matches("PTX0702").count()), (0, 1), "{out}");
     let (status, _) = check(&["--warn", "nonsense"]);
     assert_eq!(status, 2);
+}
+
+/// `;` is missing, and a register has a name that is not declared.
+fn repairable() -> String {
+    GOOD.replace("%r1, %r1;", "%r1, %r1")
+}
+
+#[test]
+fn fixes_are_made_in_a_copy_or_in_place() {
+    let folder = Folder::new("fix");
+    let file = folder.file("a.ptx", repairable());
+    let copy = folder.0.join("b.ptx");
+    let run = ptx(&["check", "--fix", &file, "-o", copy.to_str().unwrap()]);
+    expect(&run, 0, "", &format!("{file}: 1 mistake fixed\n"));
+    assert_eq!(fs::read_to_string(&copy).unwrap(), GOOD);
+    assert_eq!(fs::read_to_string(&file).unwrap(), repairable());
+
+    let run = ptx(&["check", "--fix", "--write", &file]);
+    expect(&run, 0, "", &format!("{file}: 1 mistake fixed\n"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), GOOD);
+}
+
+#[test]
+fn with_fixes_on_standard_output_diagnostics_go_to_standard_error() {
+    let text = BAD.replace("    ret;", "    ret");
+    let run = with_input(
+        &["check", "--fix", "--format", "short", "-"],
+        text.as_bytes(),
+    );
+    let err = "<stdin>: 1 mistake fixed\n<stdin>:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n";
+    expect(&run, 1, BAD, err);
+}
+
+#[test]
+fn an_output_needs_fixes() {
+    let run = with_input(&["check", "-o", "b.ptx", "-"], GOOD.as_bytes());
+    assert_eq!(
+        (run.status, run.err.as_str()),
+        (2, "ptxkit: --output and --write need --fix\n")
+    );
 }

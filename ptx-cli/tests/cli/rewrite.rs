@@ -1,6 +1,8 @@
 //! `rename`, `strip`, `minify`, `renumber` and `flatten`.
 
-use crate::support::{BAD, GOOD, ptx, with_input};
+use std::fs;
+
+use crate::support::{BAD, Folder, GOOD, expect, ptx, with_input};
 
 #[test]
 fn renaming_and_text_rewriting() {
@@ -51,5 +53,79 @@ fn renaming_and_text_rewriting() {
         let run = with_input(&[command, "-"], BAD.as_bytes());
         assert_eq!((run.status, run.out.as_str()), (1, ""), "{command}");
         assert_eq!(ptx(&[command]).status, 2);
+    }
+}
+
+#[test]
+fn results_go_to_files() {
+    let folder = Folder::new("destination");
+    let first = folder.file("in/a.ptx", GOOD);
+    folder.file("in/sub/b.ptx", GOOD);
+    let stripped = GOOD.replace("// doubles its parameter\n", "");
+    let input = folder.0.join("in").to_str().unwrap().to_owned();
+    let output = folder.0.join("out").to_str().unwrap().to_owned();
+
+    let run = ptx(&["strip", &input]);
+    expect(
+        &run,
+        2,
+        "",
+        "ptxkit: several inputs need `--output DIR` or `--write`\n",
+    );
+    expect(&ptx(&["strip", &input, "-o", &output]), 0, "", "");
+    for name in ["out/a.ptx", "out/sub/b.ptx"] {
+        assert_eq!(fs::read_to_string(folder.0.join(name)).unwrap(), stripped);
+    }
+    let run = ptx(&["strip", &input, "-o", &first]);
+    expect(
+        &run,
+        2,
+        "",
+        &format!("ptxkit: {first}: several inputs need a directory\n"),
+    );
+    let run = ptx(&["strip", &first, &first, "-o", &output]);
+    expect(
+        &run,
+        2,
+        "",
+        &format!("ptxkit: two results would be written to {output}/a.ptx\n"),
+    );
+
+    let one = folder.0.join("one.ptx").to_str().unwrap().to_owned();
+    expect(&ptx(&["strip", &first, "-o", &one]), 0, "", "");
+    assert_eq!(fs::read_to_string(&one).unwrap(), stripped);
+    expect(&ptx(&["strip", &first, "--write"]), 0, "", "");
+    assert_eq!(fs::read_to_string(&first).unwrap(), stripped);
+    let run = with_input(&["strip", "-", "--write"], GOOD.as_bytes());
+    expect(
+        &run,
+        2,
+        "",
+        "ptxkit: standard input cannot be rewritten in place\n",
+    );
+}
+
+#[test]
+fn every_command_that_writes_ptx_takes_an_output() {
+    let folder = Folder::new("writers");
+    let file = folder.file("a.ptx", GOOD);
+    for command in [
+        &["strip"][..],
+        &["minify"],
+        &["renumber"],
+        &["flatten"],
+        &["fmt"],
+        &["clean"],
+        &["retarget", "--target", "sm_90a"],
+        &["extract", "--kernel", "k"],
+        &["rename", "k=other"],
+        &["instrument", "--probe", "trace"],
+        &["check", "--fix"],
+    ] {
+        let shown = ptx(&[command, &[&file]].concat());
+        let path = folder.0.join("b.ptx");
+        let run = ptx(&[command, &[&file, "-o", path.to_str().unwrap()]].concat());
+        expect(&run, 0, "", &shown.err);
+        assert_eq!(fs::read_to_string(&path).unwrap(), shown.out, "{command:?}");
     }
 }
