@@ -1,5 +1,7 @@
 //! Each fix of a diagnostic, made alone in the files of the tests of diagnostics, removes that diagnostic and adds no error.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

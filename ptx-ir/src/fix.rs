@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::{Diagnostic, Rewritten, Span, TextPatches};
 
-/// Makes the edits of all [fixes](Diagnostic::fix); `None` if there are none. Of two fixes that touch the same bytes, only
-/// the one that begins first is made, whole. The new text may have errors that others hid: check it again.
+/// Makes the edits of all [fixes](Diagnostic::fix); `None` if no diagnostic has one. Of two fixes that touch the same bytes,
+/// only the one that begins first is made, whole. The new text may have errors that others hid: check it again.
 ///
 /// ```
 /// use ptx_ir::{Code, Diagnostic, Span, apply_fixes};
