@@ -1,6 +1,6 @@
 //! The forms of instructions as data: which modifiers, which operands, and when they are legal.
 
-use crate::{Cond, FormOperand, Marks, Modifier, ModifierClass, PtxVersion, TargetSet};
+use crate::{Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, PtxVersion, TargetSet};
 
 /// A set of modifiers, in the order of the PTX ISA manual.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -197,6 +197,20 @@ impl ModifierBits {
         self
     }
 
+    const fn union(mut self, other: Self) -> Self {
+        let mut i = 0;
+        while i < self.0.len() {
+            self.0[i] |= other.0[i];
+            i += 1;
+        }
+        self
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Modifier> {
+        let all = Modifier::ALL.iter().copied();
+        all.filter(move |m| self.contains(*m))
+    }
+
     #[inline]
     const fn contains(&self, modifier: Modifier) -> bool {
         let index = modifier.index();
@@ -234,6 +248,19 @@ record! {
         accepted: ModifierBits,
         ignored: ModifierSet,
         not_ignored: ModifierSet,
+    }
+}
+
+impl Opcode {
+    /// All modifiers that some instruction with this opcode takes, those of the names included.
+    pub(crate) fn words(self) -> ModifierBits {
+        let instructions = self.instructions().iter();
+        instructions.fold(ModifierBits::EMPTY, |all, instruction| {
+            let forms = instruction.forms().iter();
+            forms.fold(all.with(instruction.words()), |all, form| {
+                all.union(form.accepted)
+            })
+        })
     }
 }
 

@@ -55,6 +55,7 @@ mod operand;
 mod operand_binding;
 mod query;
 mod register;
+mod repair;
 mod row;
 mod scalar;
 mod selector;
@@ -89,6 +90,7 @@ pub use operand::{
 };
 pub use operand_binding::{MAX_OPERANDS, OperandBinding, operand_count};
 pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
+pub use repair::{ModifierEdit, Repair};
 pub use scalar::{RegisterClass, TypeKind};
 pub use selector::Selector;
 pub use target::{Arch, TargetSet};

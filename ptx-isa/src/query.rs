@@ -267,6 +267,15 @@ impl<'a> InstQuery<'a> {
         self.operands
     }
 
+    /// The same instruction with other operands.
+    #[must_use]
+    pub const fn with_operands<'b>(self, operands: &'b [ActualOperand<'b>]) -> InstQuery<'b>
+    where
+        'a: 'b,
+    {
+        InstQuery { operands, ..self }
+    }
+
     /// The same instruction in a function that is not a kernel.
     #[must_use]
     pub const fn in_func(self) -> Self {

@@ -66,6 +66,7 @@ impl<'m> Context<'m> {
             problem: problem.into(),
             at,
             labels: SmallVec::new(),
+            repeats: Vec::new(),
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]

@@ -1,5 +1,7 @@
 //! What a rule found, and where.
 
+use alloc::vec::Vec;
+
 use smallvec::SmallVec;
 
 use crate::location::Location;
@@ -18,6 +20,8 @@ pub(crate) struct Finding {
     pub(crate) problem: Problem,
     pub(crate) at: Location,
     pub(crate) labels: SmallVec<[Label; 2]>,
+    /// Other places with the same problem.
+    pub(crate) repeats: Vec<Location>,
 }
 
 impl Finding {

@@ -3,21 +3,20 @@
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
-use ptx_isa::{
-    Deprecation, FormMatch, FormOperand, InstQuery, Marks, Modifier, NoForm, OperandShape,
-    OperandViolation, Role, ScalarType, Violation,
-};
+use ptx_isa::{FormOperand, InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;
 use crate::call_tables::CallTables;
 use crate::context::Context;
-use crate::inst_part::{self, modifiers};
+use crate::declared::declaration;
+use crate::explain::{Explanation, Search, explain};
 use crate::location::{Location, Part};
 use crate::param_access::{Effects, Parameters};
 use crate::problem::call::CallProblem;
-use crate::problem::instruction::{
-    FoundOperand, InstProblem, InstProblemKind, ModifierReason, Named, OperandMismatch, Redundancy,
-};
+use crate::problem::instruction::{InstProblem, InstProblemKind};
+
+/// For how many wrong instructions of a function repairs are searched: a search takes up to a millisecond.
+const MOST_SEARCHES: u32 = 32;
 
 /// What rules beside the table need of a mnemonic.
 #[derive(Copy, Clone, Default, Debug)]
@@ -79,6 +78,8 @@ pub(crate) struct Instructions {
     queries: Queries<Verdict>,
     pub(crate) parameters: Parameters,
     pub(crate) tables: CallTables,
+    /// For how many more instructions of the body repairs are searched.
+    searches_left: u32,
 }
 
 impl Instructions {
@@ -89,6 +90,7 @@ impl Instructions {
             queries: Queries::new(module),
             parameters: Parameters::default(),
             tables: CallTables::default(),
+            searches_left: MOST_SEARCHES,
         }
     }
 
@@ -139,6 +141,7 @@ impl Instructions {
         self.queries.enter(module, function, body);
         self.parameters.fill(module, function, body);
         self.tables.clear();
+        self.searches_left = MOST_SEARCHES;
     }
 
     /// Checks one instruction of the body that was entered.
@@ -195,20 +198,29 @@ impl Instructions {
     ) {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
-        let found =
-            (self.queries).ask_again(module, body, sig, operands, |query| {
-                match environment.select(query) {
-                    Err(no_form) => alloc::vec![mismatch(query, &no_form)],
-                    Ok(form) if form.violations().is_empty() => {
-                        let old = environment.deprecations(&form);
-                        let old = old.map(|deprecation| deprecated(query, deprecation));
-                        redundant(query, &form).chain(old).collect()
-                    }
-                    Ok(form) => violations(query, &form),
-                }
-            });
-        for (part, kind) in found.into_iter().flatten() {
-            context.report(Location::part(statement, part), InstProblem { sig, kind });
+        let search = self.searches_left > 0;
+        self.searches_left = self.searches_left.saturating_sub(1);
+        let found = (self.queries).ask_again(module, body, sig, operands, |query| {
+            let search = if search { Search::Full } else { Search::None };
+            explain(environment, query, search)
+        });
+        for Explanation {
+            part,
+            kind,
+            repeats,
+        } in found.into_iter().flatten()
+        {
+            let is_operand = matches!(kind, InstProblemKind::Operand(_));
+            let declared = is_operand.then(|| declaration(body, operands, part));
+            let at = Location::part(statement, part);
+            let finding = context.report(at, InstProblem { sig, kind });
+            finding.repeats = repeats
+                .into_iter()
+                .map(|part| Location::part(statement, part))
+                .collect();
+            if let Some(span) = declared.flatten() {
+                finding.with_label(Location::exact(span), "declared here");
+            }
         }
     }
 }
@@ -245,158 +257,4 @@ fn guard(context: &mut Context<'_>, names: &NameTypes, body: &Body, stmt: StmtId
     };
     let at = Location::part(body.source_span(stmt), Part::Guard);
     context.report(at, CallProblem::Guard(ty));
-}
-
-type Found = (Part, InstProblemKind);
-
-/// Why no form takes the modifiers.
-fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Found {
-    let Some(form) = no_form.form() else {
-        let kind = InstProblemKind::UnknownInstruction(query.opcode());
-        return (Part::Mnemonic, kind);
-    };
-    let form = Named {
-        instruction: ptx_isa::find_instruction(query.opcode(), query.modifiers()),
-        form,
-    };
-    let violations = no_form.violations().as_slice();
-    // A modifier that does not belong is closer to the mistake than one that is missing.
-    let wrong = violations.iter().find_map(|v| match *v {
-        Violation::Modifier(index) => Some((index, query.modifiers().get(index).copied()?)),
-        _ => None,
-    });
-    if let Some((index, modifier)) = wrong {
-        let before = query.modifiers().get(..index).unwrap_or_default();
-        let reason = if before.contains(&modifier) {
-            ModifierReason::Duplicate
-        } else if form.form.accepts(modifier) {
-            ModifierReason::Conflict
-        } else {
-            ModifierReason::NotTaken
-        };
-        let kind = InstProblemKind::Modifier(reason, modifier, form);
-        return (modifiers(index, index), kind);
-    }
-    let slot = match violations.first() {
-        Some(&Violation::Slot(index)) => form.form.slot(index),
-        _ => None,
-    };
-    match slot {
-        Some(slot) => (
-            Part::MnemonicEnd,
-            InstProblemKind::MissingModifier(form, slot),
-        ),
-        None => (Part::Mnemonic, InstProblemKind::ModifierCombination(form)),
-    }
-}
-
-/// Modifiers without effect.
-fn redundant<'q>(
-    query: &'q InstQuery<'_>,
-    form: &'q FormMatch<'_>,
-) -> impl Iterator<Item = Found> + 'q {
-    form.redundant().filter_map(|index| {
-        let modifier = *query.modifiers().get(index)?;
-        let before = query.modifiers().get(..index)?;
-        let why = match before.contains(&modifier) {
-            true => Redundancy::Duplicate,
-            false => Redundancy::NoEffect,
-        };
-        let kind = InstProblemKind::Redundant(why, modifier);
-        Some((modifiers(index, index), kind))
-    })
-}
-
-fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Found {
-    let is_old = |m: &Modifier| deprecation.words().is_some_and(|w| w.contains(*m));
-    let index = query.modifiers().iter().position(is_old);
-    let modifier = index.and_then(|i| query.modifiers().get(i)).copied();
-    let part = index.map_or(Part::Mnemonic, |i| modifiers(i, i));
-    (part, InstProblemKind::Deprecated(modifier, deprecation))
-}
-
-/// The violations of an instruction whose modifiers match a form: all of operands, or else the first of the others.
-fn violations(query: &InstQuery<'_>, selected: &FormMatch<'_>) -> Vec<Found> {
-    let all = selected.violations().as_slice();
-    // Where no row of a table matches, operands have no types and lengths.
-    let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
-    if let Some(&violation) = table {
-        return alloc::vec![whole(query, selected, violation)];
-    }
-    let operands = all.iter().filter_map(|v| match *v {
-        Violation::Operand(index, problem) => operand(query, selected, index, problem),
-        _ => None,
-    });
-    let mut found: Vec<Found> = operands.collect();
-    // Several violations of one operand are one mistake.
-    found.dedup_by_key(|(part, _)| *part);
-    if found.is_empty() {
-        found.extend(all.first().map(|v| whole(query, selected, *v)));
-    }
-    found
-}
-
-fn named(form: &FormMatch<'_>) -> Named {
-    Named {
-        instruction: Some(form.instruction()),
-        form: form.form(),
-    }
-}
-
-fn operand(
-    query: &InstQuery<'_>,
-    form: &FormMatch<'_>,
-    index: usize,
-    problem: OperandViolation,
-) -> Option<Found> {
-    let found = match form.operands().get(index).map(|w| w.shape) {
-        Some(OperandShape::Register(ty)) => FoundOperand::Scalar(ty),
-        Some(OperandShape::Special(register)) => FoundOperand::Scalar(register.scalar_type()),
-        Some(OperandShape::RegisterVector(ty, len)) => FoundOperand::Vector(ty, len),
-        Some(OperandShape::Vector(parts)) => FoundOperand::Elements(parts.len()),
-        Some(OperandShape::Variable(space, _)) => FoundOperand::Variable(space),
-        _ => FoundOperand::Other,
-    };
-    let mismatch = OperandMismatch {
-        form: named(form),
-        operand: form.form().operands().get(index)?,
-        problem,
-        expected: form.expected(index),
-        found,
-    };
-    let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
-    Some((part, InstProblemKind::Operand(mismatch)))
-}
-
-/// A violation that is not one of a single operand.
-fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) -> Found {
-    let form = named(selected);
-    match violation {
-        Violation::Count(least, most) => {
-            let found = query.operands().len();
-            let part = match found > most {
-                true => Part::Operand(most as u32),
-                false => Part::Mnemonic,
-            };
-            (part, InstProblemKind::Count(form, found, least, most))
-        }
-        Violation::Table(table) => (
-            inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
-            InstProblemKind::ModifierCombination(form),
-        ),
-        Violation::RequiresTarget(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
-        Violation::RemovedIn(floors) => {
-            let kind = InstProblemKind::Removed(floors, None);
-            (Part::Mnemonic, kind)
-        }
-        Violation::Register(register) => (
-            Part::OperandToken(register.text()),
-            InstProblemKind::SpecialRegister(register),
-        ),
-        Violation::Rule(rule) => (
-            inst_part::rule(query, selected, rule).unwrap_or(Part::Mnemonic),
-            InstProblemKind::Rule(form, rule),
-        ),
-        _ => (Part::Mnemonic, InstProblemKind::Other(form)),
-    }
 }

@@ -150,11 +150,17 @@ impl<'m> Locator<'m> {
                 let Span { start, end } = spans.mnemonic;
                 Some(Span::new(end.saturating_sub(1).max(start), end))
             }
-            Part::Guard => spans.guard,
-            Part::Modifiers(first, last) => {
-                let both = [first, last].map(|i| spans.modifiers.get(i as usize).copied());
-                both.into_iter().flatten().reduce(Span::join)
+            Part::Opcode => {
+                let start = spans.mnemonic.start;
+                let end = spans
+                    .modifiers
+                    .first()
+                    .map_or(spans.mnemonic.end, |m| m.start);
+                Some(Span::new(start, end))
             }
+            Part::Guard => spans.guard,
+            Part::Modifiers(first, last) => join(&spans.modifiers, first, last),
+            Part::Operands(first, last) => join(&spans.operands, first, last),
             Part::Operand(nth) => spans.operands.get(nth as usize).copied(),
             Part::Element(nth, element) => {
                 let operand = spans.operands.get(nth as usize).copied();
@@ -233,6 +239,12 @@ impl<'m> Locator<'m> {
         });
         parts.filter_map(whole).collect()
     }
+}
+
+/// From the span of one number to that of another.
+fn join(spans: &[Span], first: u32, last: u32) -> Option<Span> {
+    let both = [first, last].map(|i| spans.get(i as usize).copied());
+    both.into_iter().flatten().reduce(Span::join)
 }
 
 fn whole(tokens: &[Token]) -> Option<Span> {

@@ -27,7 +27,9 @@ pub(crate) enum Part {
     Initializer(NameId),
     /// The integer with a value.
     Number(i64),
-    /// Of an instruction: from the opcode to the last modifier.
+    /// Of an instruction: the opcode.
+    Opcode,
+    /// From the opcode to the last modifier.
     Mnemonic,
     /// The last character of the mnemonic.
     MnemonicEnd,
@@ -37,6 +39,8 @@ pub(crate) enum Part {
     Modifiers(u32, u32),
     /// An operand by number; the mnemonic where there is none.
     Operand(u32),
+    /// Operands, from the first to the last of these numbers.
+    Operands(u32, u32),
     /// A part of an operand in brackets, braces, or around `|`.
     Element(u32, u32),
     /// The token of the operands with a text.

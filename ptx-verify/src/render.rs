@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
-use ptx_ir::{Diagnostic, Module, Severity};
+use ptx_ir::{Diagnostic, Module, Severity, Span};
 
 use crate::finding::Finding;
 use crate::locate::Locator;
-use crate::problem::Wording;
+use crate::location::Location;
+use crate::problem::{Side, Wording};
 
 /// Renders findings of one module.
 pub(crate) struct Renderer<'m> {
@@ -31,7 +32,8 @@ impl<'m> Renderer<'m> {
 
     fn diagnostic(&mut self, finding: &Finding) -> Diagnostic {
         let span = self.locator.span(finding.at);
-        let text = finding.problem.text(self.wording, self.locator.text(span));
+        let problem = finding.problem.clone();
+        let text = problem.text(self.wording, self.locator.text(span));
         let mut diagnostic = match text.severity {
             Severity::Error => Diagnostic::error(text.code, span, text.message),
             Severity::Warning => Diagnostic::warning(text.code, span, text.message),
@@ -42,6 +44,19 @@ impl<'m> Renderer<'m> {
         for label in &finding.labels {
             let span = self.locator.span(label.at);
             diagnostic = diagnostic.with_label(span, label.text);
+        }
+        let repeats = finding.repeats.iter().map(|at| self.locator.span(*at));
+        diagnostic.repeats = repeats.collect();
+        for fix in text.fix {
+            let whole = self
+                .locator
+                .span(Location::part(finding.at.statement, fix.part));
+            let span = match fix.side {
+                Side::Before => Span::new(whole.start, whole.start),
+                Side::Whole => whole,
+                Side::After => Span::new(whole.end, whole.end),
+            };
+            diagnostic = diagnostic.with_fix(span, fix.text);
         }
         diagnostic
     }

@@ -5,22 +5,31 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
-    Deprecation, Expected, Form, FormOperand, Instruction, Marks, Modifier, Opcode,
-    OperandViolation, Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
+    Deprecation, Form, Instruction, Modifier, Opcode, Repair, Rule, Since, Slot, SpecialReg,
 };
 
-use super::{Text, Wording, counted};
+use super::operand::OperandMismatch;
+use super::{Side, Text, Wording, counted, repair};
+use crate::location::Part;
 
 /// A problem of an instruction.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct InstProblem {
     pub(crate) sig: SigId,
     pub(crate) kind: InstProblemKind,
 }
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum InstProblemKind {
     UnknownInstruction(Opcode),
+    /// The modifiers are legal after each of these changes.
+    Repairable {
+        repairs: Vec<Repair>,
+        /// The rule that they violate.
+        rule: Option<(Named, &'static Rule)>,
+    },
+    /// The elements of a vector are separate operands: the first and the last of them.
+    MissingBraces(u32, u32),
     Modifier(ModifierReason, Modifier, Named),
     MissingModifier(Named, &'static Slot),
     /// The modifiers are in no row of the form's table, or no form takes them together.
@@ -64,32 +73,8 @@ pub(crate) enum Redundancy {
     NoEffect,
 }
 
-/// An operand that its instruction does not take.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct OperandMismatch {
-    pub(crate) form: Named,
-    /// The operand of the form.
-    pub(crate) operand: &'static FormOperand,
-    pub(crate) problem: OperandViolation,
-    /// The type that it must have.
-    pub(crate) expected: Option<Expected>,
-    pub(crate) found: FoundOperand,
-}
-
-/// What is written for an operand, as far as messages name it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum FoundOperand {
-    Scalar(ScalarType),
-    /// A vector register.
-    Vector(ScalarType, u8),
-    /// `{a, b}` with this number of elements.
-    Elements(usize),
-    Variable(StateSpace),
-    Other,
-}
-
 impl Named {
-    fn syntax(self) -> String {
+    pub(super) fn syntax(self) -> String {
         let name = self.instruction.map_or("", |i| i.name());
         let syntax = self.form.syntax();
         let space = match syntax.is_empty() || syntax.starts_with(['.', '{']) {
@@ -103,8 +88,23 @@ impl Named {
 impl InstProblem {
     /// `found` is the text at the location.
     pub(super) fn text(self, wording: Wording<'_>, found: &str) -> Text {
-        let op = wording.module.signature(self.sig).text();
+        let signature = wording.module.signature(self.sig);
+        let op = signature.text();
         match self.kind {
+            InstProblemKind::Repairable { repairs, rule } => {
+                repair::text(&signature, &repairs, rule)
+            }
+            InstProblemKind::MissingBraces(first, last) => {
+                let (start, end) = (Part::Operand(first), Part::Operand(last));
+                let message = format!(
+                    "expected a vector in braces as operand of `{op}`, found {} operands",
+                    last - first + 1
+                );
+                Text::error(Code::VectorLength, message)
+                    .help(format!("write `{{{found}}}`"))
+                    .fix(start, Side::Before, "{")
+                    .fix(end, Side::After, "}")
+            }
             InstProblemKind::UnknownInstruction(opcode) => {
                 let names = opcode.instructions().iter().map(|i| i.name());
                 let names: Vec<&str> = names.collect();
@@ -114,7 +114,7 @@ impl InstProblem {
                 )
                 .help(format!("instructions of this opcode: {}", list(&names)))
             }
-            InstProblemKind::Operand(mismatch) => mismatch.text(op, found),
+            InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
             InstProblemKind::Count(form, found, least, most) => {
                 let expected = match most - least {
                     0 => counted(least as u64, "operand"),
@@ -141,16 +141,17 @@ impl InstProblem {
                 Text::error(Code::Combination, format!("invalid form of `{op}`"))
                     .help(form.syntax())
             }
-            kind => kind
-                .of_modifiers(op)
-                .unwrap_or_else(|| kind.of_versions(op, wording)),
+            kind => match kind.of_modifiers(op) {
+                Some(text) => text,
+                None => kind.of_versions(op, wording),
+            },
         }
     }
 }
 
 impl InstProblemKind {
-    fn of_modifiers(self, op: &str) -> Option<Text> {
-        Some(match self {
+    fn of_modifiers(&self, op: &str) -> Option<Text> {
+        Some(match *self {
             Self::Modifier(reason, modifier, form) => wrong_modifier(op, reason, modifier, form),
             Self::MissingModifier(form, slot) => {
                 let words = slot.words().as_slice().iter();
@@ -250,132 +251,6 @@ fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Na
     Text::error(Code::WrongModifier, message).help(help)
 }
 
-impl OperandMismatch {
-    fn text(self, op: &str, found: &str) -> Text {
-        let (code, message) = self.message(op, found);
-        let help = match code {
-            Code::OperandType => "convert the value, or change the type in the instruction".into(),
-            _ => self.form.syntax(),
-        };
-        Text::error(code, message).help(help)
-    }
-
-    fn message(self, op: &str, found: &str) -> (Code, String) {
-        let operand = format!("operand `{}` of `{op}`", self.operand.name());
-        let without = |what: &str| {
-            let message = format!("{operand} must be without {what}, found `{found}`");
-            (Code::OperandKind, message)
-        };
-        let kind = |expected: &str| {
-            let message = format!("{operand} must be {expected}, found `{found}`");
-            (Code::OperandKind, message)
-        };
-        match self.problem {
-            OperandViolation::Missing => (Code::MissingOperand, format!("missing {operand}")),
-            OperandViolation::Unexpected => (
-                Code::UnexpectedOperand,
-                format!("unexpected {operand}: these modifiers do not allow it"),
-            ),
-            OperandViolation::Length(length) => (
-                Code::VectorLength,
-                format!(
-                    "{operand} must be {}, found {}",
-                    self.length(length),
-                    self.found_length()
-                ),
-            ),
-            OperandViolation::NeedsRegister => kind("a register"),
-            OperandViolation::NeedsConstant => kind("a constant"),
-            OperandViolation::Discard => kind(self.kind()),
-            OperandViolation::Type => (Code::OperandType, self.types(&operand, found)),
-            OperandViolation::Constant => (
-                Code::ConstantRange,
-                format!("{operand} must be {}, found `{found}`", self.constants()),
-            ),
-            OperandViolation::Space => {
-                let space = match self.found {
-                    FoundOperand::Variable(space) => format!(" in `{space}`"),
-                    _ => String::new(),
-                };
-                let message = format!(
-                    "{operand} must be in the state space that the instruction accesses, found `{found}`{space}"
-                );
-                (Code::WrongSpace, message)
-            }
-            OperandViolation::Negated => without("`-`"),
-            OperandViolation::Inverted => without("`!`"),
-            OperandViolation::Lanes => without("a part selector"),
-            OperandViolation::Unified => without("`.unified`"),
-            _ => kind(self.kind()),
-        }
-    }
-
-    fn types(self, operand: &str, found: &str) -> String {
-        let expected = match self.expected {
-            Some(Expected::Width(bits)) => format!(" of {bits} bits"),
-            Some(expected) => format!(" of type {expected}"),
-            None => " of another type".into(),
-        };
-        let ty = match self.found {
-            FoundOperand::Scalar(ty) => format!(" of type `{ty}`"),
-            FoundOperand::Vector(ty, n) => format!(" of type `.v{n} {ty}`"),
-            _ => String::new(),
-        };
-        format!("{operand} must be{expected}, found `{found}`{ty}")
-    }
-
-    fn length(self, length: u16) -> String {
-        match length {
-            1 if self.operand.marks().contains(Marks::BRACED) => "one value in braces".into(),
-            1 => "a scalar".into(),
-            n => format!("a vector of {n} elements"),
-        }
-    }
-
-    fn found_length(self) -> String {
-        match self.found {
-            FoundOperand::Elements(1) => "1 element".into(),
-            FoundOperand::Elements(n) => format!("{n} elements"),
-            FoundOperand::Vector(_, n) => format!("{n} elements"),
-            _ => "a scalar".into(),
-        }
-    }
-
-    fn constants(self) -> String {
-        let range = self.operand.range();
-        match range.map(|r| (r.low(), r.high(), r.step())) {
-            Some((low, high, 0)) => format!("a power of two from {low} to {high}"),
-            Some((low, high, _)) if low == high => format!("the constant {low}"),
-            Some((low, high, 1)) => format!("a constant from {low} to {high}"),
-            Some((low, high, step)) => format!("a multiple of {step} from {low} to {high}"),
-            None if self.operand.marks().contains(Marks::UNIT_INTERVAL) => {
-                "a number above 0 and at most 1".into()
-            }
-            None => match self.expected {
-                Some(Expected::Width(bits)) => format!("a constant of {bits} bits"),
-                Some(expected) => format!("a constant of type {expected}"),
-                None => "another constant".into(),
-            },
-        }
-    }
-
-    fn kind(self) -> &'static str {
-        match self.operand.role() {
-            Role::Def | Role::ReadWrite => "a register",
-            Role::Use => "a register or a constant of its type",
-            Role::Addr => "an address",
-            Role::Imm => "a constant",
-            Role::Label => "a label",
-            Role::Func => "a function or a register",
-            Role::Symbol => "the name of a variable",
-            Role::Args | Role::Rets => "a list in parentheses",
-            Role::LabelTable => "the label of a target list or a prototype",
-            Role::Sreg => "a special register",
-            _ => "another operand",
-        }
-    }
-}
-
 /// The versions with their targets, joined by a word.
 fn floors_text(floors: &[Since], joint: &str) -> String {
     let texts = floors.iter().map(|floor| floor_text(floor, joint));
@@ -398,7 +273,7 @@ fn floor_text(floor: &Since, joint: &str) -> String {
 }
 
 /// The first few words, separated by commas, and how many more there are.
-fn list(words: &[&str]) -> String {
+pub(super) fn list(words: &[&str]) -> String {
     const SHOWN: usize = 12;
     let quoted = words.iter().take(SHOWN).map(|word| format!("`{word}`"));
     let mut text = quoted.collect::<Vec<_>>().join(", ");

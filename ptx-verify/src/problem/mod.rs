@@ -7,11 +7,14 @@ pub(crate) mod header;
 pub(crate) mod initializer;
 pub(crate) mod instruction;
 pub(crate) mod interface;
+pub(crate) mod operand;
 pub(crate) mod redeclaration;
+mod repair;
 pub(crate) mod resource;
 pub(crate) mod variable;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use ptx_ir::{Code, Module, Severity};
 
 use call::CallProblem;
@@ -25,8 +28,10 @@ use redeclaration::RedeclarationProblem;
 use resource::ResourceProblem;
 use variable::VariableProblem;
 
+use crate::location::Part;
+
 /// Something that is wrong.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Problem {
     /// The version or the target does not have a feature.
     Unavailable(Feature),
@@ -70,6 +75,23 @@ pub(crate) struct Text {
     pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    pub(crate) fix: Vec<Fix>,
+}
+
+/// An edit of the statement of a finding.
+pub(crate) struct Fix {
+    pub(crate) part: Part,
+    pub(crate) side: Side,
+    pub(crate) text: String,
+}
+
+/// Where an edit writes.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    /// Replaces the part.
+    Whole,
+    After,
 }
 
 impl Text {
@@ -79,6 +101,7 @@ impl Text {
             severity: Severity::Error,
             message: message.into(),
             help: None,
+            fix: Vec::new(),
         }
     }
 
@@ -91,6 +114,13 @@ impl Text {
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds an edit that repairs the mistake together with the other ones.
+    fn fix(mut self, part: Part, side: Side, text: impl Into<String>) -> Self {
+        let text = text.into();
+        self.fix.push(Fix { part, side, text });
         self
     }
 }

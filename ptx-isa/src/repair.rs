@@ -1,0 +1,252 @@
+//! Changes of one modifier that make an instruction legal, for messages about instructions that are not.
+
+use alloc::vec::Vec;
+
+use crate::form::ModifierBits;
+use crate::{
+    FormMatch, InstQuery, Modifier, OperandShape, PtxVersion, Target, TypeKind, Violation,
+    canonical_order,
+};
+
+/// A change of one modifier. Indices are those of the modifiers of the query.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ModifierEdit {
+    /// Insert the modifier before the one of this index, or at the end.
+    Insert(usize, Modifier),
+    /// Replace the modifier of this index.
+    Replace(usize, Modifier),
+    /// Remove the modifier of this index.
+    Remove(usize),
+}
+
+impl ModifierEdit {
+    /// The modifiers after the change.
+    #[must_use]
+    pub fn apply(self, modifiers: &[Modifier]) -> Vec<Modifier> {
+        let mut changed = modifiers.to_vec();
+        match self {
+            Self::Insert(index, modifier) => changed.insert(index.min(changed.len()), modifier),
+            Self::Replace(index, modifier) => {
+                if let Some(entry) = changed.get_mut(index) {
+                    *entry = modifier;
+                }
+            }
+            Self::Remove(index) if index < changed.len() => {
+                changed.remove(index);
+            }
+            Self::Remove(_) => {}
+        }
+        changed
+    }
+
+    /// The modifier that is written.
+    #[must_use]
+    pub const fn modifier(self) -> Option<Modifier> {
+        match self {
+            Self::Insert(_, modifier) | Self::Replace(_, modifier) => Some(modifier),
+            Self::Remove(_) => None,
+        }
+    }
+}
+
+record! {
+    /// A change of one modifier after which a form takes the modifiers.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Repair {
+        /// The change.
+        edit: ModifierEdit,
+        /// Whether the operands are legal then, too.
+        fits_operands: bool,
+    }
+    private {
+        // How many operands are registers of another width or kind than the type says.
+        inexact: usize,
+    }
+}
+
+/// The kinds of edits, in the order in which they are tried.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Attempt {
+    RemoveDuplicate,
+    Insert,
+    Remove,
+    ReplaceByClass,
+    ReplaceByAny,
+}
+
+impl Attempt {
+    const ALL: [Self; 5] = [
+        Self::RemoveDuplicate,
+        Self::Insert,
+        Self::Remove,
+        Self::ReplaceByClass,
+        Self::ReplaceByAny,
+    ];
+}
+
+impl InstQuery<'_> {
+    /// The changes of one modifier that make the instruction legal in a version and on a target, or on any target. All are of
+    /// one kind: insertions if there are any, since what is written is seldom wrong where something is missing. Those with
+    /// legal operands come first; otherwise all only make the modifiers legal. Costs as much as some hundred
+    /// calls of [`select`](Self::select).
+    ///
+    /// ```
+    /// use ptx_isa::{InstQuery, Modifier, ModifierEdit, Opcode, PtxVersion};
+    ///
+    /// // `mul.s32`
+    /// let query = InstQuery::new("mul".parse::<Opcode>()?, &[Modifier::S32], &[]);
+    /// let repairs = query.repairs(PtxVersion::CURRENT, None);
+    /// let lo = ModifierEdit::Insert(0, ".lo".parse::<Modifier>()?);
+    /// assert!(repairs.iter().any(|r| r.edit() == lo));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
+    #[must_use]
+    pub fn repairs(&self, version: PtxVersion, target: Option<Target>) -> Vec<Repair> {
+        let search = Search {
+            query: *self,
+            version,
+            target,
+            words: self.opcode.words(),
+        };
+        let mut partial = Vec::new();
+        for attempt in Attempt::ALL {
+            let found = search.attempt(attempt);
+            if found.first().is_some_and(|r| r.fits_operands) {
+                return found;
+            }
+            if partial.is_empty() {
+                partial = found;
+            }
+        }
+        partial
+    }
+}
+
+struct Search<'a> {
+    query: InstQuery<'a>,
+    version: PtxVersion,
+    target: Option<Target>,
+    /// All modifiers of the opcode.
+    words: ModifierBits,
+}
+
+impl Search<'_> {
+    fn attempt(&self, attempt: Attempt) -> Vec<Repair> {
+        let modifiers = self.query.modifiers;
+        let mut found = Vec::new();
+        match attempt {
+            Attempt::RemoveDuplicate | Attempt::Remove => {
+                for (index, modifier) in modifiers.iter().enumerate().rev() {
+                    let earlier = modifiers.get(..index).unwrap_or_default();
+                    if attempt == Attempt::Remove || earlier.contains(modifier) {
+                        found.extend(self.judge(ModifierEdit::Remove(index)));
+                    }
+                }
+            }
+            Attempt::Insert => {
+                for modifier in self.words.iter() {
+                    let repairs = self.places(modifier).map(|index| {
+                        let edit = ModifierEdit::Insert(index, modifier);
+                        self.judge(edit).map(|repair| self.in_order(repair))
+                    });
+                    // The first of equally good ones is the last place.
+                    found.extend(repairs.flatten().min_by_key(Repair::rank));
+                }
+            }
+            Attempt::ReplaceByClass | Attempt::ReplaceByAny => {
+                for (index, old) in modifiers.iter().enumerate() {
+                    let same = attempt == Attempt::ReplaceByClass;
+                    let others = self.words.iter().filter(|m| m != old);
+                    let others = others.filter(|m| same == (m.class() == old.class()));
+                    found
+                        .extend(others.filter_map(|m| self.judge(ModifierEdit::Replace(index, m))));
+                }
+            }
+        }
+        found.sort_by_key(Repair::rank);
+        found
+    }
+
+    /// Where a modifier could be inserted, backwards: anywhere if its position matters, else at the end.
+    fn places(&self, modifier: Modifier) -> impl Iterator<Item = usize> + use<> {
+        let mut names = self.query.opcode.instructions().iter();
+        let ordered =
+            modifier.class().is_positional() || names.any(|i| i.words().contains(&modifier));
+        let end = self.query.modifiers.len();
+        (if ordered { 0 } else { end }..=end).rev()
+    }
+
+    /// An insertion at the end, moved to its place in the order of the PTX ISA manual.
+    fn in_order(&self, repair: Repair) -> Repair {
+        let count = self.query.modifiers.len();
+        let edit = match repair.edit {
+            ModifierEdit::Insert(index, modifier) if index == count => {
+                let mut order = alloc::vec![0; count + 1];
+                let changed = repair.edit.apply(self.query.modifiers);
+                canonical_order(self.query.opcode, &changed, &mut order);
+                let place = order.iter().position(|&i| usize::from(i) == count);
+                ModifierEdit::Insert(place.unwrap_or(count), modifier)
+            }
+            edit => edit,
+        };
+        Repair { edit, ..repair }
+    }
+
+    /// Whether the changed modifiers are legal, and the operands with them.
+    fn judge(&self, edit: ModifierEdit) -> Option<Repair> {
+        let modifiers = edit.apply(self.query.modifiers);
+        let query = InstQuery {
+            modifiers: &modifiers,
+            ..self.query
+        };
+        let documented = query.candidates().filter(|m| !m.form().is_undocumented());
+        let repairs = documented.filter_map(|mut found| {
+            if let Some(target) = self.target {
+                found.add_floors(self.version, target);
+            }
+            let violations = found.violations();
+            let of_operands =
+                |v: &Violation| matches!(v, Violation::Operand(..) | Violation::Count(..));
+            let legal = violations.as_slice().iter().all(of_operands);
+            let unused = found.redundant().next().is_some();
+            (legal && !unused).then(|| Repair {
+                edit,
+                fits_operands: violations.is_empty(),
+                inexact: inexact(&found),
+            })
+        });
+        repairs.min_by_key(Repair::rank)
+    }
+}
+
+impl Repair {
+    /// Better ones are less.
+    fn rank(&self) -> (bool, usize) {
+        (!self.fits_operands, self.inexact)
+    }
+}
+
+/// How many operands are registers of another width than the type, or of another kind although that says more than bits.
+fn inexact(found: &FormMatch<'_>) -> usize {
+    let count = found.form().operands().len();
+    let differs = |operand: &usize| {
+        let register = match found.operands().get(*operand).map(|o| o.shape) {
+            Some(OperandShape::Register(ty) | OperandShape::RegisterVector(ty, _)) => ty,
+            Some(OperandShape::Vector([first, ..])) => match first.shape {
+                OperandShape::Register(ty) => ty,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        match found.expected(*operand) {
+            Some(crate::Expected::Type(ty)) => {
+                ty.bits() != register.bits()
+                    || register.kind() != TypeKind::Bits && register.is_float() != ty.is_float()
+            }
+            Some(expected) => expected.bits().is_some_and(|bits| bits != register.bits()),
+            None => false,
+        }
+    };
+    (0..count).filter(differs).count()
+}

@@ -1,0 +1,238 @@
+//! Operands that their instruction does not take.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::{Code, Signature};
+use ptx_isa::{
+    Access, Expected, FormOperand, Marks, Modifier, OperandShape, OperandViolation, Repair, Role,
+    ScalarType, StateSpace,
+};
+
+use super::instruction::Named;
+use super::{Text, Wording, repair};
+
+/// An operand that its instruction does not take.
+#[derive(Clone, Debug)]
+pub(crate) struct OperandMismatch {
+    pub(crate) form: Named,
+    /// The operand of the form.
+    pub(crate) operand: &'static FormOperand,
+    pub(crate) problem: OperandViolation,
+    /// The type that it must have.
+    pub(crate) expected: Option<Expected>,
+    /// The state space that it must be in.
+    pub(crate) space: Option<Modifier>,
+    pub(crate) found: FoundOperand,
+    /// How many other operands are wrong for the same reason.
+    pub(crate) others: usize,
+    /// Changes of a modifier after which the instruction takes its operands.
+    pub(crate) repairs: Vec<Repair>,
+}
+
+/// What is written for an operand, as far as messages name it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FoundOperand {
+    Scalar(ScalarType),
+    /// A vector register.
+    Vector(ScalarType, u8),
+    /// `{a, b}` with this number of elements; their type, if all are registers of one type.
+    Elements(usize, Option<ScalarType>),
+    Variable(StateSpace),
+    Other,
+}
+
+impl FoundOperand {
+    pub(crate) fn of(shape: OperandShape<'_>) -> Self {
+        match shape {
+            OperandShape::Register(ty) => Self::Scalar(ty),
+            OperandShape::Special(register) => Self::Scalar(register.scalar_type()),
+            OperandShape::RegisterVector(ty, len) => Self::Vector(ty, len),
+            OperandShape::Vector(parts) => {
+                let mut types = parts.iter().map(|p| match p.shape {
+                    OperandShape::Register(ty) => Some(ty),
+                    _ => None,
+                });
+                let first = types.next().flatten();
+                Self::Elements(parts.len(), first.filter(|_| types.all(|ty| ty == first)))
+            }
+            OperandShape::Variable(space, _) => Self::Variable(space),
+            _ => Self::Other,
+        }
+    }
+}
+
+impl OperandMismatch {
+    /// Whether another operand is wrong for the same reason.
+    pub(crate) fn has_cause_of(&self, other: &Self) -> bool {
+        let problem = |m: &Self| (m.problem, m.operand.ty(), m.expected, m.found);
+        self.problem == OperandViolation::Type && problem(self) == problem(other)
+    }
+
+    pub(super) fn text(self, signature: &Signature<'_>, wording: Wording<'_>, found: &str) -> Text {
+        let (code, message) = self.message(signature.text(), wording, found);
+        let advice = repair::advice(signature, &self.repairs);
+        let is_type = code == Code::OperandType;
+        let help = match advice {
+            Some(advice) if is_type => format!("{advice}, or convert the value"),
+            Some(advice) => advice,
+            None if is_type && self.is_address() => {
+                "addresses are integers: use a register of their width".into()
+            }
+            None if is_type => "convert the value, or change the type in the instruction".into(),
+            None => self.form.syntax(),
+        };
+        let text = Text::error(code, message).help(help);
+        // One register of another type may be the mistake itself.
+        match self.repairs.as_slice() {
+            [only] if !is_type || self.others > 0 => repair::fix(text, only.edit()),
+            _ => text,
+        }
+    }
+
+    /// Whether it is an address without a type.
+    fn is_address(&self) -> bool {
+        self.operand.role() == Role::Addr && self.expected.is_none()
+    }
+
+    fn message(&self, op: &str, wording: Wording<'_>, found: &str) -> (Code, String) {
+        let operand = format!("operand `{}` of `{op}`", self.operand.name());
+        let without = |what: &str| {
+            let message = format!("{operand} must be without {what}, found `{found}`");
+            (Code::OperandKind, message)
+        };
+        let kind = |expected: &str| {
+            let message = format!("{operand} must be {expected}, found `{found}`");
+            (Code::OperandKind, message)
+        };
+        match self.problem {
+            OperandViolation::Missing => (Code::MissingOperand, format!("missing {operand}")),
+            OperandViolation::Unexpected => (
+                Code::UnexpectedOperand,
+                format!("unexpected {operand}: these modifiers do not allow it"),
+            ),
+            OperandViolation::Length(length) => (
+                Code::VectorLength,
+                format!(
+                    "{operand} must be {}, found {}",
+                    self.length(length),
+                    self.found_length()
+                ),
+            ),
+            OperandViolation::NeedsRegister => kind("a register"),
+            OperandViolation::NeedsConstant => kind("a constant"),
+            OperandViolation::Discard => kind(self.kind()),
+            OperandViolation::Type => (Code::OperandType, self.types(&operand, wording, found)),
+            OperandViolation::Constant => (
+                Code::ConstantRange,
+                format!("{operand} must be {}, found `{found}`", self.constants()),
+            ),
+            OperandViolation::Space => (Code::WrongSpace, self.spaces(&operand, found)),
+            OperandViolation::Negated => without("`-`"),
+            OperandViolation::Inverted => without("`!`"),
+            OperandViolation::Lanes => without("a part selector"),
+            OperandViolation::Unified => without("`.unified`"),
+            _ => kind(self.kind()),
+        }
+    }
+
+    fn types(&self, operand: &str, wording: Wording<'_>, found: &str) -> String {
+        let expected = match self.expected {
+            Some(Expected::Width(bits)) => format!(" of {bits} bits"),
+            Some(expected) => format!(" of type {expected}"),
+            None if self.operand.marks().contains(Marks::TMEM) => {
+                " an address in a `.b32` register".into()
+            }
+            None if self.is_address() => {
+                let bits = wording.module.header().address_size.unwrap_or(64);
+                format!(" an address in a register of {bits} bits such as `.b{bits}`")
+            }
+            None => " of another type".into(),
+        };
+        let ty = match self.found {
+            FoundOperand::Scalar(ty) | FoundOperand::Elements(_, Some(ty)) => {
+                format!(" of type `{ty}`")
+            }
+            FoundOperand::Vector(ty, n) => format!(" of type `.v{n} {ty}`"),
+            _ => String::new(),
+        };
+        let others = match self.others {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        format!("{operand} must be{expected}, found `{found}`{ty}{others}")
+    }
+
+    fn spaces(&self, operand: &str, found: &str) -> String {
+        let written = matches!(
+            self.operand.access(),
+            Access::Write | Access::ReadWrite | Access::ReadModifyWrite
+        );
+        let space = match self.found {
+            FoundOperand::Variable(StateSpace::ParamEntry) if written => {
+                return format!(
+                    "{operand} is written, found the kernel parameter `{found}`, which is read-only"
+                );
+            }
+            FoundOperand::Variable(space) => format!(" in `{space}`"),
+            _ => String::new(),
+        };
+        let expected = match self.space {
+            Some(space) => format!("`{space}`"),
+            None => "the state space that the instruction accesses".into(),
+        };
+        format!("{operand} must be in {expected}, found `{found}`{space}")
+    }
+
+    fn length(&self, length: u16) -> String {
+        match length {
+            1 if self.operand.marks().contains(Marks::BRACED) => "one value in braces".into(),
+            1 => "a scalar".into(),
+            n => format!("a vector of {n} elements"),
+        }
+    }
+
+    fn found_length(&self) -> String {
+        match self.found {
+            FoundOperand::Elements(1, _) => "1 element".into(),
+            FoundOperand::Elements(n, _) => format!("{n} elements"),
+            FoundOperand::Vector(_, n) => format!("{n} elements"),
+            _ => "a scalar".into(),
+        }
+    }
+
+    fn constants(&self) -> String {
+        let range = self.operand.range();
+        match range.map(|r| (r.low(), r.high(), r.step())) {
+            Some((low, high, 0)) => format!("a power of two from {low} to {high}"),
+            Some((low, high, _)) if low == high => format!("the constant {low}"),
+            Some((low, high, step)) if high - low == step => format!("{low} or {high}"),
+            Some((low, high, 1)) => format!("a constant from {low} to {high}"),
+            Some((low, high, step)) => format!("a multiple of {step} from {low} to {high}"),
+            None if self.operand.marks().contains(Marks::UNIT_INTERVAL) => {
+                "a number above 0 and at most 1".into()
+            }
+            None => match self.expected {
+                Some(Expected::Width(bits)) => format!("a constant of {bits} bits"),
+                Some(expected) => format!("a constant of type {expected}"),
+                None => "another constant".into(),
+            },
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.operand.role() {
+            Role::Def | Role::ReadWrite => "a register",
+            Role::Use => "a register or a constant of its type",
+            Role::Addr => "an address",
+            Role::Imm => "a constant",
+            Role::Label => "a label",
+            Role::Func => "a function or a register",
+            Role::Symbol => "the name of a variable",
+            Role::Args | Role::Rets => "a list in parentheses",
+            Role::LabelTable => "the label of a target list or a prototype",
+            Role::Sreg => "a special register",
+            _ => "another operand",
+        }
+    }
+}

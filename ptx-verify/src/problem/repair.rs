@@ -1,0 +1,159 @@
+//! Changes of a modifier that make an instruction legal, as text.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use ptx_ir::{Code, Signature};
+use ptx_isa::{Modifier, ModifierEdit, Repair, Rule};
+
+use super::instruction::{Named, list};
+use super::{Side, Text};
+use crate::location::Part;
+
+/// How many modifiers are listed although the operands are not legal with all of them.
+const MOST_LISTED: usize = 8;
+
+/// The message about modifiers that each of the changes makes legal. All are of one kind and, unless they insert, of one
+/// modifier.
+pub(super) fn text(
+    signature: &Signature<'_>,
+    repairs: &[Repair],
+    rule: Option<(Named, &'static Rule)>,
+) -> Text {
+    let op = signature.text();
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let Some(first) = repairs.first() else {
+        return Text::error(Code::Combination, format!("invalid form of `{op}`"));
+    };
+    let expected = Expected::of(signature, repairs);
+    let (code, message) = match first.edit() {
+        ModifierEdit::Insert(..) => (
+            Code::MissingModifier,
+            format!("missing modifier of `{op}`: expected {expected}"),
+        ),
+        ModifierEdit::Replace(index, _) => {
+            let found = modifiers.get(index).map_or("", |m| m.text());
+            let message = format!("expected {expected} in `{op}`, found `{found}`");
+            (Code::WrongModifier, message)
+        }
+        ModifierEdit::Remove(index) => {
+            let found = modifiers.get(index).copied();
+            let text = found.map_or("", |m| m.text());
+            let earlier = modifiers.get(..index).unwrap_or_default();
+            let message = match found.is_some_and(|m| earlier.contains(&m)) {
+                true => format!("duplicate modifier `{text}` in `{op}`"),
+                false if rule.is_some() => format!("`{text}` cannot be used in `{op}`"),
+                false => format!("`{op}` does not take the modifier `{text}` here"),
+            };
+            (Code::WrongModifier, message)
+        }
+        _ => (Code::Combination, format!("invalid form of `{op}`")),
+    };
+    // Each of the modifiers that a rule is about may be the mistake.
+    if let Some((form, rule)) = rule {
+        let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
+        return Text::error(Code::Combination, message).help(broken.to_string());
+    }
+    let text = Text::error(code, message);
+    let best = best(repairs);
+    let example = mnemonic(signature, best.unwrap_or(first.edit()));
+    match best {
+        Some(edit) => fix(text.help(format!("write `{example}`")), edit),
+        None => text.help(format!("for example `{example}`")),
+    }
+}
+
+/// The change that is meant, if that is clear: the only one with which the operands are legal.
+fn best(repairs: &[Repair]) -> Option<ModifierEdit> {
+    let mut fitting = repairs.iter().filter(|r| r.fits_operands());
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Some(only.edit()),
+        _ => None,
+    }
+}
+
+/// Adds a change to the fix of a diagnostic.
+pub(super) fn fix(text: Text, edit: ModifierEdit) -> Text {
+    let part = |index: usize| Part::Modifiers(index as u32, index as u32);
+    match edit {
+        ModifierEdit::Insert(0, modifier) => text.fix(Part::Opcode, Side::After, modifier.text()),
+        ModifierEdit::Insert(index, modifier) => {
+            text.fix(part(index - 1), Side::After, modifier.text())
+        }
+        ModifierEdit::Replace(index, modifier) => {
+            text.fix(part(index), Side::Whole, modifier.text())
+        }
+        ModifierEdit::Remove(index) => text.fix(part(index), Side::Whole, ""),
+        _ => text,
+    }
+}
+
+/// What to write so that an instruction takes its operands.
+pub(super) fn advice(signature: &Signature<'_>, repairs: &[Repair]) -> Option<String> {
+    let first = repairs.first()?.edit();
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let index = match first {
+        ModifierEdit::Replace(index, _) => index,
+        edit => return Some(format!("write `{}`", mnemonic(signature, edit))),
+    };
+    let found = modifiers.get(index)?;
+    let instead = repairs.iter().filter_map(|r| match r.edit() {
+        ModifierEdit::Replace(i, modifier) if i == index => Some(modifier.text()),
+        _ => None,
+    });
+    let instead: Vec<&str> = instead.collect();
+    Some(format!("write {} instead of `{found}`", one_of(&instead)))
+}
+
+/// The mnemonic after a change.
+fn mnemonic(signature: &Signature<'_>, edit: ModifierEdit) -> String {
+    let modifiers: Vec<Modifier> = signature.modifiers().collect();
+    let mut text = String::from(signature.opcode_text());
+    for modifier in edit.apply(&modifiers) {
+        text.push_str(modifier.text());
+    }
+    text
+}
+
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [_] => list(words),
+        [first, second] => format!("`{first}` or `{second}`"),
+        _ => format!("one of {}", list(words)),
+    }
+}
+
+/// The modifiers that changes write.
+struct Expected {
+    words: Vec<&'static str>,
+    /// What they select, if all select the same.
+    meaning: Option<&'static str>,
+}
+
+impl Expected {
+    fn of(signature: &Signature<'_>, repairs: &[Repair]) -> Self {
+        let fits = repairs.first().is_some_and(Repair::fits_operands);
+        let listed = |r: &&Repair| repairs.len() <= MOST_LISTED || !fits || r.fits_operands();
+        let modifiers = repairs.iter().filter(listed);
+        let modifiers: Vec<Modifier> = modifiers.filter_map(|r| r.edit().modifier()).collect();
+        let opcode = signature.opcode();
+        let mut names = opcode.into_iter().flat_map(|o| o.instructions());
+        let is_name = names.any(|i| modifiers.iter().any(|m| i.words().contains(m)));
+        let class = modifiers.first().map(|m| m.class());
+        let same = modifiers.iter().all(|m| Some(m.class()) == class);
+        let meaning = class.filter(|_| same && !is_name && modifiers.len() > 1);
+        Self {
+            words: modifiers.iter().map(|m| m.text()).collect(),
+            meaning: meaning.map(|c| c.meaning()),
+        }
+    }
+}
+
+impl core::fmt::Display for Expected {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if let Some(meaning) = self.meaning {
+            write!(f, "the {meaning}, ")?;
+        }
+        f.write_str(&one_of(&self.words))
+    }
+}
