@@ -1,7 +1,9 @@
 //! Diagnostics as text: one line, one JSON object, or with the lines of the source.
 
+mod github;
 mod json;
 pub(crate) mod labels;
+pub(crate) mod sarif;
 
 use ptx_ir::render::NamedSource;
 use ptx_ir::{Diagnostic, LineIndex, Severity, Span};

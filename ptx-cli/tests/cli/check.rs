@@ -214,3 +214,54 @@ fn an_output_needs_fixes() {
         (2, "ptxkit: --output and --write need --fix\n")
     );
 }
+
+#[test]
+fn errors_as_a_sarif_log() {
+    let folder = Folder::new("sarif");
+    let file = folder.file("a b.ptx", BAD);
+    let semicolon = folder.file("c.ptx", repairable());
+    let run = ptx(&["check", "--format", "sarif", &file, &semicolon]);
+    assert_eq!((run.status, run.err.as_str()), (1, ""));
+    let log: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let rules = log["runs"][0]["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let known = |rule: &&serde_json::Value| rule["id"] == result["ruleId"];
+        assert_eq!(rules.iter().filter(known).count(), 1, "{result}");
+    }
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+    assert!(
+        uri.starts_with("file:///") && uri.ends_with("/a%20b.ptx"),
+        "{uri}"
+    );
+    let region =
+        serde_json::json!({"startLine": 6, "startColumn": 5, "endLine": 6, "endColumn": 10});
+    assert_eq!(place["region"], region);
+    let edit = &results[1]["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    assert_eq!(edit["insertedContent"]["text"], ";");
+    assert_eq!(
+        edit["deletedRegion"]["startColumn"],
+        edit["deletedRegion"]["endColumn"]
+    );
+
+    let clean = with_input(&["check", "--format", "sarif", "-"], GOOD.as_bytes());
+    let log: serde_json::Value = serde_json::from_str(&clean.out).unwrap();
+    assert_eq!(log["runs"][0]["results"], serde_json::json!([]));
+}
+
+#[test]
+fn errors_as_github_annotations() {
+    let folder = Folder::new("github");
+    let file = folder.file("a,b.ptx", BAD);
+    let run = ptx(&["check", "--format", "github", &file]);
+    let name = file.replace(',', "%2C");
+    let line = format!(
+        "::error file={name},line=6,endLine=6,col=5,endColumn=10,title=PTX0104::expected an instruction, found unknown opcode `bogus`\n"
+    );
+    expect(&run, 1, &line, "");
+}

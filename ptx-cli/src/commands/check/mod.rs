@@ -1,18 +1,22 @@
 //! `ptxkit check`: reports errors and warnings.
 
+mod kinds;
+mod writer;
+
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use ptx_ir::{Code, Diagnostic, LineIndex, Severity, SourceText};
+use ptx_ir::{Code, Diagnostic, Severity, SourceText};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
-use rayon::prelude::*;
 
-use crate::destination::{Destination, Writer};
+use crate::destination::Destination;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
-use crate::render::{Renderer, Report, counted, tally};
+use crate::render::{counted, tally};
+use kinds::{Kind, LINK, UNUSED, kind};
+use writer::Writer;
 
 /// Check files and report errors
 ///
@@ -22,7 +26,9 @@ use crate::render::{Renderer, Report, counted, tally};
 Examples:
   ptxkit check kernel.ptx
   ptxkit check --format short --max-errors 10 build/
-  ptxkit check --format json - < kernel.ptx")]
+  ptxkit check --format json - < kernel.ptx
+  ptxkit check --format sarif build/ > findings.sarif
+  ptxkit check --fix --write kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
@@ -72,6 +78,10 @@ enum Format {
     Short,
     /// One JSON object per line
     Json,
+    /// A SARIF 2.1.0 log, which code scanning services read
+    Sarif,
+    /// Workflow commands, which GitHub shows as annotations
+    Github,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -95,25 +105,22 @@ impl Color {
     }
 }
 
-/// The number of diagnostics that are rendered before they are written.
-const BLOCK: usize = 1 << 12;
-
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let renderer = if args.color.wanted() {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
+    let mut writer = Writer::new(args.format, args.color.wanted(), args.max_errors);
     if !args.fix && !args.destination.is_stdout() {
         bail!("--output and --write need --fix");
     }
-    let writer = match args.fix {
+    let fixed = match args.fix {
         true => Some(args.destination.open(&args.files, &inputs)?),
         false => None,
     };
+    // Where diagnostics go.
+    let to_stderr = args.fix && args.destination.is_stdout();
+    let mut stderr = io::stderr().lock();
+    writer.begin(if to_stderr { &mut stderr } else { &mut out })?;
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
     let options = Options::new(args.ptx_version, args.target);
     let check = |source| check(source, &options, args);
@@ -123,13 +130,18 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         warnings += w;
         files += usize::from(e + w > 0);
         let mut status = Status::of(e > 0 || args.deny_warnings && w > 0);
-        match &writer {
-            Some(writer) => status.worsen(checked.write_fixed(args, writer, &renderer, out)?),
-            None => checked.write(args, &renderer, out)?,
+        if let Some((_, count)) = checked.fixed {
+            let count = counted(count, "mistake");
+            output::note(format_args!("{}: {count} fixed", checked.source.name));
+        }
+        writer.write(&checked, if to_stderr { &mut stderr } else { out })?;
+        if let Some(fixed) = &fixed {
+            status.worsen(fixed.write(out, &checked.source, checked.text())?);
         }
         Ok(status)
     });
     result?;
+    writer.end(if to_stderr { &mut stderr } else { &mut out })?;
     out.flush()?;
     if args.format == Format::Human && errors + warnings > 0 {
         let mut found = Vec::new();
@@ -214,53 +226,6 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Vec<Diagnost
     diagnostics
 }
 
-/// Kinds of warnings.
-#[derive(Copy, Clone, Debug)]
-enum Kind {
-    All,
-    Unused,
-    Link,
-    One(Code),
-}
-
-/// The warning about names that other modules must define.
-const LINK: Code = Code::UnresolvedExtern;
-
-const UNUSED: [Code; 3] = [
-    Code::UnusedRegister,
-    Code::UnusedLabel,
-    Code::UnusedFunction,
-];
-
-impl Kind {
-    fn holds(self, code: Code) -> bool {
-        match self {
-            Self::All => true,
-            Self::Unused => UNUSED.contains(&code),
-            Self::Link => code == LINK,
-            Self::One(one) => one == code,
-        }
-    }
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
-    let same =
-        |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
-    match text {
-        "all" => Ok(Kind::All),
-        "unused" => Ok(Kind::Unused),
-        "link" => Ok(Kind::Link),
-        text => Code::ALL
-            .iter()
-            .find(same)
-            .map(|c| Kind::One(*c))
-            .ok_or_else(|| {
-                format!("unknown warning {text}; expected a code such as PTX0516 or a name such as ignored-modifier")
-            }),
-    }
-}
-
 fn is_unknown(code: Code) -> bool {
     matches!(
         code,
@@ -280,84 +245,10 @@ pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
 }
 
 impl Checked {
-    /// Writes the text with fixes, and the remaining diagnostics.
-    fn write_fixed(
-        &self,
-        args: &Args,
-        writer: &Writer<'_>,
-        renderer: &Renderer,
-        out: &mut Out,
-    ) -> Result<Status> {
-        if let Some((_, count)) = self.fixed {
-            let count = counted(count, "mistake");
-            output::note(format_args!("{}: {count} fixed", self.source.name));
-        }
-        if args.destination.is_stdout() {
-            self.write(args, renderer, &mut std::io::stderr().lock())?;
-        } else {
-            self.write(args, renderer, out)?;
-        }
-        writer.write(out, &self.source, self.text())
-    }
-
     /// The text that the diagnostics are about.
     fn text(&self) -> &SourceText {
         self.fixed
             .as_ref()
             .map_or(&self.source.bytes, |(text, _)| text)
-    }
-
-    fn write(&self, args: &Args, renderer: &Renderer, out: &mut impl Write) -> Result<()> {
-        let shown = self.shown(args.max_errors);
-        let hidden = tally(self.diagnostics.get(shown.len()..).unwrap_or_default()).0;
-        if !shown.is_empty() {
-            let report = &Report {
-                name: &self.source.name,
-                source: self.text(),
-                lines: &LineIndex::new(self.text()),
-            };
-            for block in shown.chunks(BLOCK) {
-                let texts: Vec<String> = block
-                    .par_iter()
-                    .with_min_len(64)
-                    .map(|diagnostic| match args.format {
-                        Format::Human => Ok(renderer.render(&report.named_source(), diagnostic)),
-                        Format::Short => Ok(report.short(diagnostic)),
-                        Format::Json => report.json(diagnostic),
-                    })
-                    .collect::<Result<_, _>>()?;
-                for text in texts {
-                    writeln!(out, "{text}")?;
-                }
-            }
-        }
-        if hidden > 0 {
-            out.flush()?;
-            output::note(format_args!(
-                "{}: {} not shown",
-                self.source.name,
-                counted(hidden, "more error")
-            ));
-        }
-        Ok(())
-    }
-
-    /// The diagnostics up to the `most`-th error.
-    fn shown(&self, most: Option<usize>) -> &[Diagnostic] {
-        let Some(most) = most else {
-            return &self.diagnostics;
-        };
-        let mut errors = self
-            .diagnostics
-            .iter()
-            .enumerate()
-            .filter(|(_, d)| d.severity == Severity::Error);
-        let end = match most.checked_sub(1) {
-            Some(last) => errors
-                .nth(last)
-                .map_or(self.diagnostics.len(), |(i, _)| i + 1),
-            None => 0,
-        };
-        self.diagnostics.get(..end).unwrap_or_default()
     }
 }

@@ -1,0 +1,116 @@
+//! Writes the diagnostics of one file after the other in a format.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_ir::{Diagnostic, LineIndex, Severity};
+use rayon::prelude::*;
+
+use super::{Checked, Format};
+use crate::output;
+use crate::render::{Renderer, Report, counted, sarif, tally};
+
+/// The number of diagnostics that are rendered before they are written.
+const BLOCK: usize = 1 << 12;
+
+/// Writes diagnostics in a format.
+pub(super) struct Writer {
+    format: Format,
+    renderer: Renderer,
+    /// The most errors that are shown of a file.
+    most: Option<usize>,
+    /// How many diagnostics were written.
+    count: usize,
+}
+
+impl Writer {
+    pub(super) fn new(format: Format, colored: bool, most: Option<usize>) -> Self {
+        Self {
+            format,
+            renderer: match colored {
+                true => Renderer::styled(),
+                false => Renderer::plain(),
+            },
+            most,
+            count: 0,
+        }
+    }
+
+    /// What comes before all diagnostics.
+    pub(super) fn begin(&self, out: &mut dyn Write) -> Result<()> {
+        match self.format {
+            Format::Sarif => Ok(writeln!(out, "{}", sarif::head())?),
+            _ => Ok(()),
+        }
+    }
+
+    /// What comes after all diagnostics.
+    pub(super) fn end(&self, out: &mut dyn Write) -> Result<()> {
+        match self.format {
+            Format::Sarif => Ok(writeln!(out, "{}", sarif::TAIL)?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the diagnostics of a file.
+    pub(super) fn write(&mut self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
+        let shown = shown(&checked.diagnostics, self.most);
+        let hidden = tally(checked.diagnostics.get(shown.len()..).unwrap_or_default()).0;
+        if !shown.is_empty() {
+            let report = &Report {
+                name: &checked.source.name,
+                source: checked.text(),
+                lines: &LineIndex::new(checked.text()),
+            };
+            for block in shown.chunks(BLOCK) {
+                let texts: Vec<String> = block
+                    .par_iter()
+                    .with_min_len(64)
+                    .map(|diagnostic| self.text(report, diagnostic))
+                    .collect::<Result<_>>()?;
+                for text in texts {
+                    if self.format == Format::Sarif && self.count > 0 {
+                        write!(out, ",")?;
+                    }
+                    writeln!(out, "{text}")?;
+                    self.count += 1;
+                }
+            }
+        }
+        if hidden > 0 {
+            out.flush()?;
+            output::note(format_args!(
+                "{}: {} not shown",
+                checked.source.name,
+                counted(hidden, "more error")
+            ));
+        }
+        Ok(())
+    }
+
+    fn text(&self, report: &Report<'_>, diagnostic: &Diagnostic) -> Result<String> {
+        match self.format {
+            Format::Human => Ok(self.renderer.render(&report.named_source(), diagnostic)),
+            Format::Short => Ok(report.short(diagnostic)),
+            Format::Json => Ok(report.json(diagnostic)?),
+            Format::Sarif => Ok(serde_json::to_string(&report.sarif(diagnostic))?),
+            Format::Github => Ok(report.github(diagnostic)),
+        }
+    }
+}
+
+/// The diagnostics up to the `most`-th error.
+fn shown(diagnostics: &[Diagnostic], most: Option<usize>) -> &[Diagnostic] {
+    let Some(most) = most else {
+        return diagnostics;
+    };
+    let mut errors = diagnostics
+        .iter()
+        .enumerate()
+        .filter(|(_, d)| d.severity == Severity::Error);
+    let end = match most.checked_sub(1) {
+        Some(last) => errors.nth(last).map_or(diagnostics.len(), |(i, _)| i + 1),
+        None => 0,
+    };
+    diagnostics.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,43 @@
+//! Diagnostics as workflow commands, which GitHub Actions shows as annotations of the source lines.
+
+use ptx_ir::Diagnostic;
+
+use super::Report;
+
+impl Report<'_> {
+    /// `::error file=a.ptx,line=6,endLine=6,col=5,endColumn=10,title=PTX0104::message`
+    pub(crate) fn github(&self, diagnostic: &Diagnostic) -> String {
+        let (from, to) = (
+            self.lines.position(diagnostic.span.start),
+            self.lines.position(diagnostic.span.end),
+        );
+        let mut text = diagnostic.message.clone();
+        if let Some(help) = &diagnostic.help {
+            text.push('\n');
+            text.push_str(help);
+        }
+        format!(
+            "::{} file={},line={},endLine={},col={},endColumn={},title={}::{}",
+            diagnostic.severity.name(),
+            property(self.name),
+            from.line,
+            to.line,
+            from.column,
+            to.column,
+            diagnostic.code,
+            data(&text),
+        )
+    }
+}
+
+/// The text of a command: one line.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// The value of a property of a command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

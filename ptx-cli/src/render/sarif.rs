@@ -1,0 +1,118 @@
+//! Diagnostics as results of a SARIF 2.1.0 log (Static Analysis Results Interchange Format).
+
+use ptx_ir::{Code, Diagnostic, Patch, Severity, Span};
+use serde_json::{Value, json};
+
+use super::Report;
+
+/// The beginning of a log, up to its results.
+pub(crate) fn head() -> String {
+    let rule = |code: &Code| {
+        json!({
+            "id": code.to_string(),
+            "name": code.name(),
+            "shortDescription": {"text": code.title()},
+        })
+    };
+    let rules: Vec<Value> = Code::ALL.iter().map(rule).collect();
+    let driver = json!({
+        "name": env!("CARGO_BIN_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+        "rules": rules,
+    });
+    format!(
+        r#"{{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{{"tool":{{"driver":{driver}}},"columnKind":"unicodeCodePoints","results":["#
+    )
+}
+
+/// The end of a log, after its results.
+pub(crate) const TAIL: &str = "]}]}";
+
+impl Report<'_> {
+    /// A result.
+    pub(crate) fn sarif(&self, diagnostic: &Diagnostic) -> Value {
+        let mut result = json!({
+            "ruleId": diagnostic.code.to_string(),
+            "level": match diagnostic.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            "message": {"text": self.sarif_text(diagnostic)},
+            "locations": std::iter::once(&diagnostic.span)
+                .map(|span| json!({"physicalLocation": self.sarif_location(*span)}))
+                .collect::<Vec<_>>(),
+        });
+        let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
+        let repeats = diagnostic.repeats.iter().map(|span| (*span, "here, too"));
+        let related = |(span, text): (Span, &str)| json!({"physicalLocation": self.sarif_location(span), "message": {"text": text}});
+        let related: Vec<Value> = labels.chain(repeats).map(related).collect();
+        if let Some(result) = result.as_object_mut() {
+            if !related.is_empty() {
+                result.insert("relatedLocations".to_owned(), related.into());
+            }
+            if !diagnostic.fix.is_empty() {
+                result.insert("fixes".to_owned(), json!([self.sarif_fix(diagnostic)]));
+            }
+        }
+        result
+    }
+
+    /// The message with the help, which results have no field for.
+    fn sarif_text(&self, diagnostic: &Diagnostic) -> String {
+        match &diagnostic.help {
+            Some(help) => format!("{}; {help}", diagnostic.message),
+            None => diagnostic.message.clone(),
+        }
+    }
+
+    fn sarif_fix(&self, diagnostic: &Diagnostic) -> Value {
+        let replacement = |edit: &Patch<String>| json!({"deletedRegion": self.sarif_region(edit.span), "insertedContent": {"text": edit.text}});
+        let replacements: Vec<Value> = diagnostic.fix.iter().map(replacement).collect();
+        json!({
+            "description": {"text": diagnostic.help.as_deref().unwrap_or(&diagnostic.message)},
+            "artifactChanges": [{"artifactLocation": {"uri": uri(self.name)}, "replacements": replacements}],
+        })
+    }
+
+    fn sarif_location(&self, span: Span) -> Value {
+        json!({"artifactLocation": {"uri": uri(self.name)}, "region": self.sarif_region(span)})
+    }
+
+    fn sarif_region(&self, span: Span) -> Value {
+        let (start_line, start_column) = self.code_points(span.start);
+        let (end_line, end_column) = self.code_points(span.end);
+        json!({
+            "startLine": start_line,
+            "startColumn": start_column,
+            "endLine": end_line,
+            "endColumn": end_column,
+        })
+    }
+
+    /// The line of an offset, and the column in code points, both from 1.
+    fn code_points(&self, at: u32) -> (u32, usize) {
+        let place = self.lines.position(at);
+        let before = Span::new(at.saturating_sub(place.column - 1), at).of(self.source);
+        (
+            place.line,
+            1 + String::from_utf8_lossy(before).chars().count(),
+        )
+    }
+}
+
+/// A path as a URI reference: relative to the directory of the run, or absolute.
+fn uri(name: &str) -> String {
+    let mut text = String::new();
+    if name.starts_with('/') {
+        text.push_str("file://");
+    }
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                text.push(byte.into())
+            }
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
