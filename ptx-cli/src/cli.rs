@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -7,7 +9,7 @@ use crate::commands::{
     analyze, callgraph, cfg, check, clean, explain, extract, flatten, fmt, grep, instrument, link,
     minify, parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
-use crate::output::Status;
+use crate::output::{self, Status};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +28,12 @@ Exit status: 0 success, 1 errors or other findings, 2 usage error or a file cann
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Use at most this many threads
+    #[arg(short, long, global = true, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Print no summaries and notes on standard error
+    #[arg(short, long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,7 +64,13 @@ enum Command {
 
 /// Parses the command line and runs the command. A usage error ends the program here.
 pub(crate) fn run() -> Result<Status> {
-    match Cli::parse().command {
+    let cli = Cli::parse();
+    output::set_quiet(cli.quiet);
+    if let Some(jobs) = cli.jobs {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get());
+        pool.build_global()?;
+    }
+    match cli.command {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),

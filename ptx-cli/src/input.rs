@@ -1,5 +1,6 @@
 //! Input: files, directories and standard input, in the order of the command line.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,15 @@ impl Files {
             if is_stdin(file) {
                 inputs.push(Input::Stdin);
             } else if file.is_dir() {
-                inputs.extend(walk(file, status).into_iter().map(Input::File));
+                let found = walk(file, status);
+                if found.is_empty() {
+                    unreadable(
+                        &file.to_string_lossy(),
+                        &"no .ptx file in this directory",
+                        status,
+                    );
+                }
+                inputs.extend(found.into_iter().map(Input::File));
             } else {
                 inputs.push(Input::File(file.clone()));
             }
@@ -190,7 +199,7 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
     files
 }
 
-fn unreadable(name: &str, error: &io::Error, status: &mut Status) {
+fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
     output::note(format_args!("ptxkit: {}: {error}", clean(name)));
     status.worsen(Status::UsageError);
 }

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -70,6 +71,21 @@ impl Write for Out {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+/// Whether summaries are suppressed.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Suppresses summaries from now on, or not.
+pub(crate) fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Writes a line with counts or advice to standard error, unless these are suppressed.
+pub(crate) fn summary(message: impl Display) {
+    if !QUIET.load(Ordering::Relaxed) {
+        note(message);
     }
 }
 

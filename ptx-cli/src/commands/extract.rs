@@ -69,7 +69,7 @@ fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
     }
     if !split.exported.is_empty() {
         let names = split.exported.join(" --hide ");
-        output::note(format_args!(
+        output::summary(format_args!(
             "ptxkit: made visible; to undo this when linking, use --hide {names}"
         ));
     }

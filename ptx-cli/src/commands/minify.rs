@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let (before, after) = (source.bytes.len(), new.text.len());
         let percent = 100.0 * after as f64 / before.max(1) as f64;
         let name = &source.name;
-        output::note(format_args!(
+        output::summary(format_args!(
             "{name}: {before} bytes became {after} ({percent:.1} %)"
         ));
         Ok(new)

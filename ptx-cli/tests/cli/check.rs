@@ -265,3 +265,47 @@ fn errors_as_github_annotations() {
     );
     expect(&run, 1, &line, "");
 }
+
+#[test]
+fn only_warnings_can_be_allowed_and_denied() {
+    let run = with_input(&["check", "--allow", "PTX0301", "-"], GOOD.as_bytes());
+    assert_eq!(run.status, 2);
+    assert!(run.err.contains("PTX0301 is an error, not a warning; expected all, unused, link or one of newer-version (PTX0305), "), "{}", run.err);
+    let run = with_input(&["check", "--deny", "unnused", "-"], GOOD.as_bytes());
+    assert!(
+        run.err.contains("unknown warning unnused; expected all, "),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn a_directory_without_files_is_an_error() {
+    let folder = Folder::new("empty");
+    let path = folder.0.to_str().unwrap();
+    let err = format!("ptxkit: {path}: no .ptx file in this directory\n");
+    expect(&ptx(&["check", path]), 2, "", &err);
+}
+
+#[test]
+fn summaries_can_be_suppressed() {
+    let run = with_input(
+        &["check", "--quiet", "--format", "human", "-"],
+        BAD.as_bytes(),
+    );
+    assert_eq!((run.status, run.err.as_str()), (1, ""));
+    assert!(run.out.contains("unknown opcode `bogus`"), "{}", run.out);
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_the_output() {
+    let folder = Folder::new("jobs");
+    let files: Vec<String> = (0..20)
+        .map(|i| folder.file(&format!("{i}.ptx"), BAD))
+        .collect();
+    let run = |jobs: &str| {
+        let options = ["check", "-j", jobs, "--format", "short"].map(str::to_owned);
+        ptx(&[&options[..], &files].concat()).out
+    };
+    assert_eq!(run("1"), run("7"));
+}

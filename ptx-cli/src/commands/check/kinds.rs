@@ -2,6 +2,8 @@
 
 use ptx_ir::Code;
 
+use crate::pages::PAGES;
+
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Kind {
@@ -31,6 +33,7 @@ impl Kind {
     }
 }
 
+/// A kind by its name.
 pub(super) fn kind(text: &str) -> Result<Kind, String> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
     let same =
@@ -39,12 +42,38 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
         "all" => Ok(Kind::All),
         "unused" => Ok(Kind::Unused),
         "link" => Ok(Kind::Link),
-        text => Code::ALL
-            .iter()
-            .find(same)
-            .map(|c| Kind::One(*c))
-            .ok_or_else(|| {
-                format!("unknown warning {text}; expected a code such as PTX0516 or a name such as ignored-modifier")
-            }),
+        text => match Code::ALL.iter().find(same) {
+            Some(code) if is_warning(*code) => Ok(Kind::One(*code)),
+            Some(code) => Err(format!("{code} is an error, not a warning; {}", expected())),
+            None => Err(format!("unknown warning {text}; {}", expected())),
+        },
     }
+}
+
+/// All kinds, for messages.
+fn expected() -> String {
+    let warnings = Code::ALL.iter().filter(|c| is_warning(**c));
+    let names: Vec<String> = warnings
+        .map(|c| format!("{} ({c})", hyphenated(c.name())))
+        .collect();
+    format!("expected all, unused, link or one of {}", names.join(", "))
+}
+
+/// `IgnoredModifier` as `ignored-modifier`.
+fn hyphenated(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+/// Whether diagnostics with this code are warnings, as its page says.
+fn is_warning(code: Code) -> bool {
+    let code = code.to_string();
+    let page = PAGES.iter().find(|(of, _)| *of == code);
+    page.is_some_and(|(_, text)| text.lines().any(|line| line == "Severity: warning"))
 }

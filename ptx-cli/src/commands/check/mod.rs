@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let mut status = Status::of(e > 0 || args.deny_warnings && w > 0);
         if let Some((_, count)) = checked.fixed {
             let count = counted(count, "mistake");
-            output::note(format_args!("{}: {count} fixed", checked.source.name));
+            output::summary(format_args!("{}: {count} fixed", checked.source.name));
         }
         writer.write(&checked, if to_stderr { &mut stderr } else { out })?;
         if let Some(fixed) = &fixed {
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         if warnings > 0 {
             found.push(counted(warnings, "warning"));
         }
-        output::note(format_args!(
+        output::summary(format_args!(
             "{} in {files} of {}",
             found.join(" and "),
             counted(inputs.len(), "file")

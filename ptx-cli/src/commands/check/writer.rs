@@ -79,7 +79,7 @@ impl Writer {
         }
         if hidden > 0 {
             out.flush()?;
-            output::note(format_args!(
+            output::summary(format_args!(
                 "{}: {} not shown",
                 checked.source.name,
                 counted(hidden, "more error")
