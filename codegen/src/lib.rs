@@ -40,6 +40,7 @@ const VOCABULARY: &[&str] = &[
     "directives.isa",
     "modifiers.isa",
     "marks.isa",
+    "foreign.isa",
 ];
 
 /// Brings the tables of ptx-isa up to date, or in [`Mode::Check`] compares them; returns whether anything changed.

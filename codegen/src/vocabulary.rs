@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use nom::Parser;
+use nom::branch::alt;
 use nom::combinator::{map, opt, peek, verify};
 use nom::multi::many1;
 use nom::sequence::{preceded, terminated};
 
 use crate::input::{
     Line, Parsed, Pos, Result, Span, Word, dotted, expand, expect, expect_one_of, flag, keyword,
-    keywords, name, number, one_of, pattern, several, string, version, word,
+    keywords, name, number, one_of, pattern, punct, several, string, version, word,
 };
 use crate::naming::variant;
 use crate::notation::Version;
@@ -80,6 +81,25 @@ pub(crate) struct TargetRow {
 pub(crate) struct OptionRow {
     pub(crate) name: Word,
     pub(crate) since: Support,
+}
+
+/// A word, or an operator in quotes.
+fn foreign_word(at: Span<'_>) -> Parsed<'_, Word> {
+    let quoted = map(string, move |text| Word {
+        text,
+        pos: Pos::of(at),
+    });
+    alt((quoted, name)).parse(at)
+}
+
+/// Words that PTX does not have.
+#[derive(Debug)]
+pub(crate) struct ForeignRow {
+    pub(crate) words: Vec<Word>,
+    /// What replaces each of them.
+    pub(crate) instead: Option<Word>,
+    /// What to write.
+    pub(crate) help: Option<String>,
 }
 
 #[derive(Debug)]
@@ -157,6 +177,7 @@ pub(crate) struct Vocabulary {
     pub(crate) families: Vec<Vec<u16>>,
     pub(crate) targets: Vec<TargetRow>,
     pub(crate) options: Vec<OptionRow>,
+    pub(crate) foreign: Vec<ForeignRow>,
     pub(crate) registers: Vec<RegisterRow>,
     pub(crate) directives: Vec<DirectiveRow>,
     pub(crate) classes: Vec<ClassRow>,
@@ -188,6 +209,7 @@ impl Vocabulary {
                     .push(line.parse(preceded(word, many1(number)))?),
                 "target" => self.target_row(line)?,
                 "option" => self.option_row(line)?,
+                "foreign" => self.foreign_row(line)?,
                 "sreg" => self.register_row(line)?,
                 "directive" => self.directive_row(line)?,
                 "mark" => self.mark_row(line)?,
@@ -430,6 +452,27 @@ impl Vocabulary {
         ))?;
         self.once("option", &row.name)?;
         self.options.push(row);
+        Ok(())
+    }
+
+    fn foreign_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = (
+            expect("words of other languages", many1(foreign_word)),
+            opt(preceded(punct("="), expect("a word of PTX", name))),
+            opt(preceded(punct(";"), expect("a sentence", string))),
+        );
+        let row = line.parse(preceded(
+            word,
+            map(row, |(words, instead, help)| ForeignRow {
+                words,
+                instead,
+                help,
+            }),
+        ))?;
+        for word in &row.words {
+            self.once("word of another language", word)?;
+        }
+        self.foreign.push(row);
         Ok(())
     }
 

@@ -43,6 +43,7 @@ mod condition;
 pub mod describe;
 mod directive;
 mod effect;
+mod foreign;
 mod form;
 #[rustfmt::skip]
 mod generated;
@@ -70,6 +71,7 @@ pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
+pub use foreign::ForeignWord;
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;

@@ -5,7 +5,7 @@ use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{
     Body, Code, EntityId, GuardSense, Inst, Opaque, Scope, ScopeId, Selector, Severity, SigId,
-    Statement,
+    Span, Statement,
 };
 use ptx_isa::{Directive, Modifier};
 
@@ -69,8 +69,16 @@ impl Parser<'_> {
     fn unclosed_body(&mut self, open: usize) {
         let cascade = &mut self.reporter.cascade;
         if !cascade.has_brace_mismatch() && !cascade.doubts_end_of_body(&self.out) {
-            let message = "expected a `}` that closes this `{`";
-            self.report_error(Code::UnclosedBrace, open, open + 1, message);
+            let message = "expected a `}` that closes this `{`, found none";
+            let d = self
+                .cursor
+                .error(Code::UnclosedBrace, open, open + 1, message);
+            let end = self.out.end_of_previous();
+            let outermost = self.scopes.current == OUTERMOST;
+            self.report(match outermost {
+                true => d.with_fix(Span::at(end, end), "\n}"),
+                false => *d,
+            });
         }
         self.reporter.cascade.brace_mismatch();
         while self.scopes.current != OUTERMOST {

@@ -146,6 +146,22 @@ pub(crate) fn rest_of_function(src: &[u8], start: usize) -> &[u8] {
     &rest[..function.map_or(rest.len(), |t| t.span.start as usize)]
 }
 
+/// Whether a `}` without its `{` follows before the next function.
+#[cold]
+pub(crate) fn closes_later(src: &[u8], start: usize) -> bool {
+    let rest = rest_of_function(src, start);
+    let mut depth = 0usize;
+    for token in Lexer::fragment(rest) {
+        match token.span.of(rest) {
+            b"{" => depth += 1,
+            b"}" if depth == 0 => return true,
+            b"}" => depth -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
 fn is_module_directive(word: &[u8]) -> bool {
     Directive::from_text(word).is_some_and(|d| d.is_allowed_in(DirectivePosition::Module))
 }

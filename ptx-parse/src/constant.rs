@@ -166,11 +166,18 @@ impl Parser<'_> {
                 ),
             ),
         };
-        let mut d = self
-            .cursor
-            .error(code, span.start as usize, span.end as usize, message);
+        let number = text.trim_end_matches(['f', 'F', 'l', 'L']);
+        let suffixed = code == Code::MalformedNumber && number.len() + 1 == text.len();
+        let value: Option<f64> = number.parse().ok().filter(|_| number.contains('.'));
+        let d = Diagnostic::error(code, span, message);
+        if let Some(value) = value.filter(|_| suffixed) {
+            let bits = (value as f32).to_bits();
+            let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
+            return Box::new(d.with_help(help).with_fix(span, number));
+        }
+        let mut d = d;
         d.help = help.map(String::from);
-        d
+        Box::new(d)
     }
 }
 

@@ -8,6 +8,8 @@ use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Linkage, Span};
 use ptx_isa::Directive;
 
+use crate::lookalike;
+
 /// What a part of the grammar gives: its result, or the error that stopped it.
 pub(crate) type ParseResult<T> = Result<T, Box<Diagnostic>>;
 
@@ -294,6 +296,15 @@ impl<'s> Cursor<'s> {
         let d = self.error(code, self.pos, end, message);
         match code {
             Code::PreprocessorLine => Box::new(d.with_help("run the preprocessor first")),
+            Code::StrayByte => Box::new(lookalike::explain(self.src, *d)),
+            Code::UnterminatedString => {
+                let help = "close the string with `\"`";
+                let quoted = scan::line_end(self.src, self.pos);
+                let text = self.src[self.pos..quoted].trim_ascii_end();
+                let text = text.strip_suffix(b";").unwrap_or(text);
+                let end = self.pos + text.len();
+                Box::new(d.with_help(help).with_fix(Span::at(end, end), "\""))
+            }
             _ => d,
         }
     }

@@ -4,18 +4,23 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Attribute, Binding, Code, DeclId, Declarator, Diagnostic, Linkage, NameId, Operand,
-    OperandRange, RegDecl, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
+    OperandRange, RegDecl, Span, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
+use crate::mnemonic::correct;
+use crate::output::Level;
 use crate::parser::Parser;
 use crate::ranges::RangeKind;
 use crate::scope::Meaning;
 use crate::statement_extent::declared_space;
+use crate::suggest;
+use crate::unknown_opcode::{apart, glued};
 
 /// What precedes the names of a declaration or parameter.
 #[derive(Copy, Clone)]
@@ -148,9 +153,7 @@ impl Parser<'_> {
             }
         } else if let Some(ty) = ScalarType::from_text(word) {
             if s.space.is_none() {
-                return Err(self
-                    .cursor
-                    .unexpected("a state space such as `.global` before the type"));
+                return Err(self.missing_space());
             }
             self.cursor.advance(word.len());
             s.ty = Some(TypeName::Known(ty));
@@ -199,15 +202,48 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// The type that comes next has no state space before it.
+    #[cold]
+    pub(crate) fn missing_space(&mut self) -> Box<Diagnostic> {
+        let (start, end) = (self.cursor.pos, self.cursor.token_end());
+        let (example, help) = match self.out.level {
+            Level::Body => (
+                ".reg",
+                "declare a register with `.reg`, a variable with `.shared`, `.local` or `.param`",
+            ),
+            Level::Module => (
+                ".global",
+                "declare a variable with `.global`, `.const` or `.shared`",
+            ),
+        };
+        let found = String::from_utf8_lossy(&self.cursor.src[start..end]);
+        let message =
+            format!("expected a state space such as `{example}` before the type `{found}`");
+        let d = self
+            .cursor
+            .error(Code::UnexpectedToken, start, end, message)
+            .with_help(help);
+        let name = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
+        // Only registers have such names.
+        let register = self.out.in_body() && scan::peek(self.cursor.src, name) == b'%';
+        Box::new(match register {
+            true => d.with_fix(Span::at(start, start), format!("{example} ")),
+            false => d,
+        })
+    }
+
     #[cold]
     fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Diagnostic> {
         let text = String::from_utf8_lossy(word);
         let message = format!("unknown type `{text}`; expected a type such as `.b32` or `.f64`");
-        let mut d = self
-            .cursor
-            .error(Code::UnknownType, start, start + word.len(), message);
+        let span = Span::at(start, start + word.len());
+        let d = Diagnostic::error(Code::UnknownType, span, message);
+        let mut d = match glued(&text) {
+            Some(length) => apart(d, &text, length),
+            None => correct(d, &text, suggest::ty(&text)),
+        };
         d.severity = self.header.unknown;
-        d
+        Box::new(d)
     }
 
     /// `( .managed, .unified(1, 2) )`

@@ -10,14 +10,17 @@ use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
 };
-use ptx_isa::{Directive, DirectivePosition, Ending, StateSpace};
+use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace, TypeKind};
 
+use crate::cascade;
 use crate::cursor::ParseResult;
 use crate::labels::LabelRange;
-use crate::mnemonic::suggestion;
+use crate::mnemonic::correct;
 use crate::parser::Parser;
+use crate::scope::OUTERMOST;
 use crate::statement_extent::begins_declaration;
 use crate::suggest;
+use crate::unknown_opcode::{apart, glued};
 
 impl Parser<'_> {
     /// The directive that begins at this dot, without taking it.
@@ -39,13 +42,18 @@ impl Parser<'_> {
                 .cursor
                 .error(Code::MisplacedDirective, start, end, message);
         }
+        if ScalarType::from_text(word).is_some_and(|t| t.kind() != TypeKind::Opaque) {
+            return self.missing_space();
+        }
         let message = format!("unknown directive `{text}`; expected one that is allowed {place}");
-        let mut d = self
-            .cursor
-            .error(Code::UnknownDirective, start, end, message);
+        let span = Span::at(start, end);
+        let d = Diagnostic::error(Code::UnknownDirective, span, message);
+        let mut d = match glued(&text) {
+            Some(length) => apart(d, &text, length),
+            None => correct(d, &text, suggest::directive_of(&text)),
+        };
         d.severity = self.header.unknown;
-        d.help = suggest::directive(&text).map(suggestion);
-        d
+        Box::new(d)
     }
 
     /// A directive statement of a body.
@@ -101,8 +109,28 @@ impl Parser<'_> {
                 self.push(Statement::Directive(id), start);
                 Ok(())
             }
-            _ => Err(self.wrong_directive("in a function")),
+            _ => Err(self.misplaced_in_body(directive, start)),
         }
+    }
+
+    /// A directive that is not allowed in a body, which may lack its `}`.
+    #[cold]
+    fn misplaced_in_body(&mut self, directive: Directive, start: usize) -> Box<Diagnostic> {
+        let module = directive.is_allowed_in(DirectivePosition::Module);
+        if !module || self.is_cascading(start) || cascade::closes_later(self.cursor.src, start) {
+            return self.wrong_directive("in a function");
+        }
+        let open = self.out.body.base();
+        let end = self.out.end_of_previous();
+        let span = Span::at(start, start + directive.text().len());
+        let message = format!("expected a `}}` that closes the function before `{directive}`");
+        let d = Diagnostic::error(Code::UnclosedBrace, span, message)
+            .with_label(Span::new(open, open + 1), "this `{` is not closed")
+            .with_help("add `}` at the end of the function");
+        Box::new(match self.scopes.current == OUTERMOST {
+            true => d.with_fix(Span::at(end, end), "\n}"),
+            false => d,
+        })
     }
 
     fn label_before(&self) -> Option<LabelId> {
@@ -312,6 +340,10 @@ impl Parser<'_> {
 
     fn name_args(&mut self) -> ParseResult<()> {
         loop {
+            self.cursor.skip_trivia();
+            if self.cursor.peek().is_ascii_digit() {
+                return Err(Box::new(self.unknown_target(self.cursor.pos)));
+            }
             let name = self.name_arg("a target")?;
             self.out.scratch.push(Operand::Name(name));
             if !self.cursor.eat_optional(b',') {

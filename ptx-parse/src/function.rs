@@ -1,5 +1,8 @@
 //! Functions and kernels: their headers and bodies.
 
+use alloc::boxed::Box;
+use alloc::format;
+
 #[cfg(not(feature = "parallel"))]
 use ptx_ir::BodyId;
 use ptx_ir::lex::scan::{self, Trivia};
@@ -9,13 +12,15 @@ use ptx_ir::{
     Code, Diagnostic, FuncId, Function, FunctionKind, Item, Linkage, NameId, Span, Statement,
     Symbol, SymbolId, SymbolKind, TableRange,
 };
-use ptx_isa::{Directive, DirectivePosition};
+use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
-use crate::cursor::ParseResult;
+use crate::cascade::closes_later;
+use crate::cursor::{Checkpoint, ParseResult};
 use crate::interface::{ParamName, ParamNames};
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::scope::Meaning;
+use crate::statement_extent::declared_space;
 
 /// A function whose header is being parsed.
 struct Header {
@@ -161,6 +166,9 @@ impl Parser<'_> {
     fn missing_end(&mut self, kind: FunctionKind) -> ParseResult<()> {
         let end = self.cursor.checkpoint();
         self.cursor.skip_trivia();
+        if let Some(d) = self.missing_opening(end) {
+            return Err(d);
+        }
         if kind == FunctionKind::Func && (self.cursor.peek() == b'.' || self.cursor.at_end()) {
             self.cursor.reset(end);
             return Ok(());
@@ -172,6 +180,33 @@ impl Parser<'_> {
         // Statements of the body may follow.
         self.reporter.cascade.brace_mismatch();
         Ok(())
+    }
+
+    /// A header without the `(` before its parameters, or the `{` before its body.
+    #[cold]
+    fn missing_opening(&mut self, header: Checkpoint) -> Option<Box<Diagnostic>> {
+        let (src, pos) = (self.cursor.src, self.cursor.pos);
+        let word = self.cursor.dot_word();
+        let space = word.and_then(declared_space);
+        let (mark, what) = match space {
+            Some(StateSpace::Param) if closes_list(&src[pos..]) => ("(", "parameters"),
+            None if word.is_none() && self.cursor.at_ident() => ("{", "body"),
+            Some(StateSpace::Reg | StateSpace::Local) => ("{", "body"),
+            _ => return None,
+        };
+        if mark == "{" && !closes_later(src, pos) {
+            return None;
+        }
+        let (end, found) = self.cursor.found();
+        let message = format!("expected `{mark}` before the {what}, found {found}");
+        self.cursor.reset(header);
+        let at = self.cursor.last;
+        let d = Diagnostic::error(Code::UnexpectedToken, Span::at(pos, end), message)
+            .with_help(format!("add `{mark}` after the header"));
+        Some(Box::new(match mark {
+            "{" => d.with_fix(Span::at(at, at), "\n{"),
+            _ => d.with_fix(Span::at(at, at), "("),
+        }))
     }
 
     /// Whether a `{` follows something that belongs neither to a header nor to a body.
@@ -328,6 +363,13 @@ impl Parser<'_> {
         }
         self.report(d);
     }
+}
+
+/// Whether a `)` follows before a statement or a body.
+fn closes_list(text: &[u8]) -> bool {
+    let mut tokens = Lexer::fragment(text).map(|t| t.span.of(text));
+    let end = tokens.find(|t| matches!(*t, b")" | b"(" | b"{" | b"}" | b";"));
+    end == Some(b")")
 }
 
 /// Where the header that begins at `start` and cannot be parsed at `pos` ends: at its `{`, or before

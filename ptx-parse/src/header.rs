@@ -2,13 +2,16 @@
 
 use alloc::format;
 use alloc::string::String;
+use ptx_ir::lex::scan;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::header_state::HeaderPart;
+use crate::mnemonic::correct;
 use crate::parser::Parser;
+use crate::suggest;
 
 impl Parser<'_> {
     #[cold]
@@ -135,15 +138,25 @@ impl Parser<'_> {
                     .windows(text.len())
                     .position(|w| w == text.as_bytes())
                     .map_or(start, |i| start + i);
-                let message = format!("expected a target or a target option, found `{text}`");
-                let span = Span::at(at, at + text.len());
-                let mut d = Diagnostic::error(Code::UnknownTarget, span, message);
+                let mut d = self.unknown_target(at);
                 d.severity = self.header.unknown;
-                self.report(d.with_help(
-                    "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
-                ));
+                self.report(d);
             }
         }
+    }
+
+    /// The error of the word at `at`, which is not a target.
+    #[cold]
+    pub(crate) fn unknown_target(&self, at: usize) -> Diagnostic {
+        let rest = &self.cursor.src[at..scan::line_end(self.cursor.src, at)];
+        let end = rest.iter().position(|b| b" \t\r,/;".contains(b));
+        let end = at + end.unwrap_or(rest.len());
+        let text = String::from_utf8_lossy(&self.cursor.src[at..end]);
+        let message = format!("expected a target or a target option, found `{text}`");
+        let d = Diagnostic::error(Code::UnknownTarget, Span::at(at, end), message).with_help(
+            "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
+        );
+        correct(d, &text, suggest::target(&text))
     }
 
     fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {
@@ -155,7 +168,8 @@ impl Parser<'_> {
             }
             _ => {
                 let end = self.cursor.last;
-                let message = "expected an address size of 32 or 64";
+                let found = String::from_utf8_lossy(&self.cursor.src[start..end]);
+                let message = format!("expected an address size of 32 or 64, found `{found}`");
                 self.report_error(Code::BadAddressSize, start, end, message);
             }
         }

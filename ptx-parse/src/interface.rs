@@ -1,10 +1,14 @@
 //! What a caller sees of a function or a prototype: results, parameters and directives.
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan;
 use ptx_ir::raw::RawModule;
 use ptx_ir::{
-    Binding, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var,
+    Binding, Code, Diagnostic, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span,
+    TableRange, Var,
 };
 use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
@@ -155,6 +159,7 @@ impl Parser<'_> {
         let mut ptr = None;
         let mut trailing_align = Operand::Absent;
         self.cursor.skip_trivia();
+        let start = self.cursor.pos;
         while self.cursor.peek() == b'.' {
             match self.directive_here() {
                 Some(Directive::Attribute) => {
@@ -178,8 +183,12 @@ impl Parser<'_> {
                     self.cursor.advance(Directive::Align.text().len());
                     trailing_align = self.integer()?;
                 }
+                None if s.ty.is_some() => return Err(self.wrong_directive("in a parameter")),
                 _ if s.ty.is_some() => {
                     return Err(self.cursor.unexpected("the name of the parameter"));
+                }
+                None if s.space.is_none() && self.at_type() => {
+                    return Err(self.missing_param(start));
                 }
                 _ => self.specifier(&mut s)?,
             }
@@ -201,6 +210,26 @@ impl Parser<'_> {
         param.name = name.map(|n| n.name);
         param.dims = self.dimensions()?;
         Ok((param, name))
+    }
+
+    /// Whether a type comes next.
+    fn at_type(&mut self) -> bool {
+        let word = self.cursor.dot_word();
+        word.is_some_and(|w| ScalarType::from_text(w).is_some())
+    }
+
+    /// The parameter that begins at `start` has no state space before its type, which comes next.
+    #[cold]
+    fn missing_param(&self, start: usize) -> Box<Diagnostic> {
+        let (at, end) = (self.cursor.pos, self.cursor.token_end());
+        let found = String::from_utf8_lossy(&self.cursor.src[at..end]);
+        let message = format!("expected `.param` before the type `{found}` of a parameter");
+        let d = self
+            .cursor
+            .error(Code::UnexpectedToken, at, end, message)
+            .with_help("add `.param`, or `.reg` for a parameter in a register")
+            .with_fix(Span::at(start, start), ".param ");
+        Box::new(d)
     }
 
     /// The name of a parameter, or `_`.

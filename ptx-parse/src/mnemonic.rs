@@ -7,11 +7,13 @@ use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, SigId, Span, Word};
+use ptx_isa::ForeignWord;
 
 use crate::cursor::ParseResult;
 use crate::mnemonic_table::Key;
 use crate::parser::Parser;
-use crate::suggest;
+use crate::suggest::{self, Similar};
+use crate::unknown_opcode::{apart, glued};
 
 impl Parser<'_> {
     /// The mnemonic that begins here, if it was used recently and is followed by whitespace or `;`.
@@ -133,37 +135,33 @@ impl Parser<'_> {
                 .mnemonics
                 .suggestions
                 .entry((sig, word.start))
-                .or_insert_with(|| suggest::modifier(Some(known_opcode), &text));
-            let help = nearest.map(suggestion);
+                .or_insert_with(|| suggest::modifier_of(Some(known_opcode), &text));
             let message = format!("unknown modifier `{text}`; expected a modifier of `{opcode}`");
-            self.report_unknown(Code::UnknownModifier, Span::at(at, from), message, help);
+            let d = Diagnostic::error(Code::UnknownModifier, Span::at(at, from), message);
+            let mut d = match glued(&text) {
+                Some(length) => apart(d, &text, length),
+                None => correct(d, &text, *nearest),
+            };
+            d.severity = self.header.unknown;
+            self.report(d);
         }
     }
+}
 
-    #[cold]
-    fn unknown_opcode(&mut self, sig: SigId, opcode: &str, start: usize) {
-        if self.is_cascading(start) {
-            return;
-        }
-        let mnemonic = self.out.module.signature(sig).text();
-        let nearest = self
-            .mnemonics
-            .suggestions
-            .entry((sig, 0))
-            .or_insert_with(|| suggest::opcode(mnemonic));
-        let help = nearest.map(suggestion);
-        let span = Span::at(start, start + opcode.len());
-        let message = format!("expected an instruction, found unknown opcode `{opcode}`");
-        self.report_unknown(Code::UnknownOpcode, span, message, help);
+/// A misspelled keyword with what to write instead: the word of PTX for one of another language, or the nearest one.
+pub(crate) fn correct(d: Diagnostic, found: &str, nearest: Option<Similar<'_>>) -> Diagnostic {
+    let foreign = ForeignWord::from_text(found);
+    if let Some(help) = foreign.and_then(ForeignWord::help) {
+        return d.with_help(help);
     }
-
-    /// Reports an unknown keyword: a warning under versions that may have it.
-    #[cold]
-    fn report_unknown(&mut self, code: Code, span: Span, message: String, help: Option<String>) {
-        let mut d = Diagnostic::error(code, span, message);
-        d.severity = self.header.unknown;
-        d.help = help;
-        self.report(d);
+    let sole = true;
+    let foreign = foreign.and_then(ForeignWord::instead);
+    let foreign = foreign.map(|text| Similar { text, sole });
+    let span = d.span;
+    match foreign.or(nearest) {
+        Some(Similar { text, sole: true }) => d.with_help(suggestion(text)).with_fix(span, text),
+        Some(Similar { text, .. }) => d.with_help(suggestion(text)),
+        None => d,
     }
 }
 

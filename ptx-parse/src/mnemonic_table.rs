@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::{EntityId, SigId, Signatures};
 use ptx_isa::Opcode;
 
+use crate::suggest::Similar;
 use crate::swar::{before_space, load, low};
 
 /// What the parser asks of a mnemonic.
@@ -22,7 +23,7 @@ pub(crate) struct MnemonicTable {
     /// By signature.
     facts: Vec<SigFacts>,
     /// What to write instead of the unknown modifier at an offset of a mnemonic.
-    pub(crate) suggestions: BTreeMap<(SigId, u32), Option<&'static str>>,
+    pub(crate) suggestions: BTreeMap<(SigId, u32), Option<Similar<'static>>>,
 }
 
 #[derive(Copy, Clone, Default)]

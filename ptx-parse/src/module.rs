@@ -5,9 +5,10 @@ use alloc::format;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity};
+use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
+use crate::cascade::closes_later;
 use crate::cursor::ParseResult;
 use crate::header_state::HeaderPart;
 use crate::output::Level;
@@ -125,7 +126,8 @@ impl Parser<'_> {
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
         } else if !(syntax && self.is_cascading(start)) {
-            self.report(*d);
+            let explained = self.explain(start, *d);
+            self.report(explained);
         }
         // What is missing in the header is most likely this.
         self.header.reported |= error && self.header.state < HeaderPart::Target;
@@ -161,13 +163,29 @@ impl Parser<'_> {
         self.cursor.src[self.cursor.pos..].starts_with(Directive::Dwarf.text().as_bytes())
     }
 
+    /// A statement outside of functions. The function before it may have ended too early.
     #[cold]
     fn outside_function(&mut self) -> Box<Diagnostic> {
         let (end, found) = self.cursor.found();
         let message = format!("expected a directive outside of functions, found {found}");
-        let start = self.cursor.pos;
-        self.cursor
-            .error(Code::UnexpectedToken, start, end, message)
+        let (src, start) = (self.cursor.src, self.cursor.pos);
+        let d = self
+            .cursor
+            .error(Code::UnexpectedToken, start, end, message);
+        let before = self.out.end_of_previous();
+        let brace = Span::at(before.saturating_sub(1), before);
+        let function = self.out.module.item_table().values().next_back();
+        let ended = matches!(function, Some(Item::Function(_))) && brace.of(src) == b"}";
+        if !ended || self.is_cascading(start) {
+            return d;
+        }
+        let d = d
+            .with_label(brace, "this `}` ends the function")
+            .with_help("if this belongs to the function, remove the `}` before it");
+        Box::new(match closes_later(src, start) {
+            true => d.with_fix(brace, ""),
+            false => d,
+        })
     }
 
     fn opaque_item(&mut self, start: usize, end: usize) {

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::{Address, AddressForm, Code, Diagnostic, Operand, Selector};
+use ptx_ir::{Address, AddressForm, Code, Diagnostic, Operand, Selector, Span};
+use ptx_isa::Directive;
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
@@ -126,9 +127,23 @@ impl Parser<'_> {
                 Err(self.cursor.unexpected("`,` or `;` after a component"))
             }
             b'+' => self.offset(name, AddressForm::Bare),
+            b'[' if matches!(name, Operand::Reg(_)) && self.cursor.pos > self.cursor.last => {
+                Err(self.missing_comma())
+            }
             b'[' => self.index(name),
             _ => Ok(name),
         }
+    }
+
+    /// A `[` after a register and white space: the next operand, without a comma before it.
+    #[cold]
+    fn missing_comma(&mut self) -> Box<Diagnostic> {
+        let end = self.cursor.last;
+        let d = self.cursor.unexpected("`,` between operands");
+        Box::new(
+            d.with_help("separate operands with `,`")
+                .with_fix(Span::at(end, end), ","),
+        )
     }
 
     fn is_constant_name(&self, start: usize, end: usize) -> bool {
@@ -154,6 +169,10 @@ impl Parser<'_> {
             Some(selector) => {
                 self.cursor.advance(word.len());
                 Ok(self.lane(selector, operand))
+            }
+            // A directive after a missing `;`.
+            None if self.cursor.pos > self.cursor.last && Directive::from_text(word).is_some() => {
+                Ok(operand)
             }
             None => {
                 let text = String::from_utf8_lossy(word);
@@ -361,14 +380,14 @@ impl Parser<'_> {
             start + 1
         };
         let number = String::from_utf8_lossy(&self.cursor.src[start + 1..end.max(start + 1)]);
-        let mut d = self.cursor.error(
-            Code::NegativeOffset,
-            start,
-            end,
-            "expected `+` in an address, found `-`",
-        );
-        d.help = Some(format!("write `+-{}`", number.trim()));
-        d
+        let number = number.trim();
+        let message = "expected `+` in an address, found `-`";
+        let d = self.cursor.error(Code::NegativeOffset, start, end, message);
+        let sign = Span::at(start, start + 1);
+        Box::new(
+            d.with_help(format!("write `+-{number}`"))
+                .with_fix(sign, "+-"),
+        )
     }
 
     /// `a[4]`, `a[r]`, `a[r+4]`: the bracket is next.

@@ -50,7 +50,7 @@ impl Parser<'_> {
             .with_help("add `;` at the end of the statement");
         // A brace may rather be in the wrong place.
         let mismatch = next == b'{' || next == b'}' && !new_line;
-        if self.out.in_body() && !mismatch {
+        if !mismatch {
             d = d.with_fix(Span::at(end, end), ";");
         }
         self.report_unless_cascading(start, d);
@@ -81,9 +81,11 @@ impl Parser<'_> {
         let cascading =
             self.is_cascading(start) || misplaced && self.reporter.cascade.has_brace_mismatch();
         let fragment = is_fragment(&src[start..]);
+        let unclosed = diagnostic.code == Code::UnclosedBrace;
         let error = cascading || diagnostic.severity == Severity::Error;
         if !cascading {
-            self.report(*diagnostic);
+            let explained = self.explain(start, *diagnostic);
+            self.report(explained);
         }
         if fragment && error {
             self.forget_statement_before(start);
@@ -97,7 +99,7 @@ impl Parser<'_> {
         }
         if error {
             let before = self.out.end_of_previous();
-            if fragment || touches_brace(src, before, start, end) {
+            if fragment || unclosed || touches_brace(src, before, start, end) {
                 self.reporter.cascade.brace_mismatch();
             }
             let unlabelled = src[start] == b':';

@@ -2,7 +2,7 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::{Code, Diagnostic, Span};
+use ptx_ir::{Code, Diagnostic, Patch, Span};
 
 use crate::cascade::Cascade;
 use crate::undeclared::MOST_COMPARISONS;
@@ -68,6 +68,15 @@ impl Reporter {
             let number = repeats.first().map_or(0, |(number, _)| *number);
             if let Some(diagnostic) = self.diagnostics.get_mut(number) {
                 diagnostic.repeats = repeats.iter().map(|(_, span)| *span).collect();
+                // What replaces the first name replaces the others.
+                let replaced = diagnostic.fix.iter().find(|f| f.span == diagnostic.span);
+                if let Some(text) = replaced.map(|f| f.text.clone()) {
+                    let edit = |&span: &Span| Patch {
+                        span,
+                        text: text.clone(),
+                    };
+                    diagnostic.fix.extend(diagnostic.repeats.iter().map(edit));
+                }
             }
         }
         self.diagnostics

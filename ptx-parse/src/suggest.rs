@@ -2,15 +2,33 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_isa::{Directive, Modifier, Opcode};
+use core::cmp::Ordering;
+use ptx_isa::{Directive, Modifier, Opcode, ScalarType, Target, find_form, operand_count};
 
-/// The nearest opcode to the first word of a mnemonic: one that takes its modifiers, if one is near.
+/// The nearest opcode to the first word of a mnemonic: one with a form of its modifiers, else one that takes its modifiers, if
+/// one is near.
 #[must_use]
 pub fn opcode(mnemonic: &str) -> Option<&'static str> {
+    opcode_of(mnemonic, None).map(|s| s.text)
+}
+
+/// [`opcode`] of an instruction with this many operands, if that is known.
+pub(crate) fn opcode_of(mnemonic: &str, operands: Option<usize>) -> Option<Similar<'static>> {
     let mut words = mnemonic.split('.');
     let word = words.next()?;
     let modifiers = words.filter_map(|w| Modifier::from_text(format!(".{w}").as_bytes()));
     let modifiers: Vec<Modifier> = modifiers.collect();
+    let has_form = |opcode: &&Opcode| {
+        find_form(**opcode, &modifiers).is_some_and(|(instruction, ..)| {
+            let rest = modifiers.get(instruction.words().len()..);
+            let mut forms = instruction.forms().iter();
+            forms.any(|f| {
+                let (least, most) = operand_count(f);
+                let taken = rest.is_some_and(|r| f.match_lenient(r).is_some());
+                taken && operands.is_none_or(|n| (least..=most).contains(&n))
+            })
+        })
+    };
     let takes = |opcode: &&Opcode| {
         let known = |m: &Modifier| {
             let mut instructions = opcode.instructions().iter();
@@ -18,13 +36,22 @@ pub fn opcode(mnemonic: &str) -> Option<&'static str> {
         };
         modifiers.iter().all(known)
     };
-    let taking = Opcode::ALL.iter().filter(takes).map(|o| o.text());
-    nearest(word, taking).or_else(|| nearest(word, Opcode::ALL.iter().map(|o| o.text())))
+    let near = |opcode: &&&Opcode| nearest(word, [opcode.text()].into_iter()).is_some();
+    let near: Vec<&Opcode> = Opcode::ALL.iter().filter(|o| near(&o)).collect();
+    let near = || near.iter().copied();
+    nearest(word, near().filter(has_form).map(|o| o.text()))
+        .or_else(|| nearest(word, near().filter(takes).map(|o| o.text())))
+        .or_else(|| nearest(word, near().map(|o| o.text())))
 }
 
 /// The nearest modifier, its dot included: one that the opcode takes, if one is near.
 #[must_use]
 pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
+    modifier_of(opcode, word).map(|s| s.text)
+}
+
+/// [`modifier`], and whether it is the only one that is as near.
+pub(crate) fn modifier_of(opcode: Option<Opcode>, word: &str) -> Option<Similar<'static>> {
     let forms = opcode
         .into_iter()
         .flat_map(|o| o.instructions())
@@ -33,15 +60,41 @@ pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
     let longer = own
         .clone()
         .find(|m| m.strip_prefix(word).is_some_and(|r| r.starts_with("::")));
+    let sole = true;
     nearest(word, own)
-        .or(longer)
+        .or(longer.map(|text| Similar { text, sole }))
         .or_else(|| nearest(word, Modifier::ALL.iter().map(|m| m.text())))
 }
 
 /// The nearest directive, its dot included.
 #[must_use]
 pub fn directive(word: &str) -> Option<&'static str> {
+    directive_of(word).map(|s| s.text)
+}
+
+/// [`directive`], and whether it is the only one that is as near.
+pub(crate) fn directive_of(word: &str) -> Option<Similar<'static>> {
     nearest(word, Directive::ALL.iter().map(|d| d.text()))
+}
+
+/// The nearest type of a declaration, its dot included.
+pub(crate) fn ty(word: &str) -> Option<Similar<'static>> {
+    nearest(word, ScalarType::ALL.iter().map(|t| t.text()))
+}
+
+/// The target that a word most likely names: of the same number, else the nearest one.
+pub(crate) fn target(word: &str) -> Option<Similar<'static>> {
+    let number = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let digits = number.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let named = |digits| Target::from_name(format!("sm_{digits}").as_bytes());
+    let sole = true;
+    match named(number).or_else(|| named(digits)) {
+        Some(target) => Some(Similar {
+            text: target.text(),
+            sole,
+        }),
+        None => nearest(word, Target::ALL.iter().map(|t| t.text())),
+    }
 }
 
 /// The nearest of these names.
@@ -53,19 +106,27 @@ pub fn directive(word: &str) -> Option<&'static str> {
 /// ```
 #[must_use]
 pub fn name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest(word, names.into_iter())
+    nearest(word, names.into_iter()).map(|s| s.text)
 }
 
 /// The candidate with the fewest edits, if that is few enough for its length.
-fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_of(word, candidates.map(|c| (c, ()))).map(|(c, ())| c)
+fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<Similar<'a>> {
+    nearest_of(word, candidates.map(|c| (c, ()))).map(|(similar, ())| similar)
+}
+
+/// A word that another one is similar to.
+#[derive(Copy, Clone)]
+pub(crate) struct Similar<'a> {
+    pub(crate) text: &'a str,
+    /// Whether no other word is equally similar.
+    pub(crate) sole: bool,
 }
 
 /// [`nearest`] of candidates with something attached, which decides between equally near ones.
 pub(crate) fn nearest_of<'a, T: Copy + Ord>(
     word: &str,
     candidates: impl Iterator<Item = (&'a str, T)>,
-) -> Option<(&'a str, T)> {
+) -> Option<(Similar<'a>, T)> {
     let most = (word.len() / 3).clamp(1, 3);
     let cost = if word.len() < 3 {
         INSERT
@@ -77,14 +138,35 @@ pub(crate) fn nearest_of<'a, T: Copy + Ord>(
     let found = measured.filter(|&(d, _)| d <= cost);
     // The first letter is seldom wrong.
     let first = |c: &str| c.bytes().next() != word.bytes().next();
-    let nearest = found.min_by_key(|&(d, (c, rest))| (d, rest, first(c), c));
-    nearest.map(|(_, candidate)| candidate)
+    let ranked = found.map(|(d, (c, rest))| ((d, rest, first(c)), c));
+    let mut best: Option<((usize, T, bool), Similar<'a>)> = None;
+    for (rank, text) in ranked {
+        let order = best.map_or(Ordering::Less, |(first, s)| {
+            rank.cmp(&first).then(text.cmp(s.text))
+        });
+        let tied = best.is_some_and(|(first, s)| first == rank && s.text != text);
+        match &mut best {
+            Some((_, similar)) if tied && order.is_gt() => similar.sole = false,
+            _ if order.is_lt() => best = Some((rank, Similar { text, sole: !tied })),
+            _ => {}
+        }
+    }
+    best.map(|((_, rest, _), similar)| (similar, rest))
 }
 
-/// The costs of edits: of letters of other case, of a missing or additional letter or two swapped ones, of another letter.
+/// The costs of edits: of letters of other case, of a missing or additional letter or two swapped ones, of the letter of a
+/// key beside, of another letter.
 const CASE: usize = 1;
 const INSERT: usize = 2;
+const BESIDE: usize = 2;
 const REPLACE: usize = 3;
+
+/// Whether the keys of two letters are next to each other.
+fn beside(a: u8, b: u8) -> bool {
+    const ROWS: [&[u8]; 4] = [b"1234567890", b"qwertyuiop", b"asdfghjkl", b"zxcvbnm"];
+    let mut pairs = ROWS.iter().flat_map(|row| row.windows(2));
+    pairs.any(|p| p == [a, b] || p == [b, a])
+}
 
 /// The cost of the edits between two words.
 fn edits(a: &[u8], b: &[u8]) -> usize {
@@ -125,6 +207,7 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
             let change = match x {
                 _ if x == y => 0,
                 _ if x.eq_ignore_ascii_case(&y) => CASE,
+                _ if beside(x, y) => BESIDE,
                 _ => REPLACE,
             };
             let mut best = (rows[last][j - 1] + change)

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::name::{split_numeric_suffix_str, suffix_number};
 use ptx_ir::{Code, Diagnostic, NameId, Span, StmtId, SymbolKind};
-use ptx_isa::{Opcode, Role, ScalarType, SpecialReg, TypeKind};
+use ptx_isa::{ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
 
 use crate::cascade;
 use crate::labels::LabelRange;
-use crate::mnemonic::suggestion;
+use crate::mnemonic::{correct, suggestion};
 use crate::output::{Level, Output};
 use crate::parser::{Parser, late_declaration};
 use crate::suggest;
@@ -180,6 +180,14 @@ impl Group<'_, '_> {
         }
     }
 
+    /// How a declaration writes these names.
+    fn declared(&self) -> String {
+        match self.first.common == self.first.name {
+            true => self.first.name.to_string(),
+            false => format!("{}<{}>", self.first.common, self.count()),
+        }
+    }
+
     /// The count of a range that has all these names.
     fn count(&self) -> u64 {
         let numbers = self.uses.iter().map(|u| number(u.name));
@@ -264,7 +272,7 @@ impl Parser<'_> {
                 self.suppressed.reported(group.first.span().of(src), number);
             }
             let left = &mut self.reporter.comparisons_left;
-            all.push(group.diagnostic(&self.out, &declared, &context, left));
+            all.push(group.diagnostic(src, &self.out, &declared, &context, left));
             for other in group.uses.iter().filter(|u| **u != group.first) {
                 self.reporter.repeat(number, other.span());
             }
@@ -294,7 +302,7 @@ impl Parser<'_> {
             types: Vec::new(),
         };
         let (declared, left) = (Declared::default(), &mut self.reporter.comparisons_left);
-        let d = group.diagnostic(&self.out, &declared, &context, left);
+        let d = group.diagnostic(self.cursor.src, &self.out, &declared, &context, left);
         self.report(d);
     }
 }
@@ -302,6 +310,7 @@ impl Parser<'_> {
 impl Group<'_, '_> {
     fn diagnostic(
         &self,
+        src: &[u8],
         out: &Output,
         declared: &Declared<'_>,
         context: &Context,
@@ -330,38 +339,66 @@ impl Group<'_, '_> {
                     "expected `{common}0` to `{common}{last}`, found `{name}`{}",
                     self.others()
                 );
-                let d = Diagnostic::error(Code::OutsideRange, self.first.span(), message)
-                    .with_help(format!("declare `{common}<{}>`", self.count()));
+                let needed = self.count();
+                let mut d = Diagnostic::error(Code::OutsideRange, self.first.span(), message)
+                    .with_help(format!("declare `{common}<{needed}>`"));
+                let old = format!("{common}<{count}>");
+                let place = stmt.map(|stmt| out.body.source_span(stmt));
+                let found = place.and_then(|p| memchr::memmem::find(p.of(src), old.as_bytes()));
+                if let (Some(place), Some(i)) = (place, found) {
+                    let at = place.start as usize + i;
+                    let span = Span::at(at, at + old.len());
+                    d = d.with_fix(span, format!("{common}<{needed}>"));
+                }
                 with_label(d, stmt, &format!("`{common}<{count}>` is declared here"))
             }
             Cause::Missing => {
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
                 let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
+                if ForeignWord::from_text(name).is_some() {
+                    return correct(d, name, None);
+                }
                 let declaration = self.declaration(context);
                 match self.similar(out, declared, context, comparisons_left) {
-                    Some((similar, stmt)) => {
+                    Some((similar, stmt, sole)) => {
                         let help = match context.expected {
                             Expected::Register | Expected::Label => suggestion(&similar),
                             _ => format!("{} Otherwise {declaration}", suggestion(&similar)),
                         };
-                        with_label(d.with_help(help), stmt, "declared here")
+                        let d = with_label(d.with_help(help), stmt, "declared here");
+                        match sole {
+                            true => d.with_fix(self.first.span(), similar),
+                            false => d,
+                        }
                     }
-                    None => d.with_help(declaration),
+                    None => {
+                        let d = d.with_help(declaration);
+                        // The class is clear from names like those of compilers.
+                        let known = context.expected == Expected::Register && out.in_body();
+                        match register_class(common).filter(|_| known) {
+                            Some(class) => {
+                                let at = out.body.base() + 1;
+                                let text = format!("\n\t.reg {class} {};", self.declared());
+                                d.with_fix(Span::new(at, at), text)
+                            }
+                            None => d,
+                        }
+                    }
                 }
             }
         }
     }
 
     /// The declared name that is nearest to an undeclared one, with its declaration. None for registers that are named like
-    /// those of compilers, and for several names: their declaration is missing.
+    /// those of compilers, and for several names: their declaration is missing. And whether it is the only one.
     fn similar(
         &self,
         out: &Output,
         declared: &Declared<'_>,
         context: &Context,
         comparisons_left: &mut usize,
-    ) -> Option<(String, Option<StmtId>)> {
+    ) -> Option<(String, Option<StmtId>, bool)> {
         let Use { name, common, .. } = self.first;
         let mut names = self.uses.iter().map(|u| u.name);
         if common != name && (register_class(common).is_some() || names.any(|n| n != name)) {
@@ -400,20 +437,21 @@ impl Group<'_, '_> {
                 (prefix + digits, rest)
             }));
         }
-        let nearest = suggest::nearest_of(name, all.iter().map(|(n, rest)| (n.as_str(), *rest)));
-        nearest.map(|(name, (_, stmt))| (name.to_string(), stmt))
+        let ranked = all.iter().map(|(n, (unfit, _))| (n.as_str(), *unfit));
+        let (nearest, _) = suggest::nearest_of(name, ranked)?;
+        let stmt = all.iter().find(|(n, _)| n == nearest.text);
+        let stmt = stmt.and_then(|(_, (_, stmt))| *stmt);
+        Some((nearest.text.to_string(), stmt, nearest.sole))
     }
 
     /// How to declare it.
     fn declaration(&self, context: &Context) -> String {
-        let Use { name, common, .. } = self.first;
+        let name = self.first.name;
+        let common = self.first.common;
         match context.expected {
             Expected::Register => {
                 let class = register_class(common).unwrap_or_else(|| context.class());
-                let declared = match common == name {
-                    true => name.to_string(),
-                    false => format!("{common}<{}>", self.count()),
-                };
+                let declared = self.declared();
                 format!("declare it before its first use: `.reg {class} {declared};`")
             }
             Expected::Function => {

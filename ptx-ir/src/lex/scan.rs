@@ -12,7 +12,7 @@ pub mod class {
     /// Whitespace: space, tab, newline, carriage return, form feed, and the control-Z that once ended
     /// files; no vertical tab.
     pub const WHITESPACE: u8 = 8;
-    /// Allowed in a word after a dot: letters, digits, underscore.
+    /// Allowed in a word after a dot: letters, digits, `_` and `$`.
     pub const WORD: u8 = 16;
     /// Hexadecimal digit.
     pub const HEX: u8 = 32;
@@ -30,7 +30,7 @@ pub static CLASS: [u8; 256] = {
             b'a'..=b'z' | b'A'..=b'Z' => IDENT | START | WORD,
             b'0'..=b'9' => IDENT | WORD | DIGIT | HEX,
             b'_' => IDENT | START | WORD,
-            b'$' => IDENT | START,
+            b'$' => IDENT | START | WORD,
             b'%' => START,
             b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x1a => WHITESPACE,
             _ => 0,
@@ -80,7 +80,7 @@ pub fn starts_ident(src: &[u8], pos: usize) -> bool {
     is(b, class::START) && (b.is_ascii_alphabetic() || is(peek(src, pos + 1), class::IDENT))
 }
 
-/// The end of a run of word characters (letters, digits, underscore) from `pos`.
+/// The end of a run of word characters (letters, digits, `_` and `$`) from `pos`.
 #[inline(always)]
 #[must_use]
 pub fn word_end(src: &[u8], pos: usize) -> usize {

@@ -1,0 +1,170 @@
+//! Malformed statements and items: which mistake explains them best. Only errors cost something.
+
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Code, Diagnostic, Span};
+use ptx_isa::{Directive, ForeignWord};
+
+use crate::brackets;
+use crate::parser::Parser;
+use crate::statement_extent::statement_end;
+use crate::unknown_opcode::split_statement;
+
+/// The length of a marker of a merge conflict.
+const MARKER: usize = 7;
+
+impl Parser<'_> {
+    /// The syntax error `d` of the statement or item at `start`, explained by the mistake that most likely led to it.
+    #[cold]
+    pub(crate) fn explain(&self, start: usize, d: Diagnostic) -> Diagnostic {
+        let src = self.cursor.src;
+        let syntax = [
+            Code::UnexpectedToken,
+            Code::StrayByte,
+            Code::PreprocessorLine,
+        ];
+        if !syntax.contains(&d.code) {
+            return d;
+        }
+        let at = d.span.start as usize;
+        if at == start {
+            let marker = self.conflict_marker(start);
+            let found = marker.or_else(|| reversed_guard(src, start));
+            let found = found.or_else(|| self.operand_after_semicolon(start));
+            return found.unwrap_or_else(|| comment(src, start, d));
+        }
+        let end = statement_end(src, start).max(at);
+        if d.fix.is_empty()
+            && let Some(found) = brackets::explain(src, start, end, at)
+        {
+            return found;
+        }
+        operator(src, start, d)
+    }
+
+    /// An operand where a statement should be, on the line of the one before it.
+    fn operand_after_semicolon(&self, start: usize) -> Option<Diagnostic> {
+        let semicolon = self.statement_before(start)?;
+        let first = self.cursor.peek();
+        let end = match first {
+            b'[' => scan::line_end(self.cursor.src, start).min(start + 40),
+            b'0'..=b'9' => self.cursor.token_end(),
+            _ => return None,
+        };
+        let operand = String::from_utf8_lossy(&self.cursor.src[start..end]);
+        let operand = operand.split(|c| ";,".contains(c)).next()?;
+        Some(split_statement(semicolon, operand))
+    }
+
+    /// What a failed merge leaves in a file.
+    fn conflict_marker(&self, start: usize) -> Option<Diagnostic> {
+        let src = self.cursor.src;
+        let line = &src[start..scan::line_end(src, start)];
+        let first = *line.first().filter(|b| b"<=>|".contains(b))?;
+        let len = line.iter().take_while(|b| **b == first).count();
+        let alone = matches!(line.get(len), None | Some(b' ' | b'\r'));
+        if len != MARKER || !alone || start > 0 && src[start - 1] != b'\n' {
+            return None;
+        }
+        let message = "expected a statement, found a marker of a merge conflict";
+        let end = start + line.trim_ascii_end().len();
+        let d = Diagnostic::error(Code::UnexpectedToken, Span::at(start, end), message)
+            .with_help("resolve the conflict and remove its markers");
+        let others = [
+            memchr::memmem::find(src, b"\n<<<<<<< "),
+            memchr::memmem::find(src, b"\n=======\n"),
+            memchr::memmem::find(src, b"\n>>>>>>> "),
+        ];
+        let others = others.into_iter().flatten().filter(|i| i + 1 != start);
+        if self.reporter.count() > 0 || others.count() > 0 {
+            return Some(d);
+        }
+        // A single marker is left over.
+        let next = (start + line.len() + 1).min(src.len());
+        Some(d.with_fix(Span::at(start, next), ""))
+    }
+}
+
+/// `!@p`
+fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
+    let rest = src.get(start..)?.strip_prefix(b"!")?;
+    let gap = rest.iter().take_while(|b| **b == b' ').count();
+    (*rest.get(gap)? == b'@').then_some(())?;
+    let span = Span::at(start, start + gap + 2);
+    let d = Diagnostic::error(Code::UnexpectedToken, span, "expected `@!`, found `!@`");
+    Some(
+        d.with_help("a negated guard is written `@!%p`")
+            .with_fix(span, "@!"),
+    )
+}
+
+/// A line of text where a statement should be: a comment of another language.
+fn comment(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let line = &src[start..scan::line_end(src, start)];
+    let statement = line.iter().skip(1).any(|b| b";{}".contains(b));
+    let text = line.iter().any(u8::is_ascii_alphabetic);
+    if is(
+        line.first().copied().unwrap_or(0),
+        class::WORD | class::START,
+    ) && !line.starts_with(b"%%")
+        || matches!(line.first(), Some(b'.' | b'@'))
+        || !text
+        || statement
+        || !scan::at_line_start(src, start)
+    {
+        return d;
+    }
+    if let Some(rest) = line.strip_prefix(b"#") {
+        return preprocessor(rest.trim_ascii(), d);
+    }
+    d.with_help("a comment begins with `//`")
+        .with_fix(Span::at(start, start), "// ")
+}
+
+/// A line that begins with `#`.
+fn preprocessor(line: &[u8], mut d: Diagnostic) -> Diagnostic {
+    const DIRECTIVES: &[&[u8]] = &[
+        b"define", b"undef", b"include", b"if", b"ifdef", b"ifndef", b"else", b"elif", b"endif",
+        b"error", b"warning", b"line",
+    ];
+    let word = line.split(|b| !b.is_ascii_alphanumeric()).next();
+    let word = word.unwrap_or_default();
+    let dotted = [b".", word].concat();
+    if let Some(directive) = Directive::from_text(&dotted) {
+        return d.with_help(format!(
+            "did you mean the directive `{directive}`, which takes a string?"
+        ));
+    }
+    if DIRECTIVES.contains(&word) {
+        return d;
+    }
+    d.message = String::from("expected a statement or a line marker, found text after `#`");
+    let span = Span::new(d.span.start, d.span.start + 1);
+    d.with_help("a comment begins with `//`")
+        .with_fix(span, "//")
+}
+
+/// An operator after an operand: PTX has expressions of constants only.
+fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let at = d.span.start as usize;
+    let rest = &src[at..];
+    let len = match rest {
+        [b'<', b'<', ..] | [b'>', b'>', ..] => 2,
+        _ => 1,
+    };
+    let Some(word) = rest.get(..len).and_then(|w| core::str::from_utf8(w).ok()) else {
+        return d;
+    };
+    let Some(instruction) = ForeignWord::from_text(word).and_then(ForeignWord::instead) else {
+        return d;
+    };
+    let before = Lexer::fragment(&src[start..at]).filter(|t| !t.kind.is_trivia());
+    if before.last().is_none_or(|t| t.kind != TokenKind::Ident) {
+        return d;
+    }
+    d.with_help(format!(
+        "an operand is one register or constant: compute it with an instruction such as `{instruction}` first"
+    ))
+}

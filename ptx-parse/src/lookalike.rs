@@ -1,0 +1,80 @@
+//! Characters outside ASCII that look like one of ASCII.
+
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::scan;
+use ptx_ir::{Diagnostic, Span};
+
+/// What characters look like. Those of full width are computed.
+const LOOKALIKES: &[(&[char], char)] = &[
+    (
+        &[
+            '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}',
+        ],
+        '-',
+    ),
+    (
+        &[
+            '\u{ab}', '\u{bb}', '\u{201c}', '\u{201d}', '\u{201e}', '\u{2033}',
+        ],
+        '"',
+    ),
+    (
+        &['\u{60}', '\u{b4}', '\u{2018}', '\u{2019}', '\u{2032}'],
+        '\'',
+    ),
+    (&['\u{d7}', '\u{2217}', '\u{22c5}'], '*'),
+    (&['\u{2044}', '\u{2215}', '\u{f7}'], '/'),
+    (&['\u{37e}'], ';'),
+    (&['\u{201a}', '\u{3001}'], ','),
+    (&['\u{2026}', '\u{3002}'], '.'),
+    (&['\u{2039}'], '<'),
+    (&['\u{203a}'], '>'),
+];
+
+/// The character of ASCII that another character looks like.
+fn lookalike(c: char) -> Option<char> {
+    let code = c as u32;
+    if matches!(code, 0xff01..=0xff5e) {
+        return char::from_u32(code - 0xff01 + 0x21);
+    }
+    let invisible = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    if invisible || c.is_whitespace() && !c.is_ascii() {
+        return Some(' ');
+    }
+    let row = LOOKALIKES.iter().find(|(like, _)| like.contains(&c));
+    row.map(|(_, ascii)| *ascii)
+}
+
+/// The error of an unexpected character, with the character that was meant.
+#[cold]
+pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
+    let start = d.span.start as usize;
+    let rest = &src[start..scan::line_end(src, start)];
+    let text = String::from_utf8_lossy(rest);
+    let Some(found) = text.chars().next().filter(|c| !c.is_ascii()) else {
+        return d;
+    };
+    let code = found as u32;
+    let Some(ascii) = lookalike(found) else {
+        return d.with_help(format!(
+            "U+{code:04X} is not ASCII: only comments can contain such characters"
+        ));
+    };
+    let span = Span::at(start, start + found.len_utf8());
+    if ascii == ' ' {
+        let help = format!("U+{code:04X} looks like a space: write an ordinary space");
+        return d.with_help(help).with_fix(span, " ");
+    }
+    let help = format!("`{found}` (U+{code:04X}) looks like `{ascii}`: write `{ascii}`");
+    let mut d = d.with_help(help).with_fix(span, ascii);
+    if ascii == '"' {
+        // The other quote of the string.
+        let mut quotes = text.char_indices().skip(1);
+        if let Some((i, quote)) = quotes.find(|(_, c)| lookalike(*c) == Some('"') || *c == '"') {
+            let at = start + i;
+            d = d.with_fix(Span::at(at, at + quote.len_utf8()), ascii);
+        }
+    }
+    d
+}

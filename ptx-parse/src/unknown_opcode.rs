@@ -1,0 +1,181 @@
+//! Statements that begin with a word that is not an opcode.
+
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Code, Diagnostic, SigId, Span};
+use ptx_isa::{Directive, ForeignWord, ScalarType};
+
+use crate::mnemonic::correct;
+use crate::parser::Parser;
+use crate::statement_extent::is_opcode;
+use crate::suggest;
+
+/// How far the operands of an unknown instruction are counted.
+const LOOK_AHEAD: usize = 512;
+
+impl Parser<'_> {
+    /// Reports the word at `start`, which is not an opcode.
+    #[cold]
+    pub(crate) fn unknown_opcode(&mut self, sig: SigId, opcode: &str, start: usize) {
+        if self.is_cascading(start) {
+            return;
+        }
+        let end = start + opcode.len();
+        let before = self.statement_before(start);
+        let assigned = assignment(self.cursor.src, end);
+        let mut d = if let Some(semicolon) =
+            before.filter(|_| opcode.starts_with('%') || self.is_declared(start, end))
+            && assigned.is_none()
+        {
+            self.forget_statement_before(start);
+            split_statement(semicolon, opcode)
+        } else {
+            let message = format!("expected an instruction, found unknown opcode `{opcode}`");
+            let span = Span::at(start, end);
+            let d = Diagnostic::error(Code::UnknownOpcode, span, message);
+            if let Some(operator) = assigned {
+                assign(d, operator)
+            } else if ForeignWord::from_text(opcode).is_some() {
+                correct(d, opcode, None)
+            } else if let Some(length) = glued(opcode) {
+                apart(d, opcode, length)
+            } else {
+                self.similar_opcode(sig, d, opcode, end)
+            }
+        };
+        d.severity = self.header.unknown;
+        self.report(d);
+    }
+
+    /// The `;` of the statement before `start`, if that is on the same line.
+    pub(crate) fn statement_before(&self, start: usize) -> Option<usize> {
+        let end = self.out.end_of_previous();
+        let gap = self.cursor.src.get(end..start)?;
+        let ended = self.cursor.src.get(end.checked_sub(1)?) == Some(&b';');
+        (ended && !gap.contains(&b'\n') && self.out.in_body()).then_some(end - 1)
+    }
+
+    /// A misspelled opcode, or a label without its colon.
+    fn similar_opcode(
+        &mut self,
+        sig: SigId,
+        d: Diagnostic,
+        opcode: &str,
+        end: usize,
+    ) -> Diagnostic {
+        let src = self.cursor.src;
+        let mnemonic = self.out.module.signature(sig).text();
+        let operands = operand_count(src, start_of_operands(src, end));
+        let nearest = self
+            .mnemonics
+            .suggestions
+            .entry((sig, 0))
+            .or_insert_with(|| suggest::opcode_of(mnemonic, Some(operands)));
+        let alone = is_alone(src, end);
+        match nearest {
+            Some(nearest) if !(alone && opcode.starts_with('$')) => {
+                correct(d, opcode, Some(*nearest))
+            }
+            _ if alone => {
+                let semicolon = scan::peek(src, end) == b';';
+                let span = Span::at(end, end + usize::from(semicolon));
+                let mut d = d.with_help("a label ends with `:`").with_fix(span, ":");
+                if opcode.starts_with('$') {
+                    let found = if semicolon { "`;`" } else { "none" };
+                    d.message = format!("expected `:` after the label `{opcode}`, found {found}");
+                    d.code = Code::UnexpectedToken;
+                }
+                d
+            }
+            _ => d,
+        }
+    }
+}
+
+/// The length of the keyword at the beginning of a word that continues with a name: `bra$L`, `.b32$a`.
+pub(crate) fn glued(word: &str) -> Option<usize> {
+    let length = word.find('$')?;
+    let keyword = word[..length].as_bytes();
+    let known = is_opcode(keyword)
+        || Directive::from_text(keyword).is_some()
+        || ScalarType::from_text(keyword).is_some();
+    known.then_some(length)
+}
+
+/// `word`, which begins with a keyword of that length.
+#[cold]
+pub(crate) fn apart(mut d: Diagnostic, word: &str, length: usize) -> Diagnostic {
+    let (keyword, name) = word.split_at(length);
+    let at = d.span.start + length as u32;
+    d.message = format!("expected white space between `{keyword}` and `{name}`, found none");
+    d.with_help(format!("write `{keyword} {name}`"))
+        .with_fix(Span::new(at, at), " ")
+}
+
+/// The rest of a statement that ends too early.
+pub(crate) fn split_statement(semicolon: usize, operand: &str) -> Diagnostic {
+    let span = Span::at(semicolon, semicolon + 1);
+    let message = format!("expected `,` before the operand `{operand}`, found `;`");
+    Diagnostic::error(Code::UnexpectedToken, span, message)
+        .with_help("separate operands with `,`")
+        .with_fix(span, ",")
+}
+
+/// The operator of an assignment to the word that ends at `end`, which may have an index.
+fn assignment(src: &[u8], end: usize) -> Option<&'static ForeignWord> {
+    let rest = &src[end..scan::line_end(src, end).min(end + LOOK_AHEAD)];
+    let rest = rest.trim_ascii_start();
+    if rest.starts_with(b"[") {
+        let equals = rest.iter().position(|b| *b == b'=')?;
+        return ForeignWord::from_text(if equals > 0 { "[" } else { "=" });
+    }
+    let is_mark = |b: &&u8| b"=+-*/%&|^<>".contains(b);
+    let len = rest.iter().take_while(is_mark).count();
+    let text = core::str::from_utf8(&rest[..len]).ok()?;
+    let doubled = matches!(text, "++" | "--");
+    ForeignWord::from_text(text).filter(|_| doubled || text.ends_with('='))
+}
+
+fn assign(mut d: Diagnostic, operator: &ForeignWord) -> Diagnostic {
+    d.message = String::from("expected an instruction, found an assignment");
+    match (operator.instead(), operator.help()) {
+        (Some(opcode), _) => d.with_help(format!(
+            "an instruction names its result first: use `{opcode}`, as in `{opcode}.b32 d, …;`"
+        )),
+        (None, help) => d.with_help(help.unwrap_or_default()),
+    }
+}
+
+/// Where the operands begin after the opcode that ends at `end`.
+fn start_of_operands(src: &[u8], mut end: usize) -> usize {
+    while scan::peek(src, end) == b'.' && is(scan::peek(src, end + 1), class::WORD) {
+        end = scan::dot_word_end(src, end);
+    }
+    end
+}
+
+/// How many operands are between `start` and the next `;`.
+fn operand_count(src: &[u8], start: usize) -> usize {
+    let text = &src[start..src.len().min(start + LOOK_AHEAD)];
+    let (mut depth, mut commas, mut any) = (0usize, 0, false);
+    for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+        match token.span.of(text) {
+            b";" => break,
+            b"(" | b"[" | b"{" => depth += 1,
+            b")" | b"]" | b"}" => depth = depth.saturating_sub(1),
+            b"," if depth == 0 => commas += 1,
+            _ => {}
+        }
+        any |= token.kind != TokenKind::DotWord;
+    }
+    commas + usize::from(any)
+}
+
+/// Whether the word that ends at `end` is the only one of its statement.
+fn is_alone(src: &[u8], end: usize) -> bool {
+    let mut seen = Trivia::default();
+    let next = scan::skip_trivia(src, end, &mut seen);
+    scan::peek(src, next) == b';' || seen.newline || next >= src.len()
+}
