@@ -10,7 +10,7 @@ use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
 };
-use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{Directive, DirectivePosition, Ending, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::cascade;
 use crate::cursor::ParseResult;
@@ -50,6 +50,8 @@ impl Parser<'_> {
         let d = Diagnostic::error(Code::UnknownDirective, span, message);
         let mut d = match glued(&text) {
             Some(length) => apart(d, &text, length),
+            // A part of an instruction's name.
+            None if Modifier::from_text(word).is_some() => d,
             None => correct(d, &text, suggest::directive_of(&text)),
         };
         d.severity = self.header.unknown;

@@ -361,6 +361,12 @@ impl Group<'_, '_> {
                 }
                 let declaration = self.declaration(context);
                 match self.similar(out, declared, context, comparisons_left) {
+                    Some((similar, stmt, _)) if similar == name => {
+                        let help = format!(
+                            "the block that declares `{name}` ended: declare it outside of the block"
+                        );
+                        with_label(d.with_help(help), stmt, "declared in an inner block")
+                    }
                     Some((similar, stmt, sole)) => {
                         let help = match context.expected {
                             Expected::Register | Expected::Label => suggestion(&similar),

@@ -97,7 +97,7 @@ impl Parser<'_> {
 /// The length of the keyword at the beginning of a word that continues with a name: `bra$L`, `.b32$a`.
 pub(crate) fn glued(word: &str) -> Option<usize> {
     let length = word.find('$')?;
-    let keyword = word[..length].as_bytes();
+    let keyword = &word.as_bytes()[..length];
     let known = is_opcode(keyword)
         || Directive::from_text(keyword).is_some()
         || ScalarType::from_text(keyword).is_some();
