@@ -127,23 +127,9 @@ impl Parser<'_> {
                 Err(self.cursor.unexpected("`,` or `;` after a component"))
             }
             b'+' => self.offset(name, AddressForm::Bare),
-            b'[' if matches!(name, Operand::Reg(_)) && self.cursor.pos > self.cursor.last => {
-                Err(self.missing_comma())
-            }
             b'[' => self.index(name),
             _ => Ok(name),
         }
-    }
-
-    /// A `[` after a register and white space: the next operand, without a comma before it.
-    #[cold]
-    fn missing_comma(&mut self) -> Box<Diagnostic> {
-        let end = self.cursor.last;
-        let d = self.cursor.unexpected("`,` between operands");
-        Box::new(
-            d.with_help("separate operands with `,`")
-                .with_fix(Span::at(end, end), ","),
-        )
     }
 
     fn is_constant_name(&self, start: usize, end: usize) -> bool {

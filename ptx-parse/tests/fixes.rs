@@ -55,7 +55,6 @@ fn statements_are_repaired() {
             "ld.global.u32 %r1, [%rd1-16];",
             "ld.global.u32 %r1, [%rd1+-16];",
         ),
-        ("ld.global.u32 %r1 [%rd1];", "ld.global.u32 %r1, [%rd1];"),
         ("add.s32 %r1; %r2, %r3;", "add.s32 %r1, %r2, %r3;"),
         ("add.s32 %r1, %r2; 5;", "add.s32 %r1, %r2, 5;"),
         ("mov.u32 %r1, −1;", "mov.u32 %r1, -1;"),
