@@ -140,7 +140,8 @@ fn modifiers(v: &Vocabulary) -> Enum<'_> {
             facts += &format!(".columns({})", m.columns);
         }
         facts += if m.ignored { ".ignored()" } else { "" };
-        facts + if m.doubled { ".doubled()" } else { "" }
+        facts += if m.doubled { ".doubled()" } else { "" };
+        facts + if m.usual { ".usual()" } else { "" }
     };
     Enum {
         name: "Modifier",

@@ -151,6 +151,7 @@ pub(crate) struct ModifierRow {
     pub(crate) columns: u16,
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
+    pub(crate) usual: bool,
 }
 
 /// A property of an operand, as the instruction files name it.
@@ -214,7 +215,8 @@ impl Vocabulary {
                 "directive" => self.directive_row(line)?,
                 "mark" => self.mark_row(line)?,
                 "ignored" => self.ignored_row(line)?,
-                "doubled" => self.doubled_row(line)?,
+                "doubled" => self.flag_row(line, |m| m.doubled = true)?,
+                "usual" => self.flag_row(line, |m| m.usual = true)?,
                 other => {
                     return line.error(format!(
                         "expected a statement of the vocabulary, found {other}"
@@ -323,6 +325,7 @@ impl Vocabulary {
             columns: columns(&word.text).unwrap_or(0),
             ignored: false,
             doubled: false,
+            usual: false,
         });
         Ok(())
     }
@@ -610,11 +613,11 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// `doubled MODIFIER…`
-    fn doubled_row(&mut self, line: &Line<'_>) -> Result<()> {
+    /// `doubled MODIFIER…`, `usual MODIFIER…`
+    fn flag_row(&mut self, line: &Line<'_>, set: impl Fn(&mut ModifierRow)) -> Result<()> {
         for word in line.parse(preceded(word, many1(dotted)))? {
             match self.modifier_id(&word.text) {
-                Some(id) => self.modifiers[id.0].doubled = true,
+                Some(id) => set(&mut self.modifiers[id.0]),
                 None => return word.error(format!("{word} is in no class")),
             }
         }

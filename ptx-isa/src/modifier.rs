@@ -1,6 +1,6 @@
 //! Facts about modifiers and their classes.
 
-use crate::{Digits, Modifier, ModifierClass, ScalarType, StateSpace, generated};
+use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace, generated};
 
 /// Facts about a modifier.
 pub(crate) struct ModifierFacts {
@@ -11,6 +11,7 @@ pub(crate) struct ModifierFacts {
     pub(crate) columns: u16,
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
+    pub(crate) usual: bool,
 }
 
 impl ModifierFacts {
@@ -23,6 +24,7 @@ impl ModifierFacts {
             columns: 0,
             ignored: false,
             doubled: false,
+            usual: false,
         }
     }
 
@@ -53,6 +55,11 @@ impl ModifierFacts {
 
     pub(crate) const fn doubled(mut self) -> Self {
         self.doubled = true;
+        self
+    }
+
+    pub(crate) const fn usual(mut self) -> Self {
+        self.usual = true;
         self
     }
 }
@@ -128,6 +135,15 @@ impl Modifier {
     #[must_use]
     pub const fn is_ignored(self) -> bool {
         self.facts().ignored
+    }
+
+    /// Whether it is meant where an instruction of the opcode needs one of several modifiers and nothing says which.
+    #[must_use]
+    pub fn is_usual(self, opcode: Opcode) -> bool {
+        // `.lo` is a half of a product in names, and a comparison elsewhere.
+        let mut names = opcode.instructions().iter();
+        let is_comparison = self.class() == ModifierClass::Comparison;
+        self.facts().usual && (!is_comparison || names.any(|i| i.words().contains(&self)))
     }
 
     /// Whether ptxas accepts it twice.

@@ -76,11 +76,19 @@ enum Attempt {
 }
 
 impl Attempt {
-    const ALL: [Self; 5] = [
+    /// For modifiers that no form takes: one is missing, one too many, or another one.
+    const WRONG_MODIFIERS: [Self; 5] = [
         Self::RemoveDuplicate,
         Self::Insert,
         Self::Remove,
         Self::ReplaceByClass,
+        Self::ReplaceByAny,
+    ];
+    /// For modifiers that other operands could have.
+    const OTHER_MODIFIERS: [Self; 4] = [
+        Self::Insert,
+        Self::ReplaceByClass,
+        Self::Remove,
         Self::ReplaceByAny,
     ];
 }
@@ -109,9 +117,13 @@ impl InstQuery<'_> {
             target,
             words: self.opcode.words(),
         };
+        let attempts = match self.candidates().next() {
+            Some(_) => &Attempt::OTHER_MODIFIERS[..],
+            None => &Attempt::WRONG_MODIFIERS,
+        };
         let mut partial = Vec::new();
-        for attempt in Attempt::ALL {
-            let found = search.attempt(attempt);
+        for attempt in attempts {
+            let found = search.attempt(*attempt);
             if found.first().is_some_and(|r| r.fits_operands) {
                 return found;
             }

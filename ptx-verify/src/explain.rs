@@ -14,6 +14,7 @@ use crate::problem::instruction::{InstProblemKind, ModifierReason, Named, Redund
 use crate::problem::operand::{FoundOperand, OperandMismatch};
 
 /// An error in a part of an instruction.
+#[derive(Clone, Debug)]
 pub(crate) struct Explanation {
     pub(crate) part: Part,
     pub(crate) kind: InstProblemKind,
@@ -144,7 +145,13 @@ impl Explainer<'_, '_> {
     fn whole(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
         let found = whole(self.query, selected, violation);
         let repairs = self.full_repairs();
-        let Some(first) = repairs.first().map(Repair::edit) else {
+        // The modifier that violates a rule is more likely wrong than the others.
+        let culprit = |r: &&Repair| match (r.edit(), found.part) {
+            (ModifierEdit::Replace(index, _), part) => part == modifiers(index, index),
+            _ => false,
+        };
+        let first = repairs.iter().find(culprit).or(repairs.first());
+        let Some(first) = first.map(Repair::edit) else {
             return found;
         };
         let inserts = matches!(first, ModifierEdit::Insert(..));
@@ -162,7 +169,8 @@ impl Explainer<'_, '_> {
 
     /// The operands that violate something: those with the same cause together.
     fn operands(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
-        let repairs = self.full_repairs();
+        let mut repairs = self.full_repairs();
+        repairs.retain(Repair::fits_operands);
         let one_cause = !repairs.is_empty();
         let all = selected.violations().as_slice().iter();
         let mismatches = all.filter_map(|v| match *v {

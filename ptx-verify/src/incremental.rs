@@ -8,7 +8,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Options, alias, body, debug, module_rules, uses};
+use crate::{Options, alias, body, debug, module_rules, too_old, uses};
 
 /// What an edit changed.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -206,7 +206,8 @@ impl Checked {
         self.bodies.get((*index)?)
     }
 
-    /// All diagnostics: first those of the module, then function by function.
+    /// All diagnostics: first those of the module, then function by function. Each use of what the version or the target does
+    /// not have has its own, while [`verify`](crate::verify) reports one for all.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let bodies = self.bodies.iter().flat_map(|b| &b.diagnostics);
         self.of_module.iter().chain(bodies)
@@ -254,6 +255,7 @@ pub(crate) fn of_all(module: &Module, options: &Options) -> Vec<Diagnostic> {
     let (mut found, bodies) = check(module, environment, &instructions, keep);
     found.extend(bodies.into_iter().flatten());
     ptx_ir::sort_by_position(&mut found);
+    too_old::merge(module, environment, &mut found);
     found
 }
 

@@ -1,5 +1,7 @@
 //! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
@@ -15,8 +17,16 @@ use crate::param_access::{Effects, Parameters};
 use crate::problem::call::CallProblem;
 use crate::problem::instruction::{InstProblem, InstProblemKind};
 
-/// For how many wrong instructions of a function repairs are searched: a search takes up to a millisecond.
-const MOST_SEARCHES: u32 = 32;
+/// For how many different wrong instructions of a function repairs are searched: a search takes up to some milliseconds.
+const MOST_SEARCHES: usize = 16;
+
+/// The errors of a wrong instruction of the body, for the next one like it.
+#[derive(Clone, Debug)]
+struct Explained {
+    sig: SigId,
+    operands: String,
+    found: Vec<Explanation>,
+}
 
 /// What rules beside the table need of a mnemonic.
 #[derive(Copy, Clone, Default, Debug)]
@@ -78,8 +88,7 @@ pub(crate) struct Instructions {
     queries: Queries<Verdict>,
     pub(crate) parameters: Parameters,
     pub(crate) tables: CallTables,
-    /// For how many more instructions of the body repairs are searched.
-    searches_left: u32,
+    explained: Vec<Explained>,
 }
 
 impl Instructions {
@@ -90,7 +99,7 @@ impl Instructions {
             queries: Queries::new(module),
             parameters: Parameters::default(),
             tables: CallTables::default(),
-            searches_left: MOST_SEARCHES,
+            explained: Vec::new(),
         }
     }
 
@@ -141,7 +150,7 @@ impl Instructions {
         self.queries.enter(module, function, body);
         self.parameters.fill(module, function, body);
         self.tables.clear();
-        self.searches_left = MOST_SEARCHES;
+        self.explained.clear();
     }
 
     /// Checks one instruction of the body that was entered.
@@ -198,11 +207,23 @@ impl Instructions {
     ) {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
-        let search = self.searches_left > 0;
-        self.searches_left = self.searches_left.saturating_sub(1);
+        let known = &mut self.explained;
         let found = (self.queries).ask_again(module, body, sig, operands, |query| {
-            let search = if search { Search::Full } else { Search::None };
-            explain(environment, query, search)
+            let operands = format!("{:?}", query.operands());
+            let same = |e: &&Explained| e.sig == sig && e.operands == operands;
+            if let Some(same) = known.iter().find(same) {
+                return same.found.clone();
+            }
+            if known.len() >= MOST_SEARCHES {
+                return explain(environment, query, Search::None);
+            }
+            let found = explain(environment, query, Search::Full);
+            known.push(Explained {
+                sig,
+                operands,
+                found: found.clone(),
+            });
+            found
         });
         for Explanation {
             part,

@@ -60,6 +60,7 @@ mod requires;
 mod retarget;
 mod statement_checker;
 mod table;
+mod too_old;
 mod unresolved;
 mod unused;
 mod uses;

@@ -18,16 +18,22 @@ use ptx_isa::{Directive, PtxVersion, Target};
 /// ```
 #[must_use]
 pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<Vec<u8>> {
+    let (number, name) = header_tokens(module)?;
+    let mut patches = TextPatches::new();
+    patches.replace(number, version.to_string());
+    patches.replace(name, target.text());
+    Some(patches.apply(module.source()).text)
+}
+
+/// The version and the target in the header.
+pub(crate) fn header_tokens(module: &Module) -> Option<(Span, Span)> {
     let number = token(module, Directive::Version, |kind, _| {
         matches!(kind, TokenKind::Decimal | TokenKind::Integer)
     })?;
     let name = token(module, Directive::Target, |kind, text| {
         kind == TokenKind::Ident && Target::from_name(text).is_some()
     })?;
-    let mut patches = TextPatches::new();
-    patches.replace(number, version.to_string());
-    patches.replace(name, target.text());
-    Some(patches.apply(module.source()).text)
+    Some((number, name))
 }
 
 /// The first token of a directive that is `wanted`.

@@ -30,11 +30,21 @@ fn describe(source: &str, diagnostic: &Diagnostic) -> String {
         code,
         span,
         message,
+        repeats,
+        help,
         ..
     } = diagnostic;
     let text = &source[span.start as usize..span.end as usize];
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    format!("{}[{code}] at {text}: {message}", severity.name())
+    let repeated = match repeats.len() {
+        0 => String::new(),
+        n => format!(" (and {n} times more)"),
+    };
+    let help = help.as_ref().map_or(String::new(), |h| format!(" = {h}"));
+    format!(
+        "{}[{code}] at {text}: {message}{repeated}{help}",
+        severity.name()
+    )
 }
 
 /// The text with what is found in it.
@@ -80,6 +90,33 @@ fn each_file_has_the_diagnostics_in_its_comments() {
         ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// All diagnostics of a text.
+fn errors(text: &str) -> Vec<Diagnostic> {
+    let parsed = ptx_parse::parse(text.as_bytes());
+    let mut found = parsed.diagnostics;
+    found.extend(ptx_verify::verify(&parsed.module, &Options::default()));
+    found
+}
+
+#[test]
+fn a_fix_repairs_its_error() {
+    let mut fixes = 0;
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let text = strip(&fs::read_to_string(&path).unwrap());
+        let found = errors(&text);
+        for diagnostic in found.iter().filter(|d| !d.fix.is_empty()) {
+            let one = std::slice::from_ref(diagnostic);
+            let fixed = ptx_ir::apply_fixes(text.as_bytes(), one).unwrap().text;
+            let after = errors(std::str::from_utf8(&fixed).unwrap());
+            let path = path.display();
+            assert!(after.len() < found.len(), "{path}: {diagnostic}");
+            fixes += 1;
+        }
+    }
+    assert!(fixes > 12, "{fixes} fixes");
 }
 
 #[test]

@@ -10,7 +10,7 @@ keyword_enum! {
     Precision "precision" ClassFacts { positional: false, meaning: "precision of the result" },
     Comparison "comparison" ClassFacts { positional: false, meaning: "comparison" },
     Boolean "boolean" ClassFacts { positional: true, meaning: "Boolean operation" },
-    Operation "operation" ClassFacts { positional: false, meaning: "arithmetic operation of an atomic, a reduction or a second step" },
+    Operation "operation" ClassFacts { positional: false, meaning: "arithmetic operation" },
     Width "width" ClassFacts { positional: false, meaning: "width of the product" },
     Saturation "saturation" ClassFacts { positional: false, meaning: "saturation" },
     Relu "relu" ClassFacts { positional: false, meaning: "clamping of negative results to zero" },

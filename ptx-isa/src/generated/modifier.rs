@@ -9,14 +9,14 @@ use crate::modifier::ModifierFacts;
 keyword_enum! {
     /// A modifier: a word after the opcode, with its dot.
     pub enum Modifier: u16, ModifierFacts;
-    Rn ".rn" ModifierFacts::new(C::Rounding),
+    Rn ".rn" ModifierFacts::new(C::Rounding).usual(),
     Rz ".rz" ModifierFacts::new(C::Rounding),
     Rm ".rm" ModifierFacts::new(C::Rounding),
     Rp ".rp" ModifierFacts::new(C::Rounding),
     Rna ".rna" ModifierFacts::new(C::Rounding),
     Rs ".rs" ModifierFacts::new(C::Rounding),
     Rni ".rni" ModifierFacts::new(C::Rounding),
-    Rzi ".rzi" ModifierFacts::new(C::Rounding),
+    Rzi ".rzi" ModifierFacts::new(C::Rounding).usual(),
     Rmi ".rmi" ModifierFacts::new(C::Rounding),
     Rpi ".rpi" ModifierFacts::new(C::Rounding),
     Approx ".approx" ModifierFacts::new(C::Precision).doubled(),
@@ -27,7 +27,7 @@ keyword_enum! {
     Le ".le" ModifierFacts::new(C::Comparison),
     Gt ".gt" ModifierFacts::new(C::Comparison),
     Ge ".ge" ModifierFacts::new(C::Comparison),
-    Lo ".lo" ModifierFacts::new(C::Comparison),
+    Lo ".lo" ModifierFacts::new(C::Comparison).usual(),
     Ls ".ls" ModifierFacts::new(C::Comparison),
     Hi ".hi" ModifierFacts::new(C::Comparison),
     Hs ".hs" ModifierFacts::new(C::Comparison),

@@ -79,6 +79,7 @@ impl OperandMismatch {
             None if is_type && self.is_address() => {
                 "addresses are integers: use a register of their width".into()
             }
+            None if self.writes_parameter() => "a kernel returns results through memory".into(),
             None if is_type => "convert the value, or change the type in the instruction".into(),
             None => self.form.syntax(),
         };
@@ -163,17 +164,20 @@ impl OperandMismatch {
         format!("{operand} must be{expected}, found `{found}`{ty}{others}")
     }
 
+    /// Whether a parameter of a kernel is written.
+    fn writes_parameter(&self) -> bool {
+        let access = self.operand.access();
+        let writes = !matches!(access, Access::None | Access::Read);
+        writes && self.found == FoundOperand::Variable(StateSpace::ParamEntry)
+    }
+
     fn spaces(&self, operand: &str, found: &str) -> String {
-        let written = matches!(
-            self.operand.access(),
-            Access::Write | Access::ReadWrite | Access::ReadModifyWrite
-        );
+        if self.writes_parameter() {
+            return format!(
+                "{operand} is written, found the kernel parameter `{found}`, which is read-only"
+            );
+        }
         let space = match self.found {
-            FoundOperand::Variable(StateSpace::ParamEntry) if written => {
-                return format!(
-                    "{operand} is written, found the kernel parameter `{found}`, which is read-only"
-                );
-            }
             FoundOperand::Variable(space) => format!(" in `{space}`"),
             _ => String::new(),
         };

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
-use ptx_isa::{Modifier, ModifierEdit, Repair, Rule};
+use ptx_isa::{Modifier, ModifierClass, ModifierEdit, Repair, Rule};
 
 use super::instruction::{Named, list};
 use super::{Side, Text};
@@ -55,21 +55,44 @@ pub(super) fn text(
         return Text::error(Code::Combination, message).help(broken.to_string());
     }
     let text = Text::error(code, message);
-    let best = best(repairs);
+    let best = best(signature, repairs);
     let example = mnemonic(signature, best.unwrap_or(first.edit()));
     match best {
-        Some(edit) => fix(text.help(format!("write `{example}`")), edit),
-        None => text.help(format!("for example `{example}`")),
+        Some(edit) if repairs.len() == 1 => fix(text.help(format!("write `{example}`")), edit),
+        Some(edit) => fix(text.help(format!("for example `{example}`")), edit),
+        None => text.help(match in_full(signature, first.edit()) {
+            Some(full) => format!("for example `{example}`, short for `{full}`"),
+            None => format!("for example `{example}`"),
+        }),
     }
 }
 
-/// The change that is meant, if that is clear: the only one with which the operands are legal.
-fn best(repairs: &[Repair]) -> Option<ModifierEdit> {
-    let mut fitting = repairs.iter().filter(|r| r.fits_operands());
-    match (fitting.next(), fitting.next()) {
+/// The change that is meant, if that is clear: the only one with which the operands are legal, or the usual one.
+fn best(signature: &Signature<'_>, repairs: &[Repair]) -> Option<ModifierEdit> {
+    let fitting = repairs.iter().filter(|r| r.fits_operands());
+    let usual = |r: &&Repair| {
+        let (modifier, opcode) = (r.edit().modifier(), signature.opcode());
+        modifier.zip(opcode).is_some_and(|(m, o)| m.is_usual(o))
+    };
+    let only = |all: &mut dyn Iterator<Item = &Repair>| match (all.next(), all.next()) {
         (Some(only), None) => Some(only.edit()),
         _ => None,
+    };
+    only(&mut fitting.clone()).or_else(|| only(&mut fitting.filter(usual)))
+}
+
+/// The mnemonic with the modifiers that an instruction without any has by default.
+fn in_full(signature: &Signature<'_>, edit: ModifierEdit) -> Option<String> {
+    let opcode = signature.opcode()?;
+    let modifiers = edit.apply(&[]);
+    let (_, form, assignment) = ptx_isa::find_form(opcode, &modifiers)?;
+    let mut text = String::from(opcode.text());
+    for (index, slot) in form.slots().enumerate() {
+        let modifier = assignment.word(index).or(slot.default());
+        text.push_str(modifier.map_or("", |m| m.text()));
     }
+    let is_bare = signature.modifiers().next().is_none();
+    (is_bare && text != mnemonic(signature, edit)).then_some(text)
 }
 
 /// Adds a change to the fix of a diagnostic.
@@ -138,7 +161,8 @@ impl Expected {
         let modifiers: Vec<Modifier> = modifiers.filter_map(|r| r.edit().modifier()).collect();
         let opcode = signature.opcode();
         let mut names = opcode.into_iter().flat_map(|o| o.instructions());
-        let is_name = names.any(|i| modifiers.iter().any(|m| i.words().contains(m)));
+        let is_name = names.any(|i| modifiers.iter().any(|m| i.words().contains(m)))
+            || modifiers.iter().any(|m| m.class() == ModifierClass::Name);
         let class = modifiers.first().map(|m| m.class());
         let same = modifiers.iter().all(|m| Some(m.class()) == class);
         let meaning = class.filter(|_| same && !is_name && modifiers.len() > 1);

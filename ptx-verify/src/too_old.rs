@@ -1,0 +1,96 @@
+//! One error for everything that a newer `.version` or another `.target` would make legal.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::query::Environment;
+use ptx_ir::{Code, Diagnostic, Module, Severity, Span};
+use ptx_isa::{PtxVersion, Target};
+
+use crate::availability::Availability;
+use crate::requires::requires;
+use crate::retarget::header_tokens;
+
+fn is_too_old(diagnostic: &Diagnostic) -> bool {
+    let code = matches!(
+        diagnostic.code,
+        Code::Unavailable | Code::DirectiveFloor | Code::TargetVersion
+    );
+    code && diagnostic.severity == Severity::Error
+}
+
+/// Keeps the first of these errors, with the places of the others, and says which header has all that the module uses.
+/// Expects diagnostics in the order of the source; linear in the module if there is such an error.
+pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<Diagnostic>) {
+    let Some(first) = found.iter().position(is_too_old) else {
+        return;
+    };
+    // An error about the header is not at the places that need a newer one.
+    let shows_places = found
+        .get(first)
+        .is_some_and(|d| d.code != Code::TargetVersion);
+    let mut places: Vec<Span> = Vec::new();
+    let mut index = 0;
+    found.retain(|d| {
+        index += 1;
+        let again = index > first + 1 && is_too_old(d);
+        if again && shows_places {
+            places.push(d.span);
+            places.extend(&d.repeats);
+        }
+        !again
+    });
+    let Some(head) = found.get_mut(first) else {
+        return;
+    };
+    head.repeats = head.repeats.iter().copied().chain(places).collect();
+    let needs = requires(module);
+    let Some((target, version)) = nearest(needs.module(), environment) else {
+        return;
+    };
+    head.help = Some(advice(environment, target, version));
+    // Another target than that of the header may have been asked about.
+    if environment == Environment::of(module)
+        && let Some((number, name)) = header_tokens(module)
+    {
+        if version != environment.version() {
+            head.fix.push(patch(number, format!("{version}")));
+        }
+        if Some(target) != environment.target() {
+            head.fix.push(patch(name, target.text().into()));
+        }
+    }
+}
+
+fn patch(span: Span, text: String) -> ptx_ir::Patch<String> {
+    ptx_ir::Patch { span, text }
+}
+
+/// The nearest target that has something, and the version that is needed there. The target of the environment if it has it
+/// in another version, else one of the same architecture, else the next newer one.
+pub(crate) fn nearest(of: &Availability, environment: Environment) -> Option<(Target, PtxVersion)> {
+    let own = environment.target()?;
+    let (target, version) = of.pairs().min_by_key(|(target, version)| {
+        let other = target.number() < own.number();
+        (
+            other,
+            *target != own,
+            target.number(),
+            target.arch(),
+            *version,
+        )
+    })?;
+    Some((target, version.max(environment.version())))
+}
+
+/// What to write in the header.
+pub(crate) fn advice(environment: Environment, target: Target, version: PtxVersion) -> String {
+    let mut changes = Vec::new();
+    if Some(target) != environment.target() {
+        changes.push(format!("`.target {target}`"));
+    }
+    if version != environment.version() {
+        changes.push(format!("`.version {version}`"));
+    }
+    format!("write {}", changes.join(" and "))
+}
