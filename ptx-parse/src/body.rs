@@ -154,6 +154,8 @@ impl Parser<'_> {
             let d = self
                 .cursor
                 .error(Code::UnterminatedComment, start, start + 2, message);
+            // It contains statements.
+            self.suppress_names(start + 2, self.cursor.src.len());
             self.report(d.with_help("close it with `*/`; comments do not nest"));
         }
     }

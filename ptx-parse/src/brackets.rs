@@ -108,14 +108,16 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let (left, right) = (src[open] as char, closing(src[open]) as char);
             // ptxas reports what it finds instead, perhaps on a later line.
             let same_line = !src[open..at].contains(&b'\n');
-            let place = if same_line { open } else { at };
-            let message = format!("expected a `{right}` that closes this `{left}`, found none");
             let d = match same_line {
-                true => error(place, message)?,
+                true => error(
+                    open,
+                    format!("expected a `{right}` that closes this `{left}`, found none"),
+                )?,
                 false => {
                     let message = format!("expected a `{right}` before this, found none");
-                    let d = error(place, message)?;
-                    d.with_label(one(open), format!("this `{left}` is not closed"))
+                    let end = (at + 1).min(src.len());
+                    Diagnostic::error(Code::UnexpectedToken, Span::at(at, end), message)
+                        .with_label(one(open), format!("this `{left}` is not closed"))
                 }
             };
             let d = d.with_help(format!("add `{right}`"));

@@ -8,6 +8,7 @@ use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::{Code, Diagnostic, Linkage, Span};
 use ptx_isa::Directive;
 
+use crate::explain::unterminated;
 use crate::lookalike;
 
 /// What a part of the grammar gives: its result, or the error that stopped it.
@@ -289,7 +290,6 @@ impl<'s> Cursor<'s> {
             Code::PreprocessorLine => String::from(
                 "expected a line marker such as `# 1 \"file\"`, found a preprocessor directive",
             ),
-            Code::UnterminatedString => String::from("expected a closing quote on this line"),
             _ => format!("expected {expected}, found {found}"),
         };
         let end = end.max(self.pos + 1).min(self.src.len()).max(self.pos);
@@ -297,14 +297,7 @@ impl<'s> Cursor<'s> {
         match code {
             Code::PreprocessorLine => Box::new(d.with_help("run the preprocessor first")),
             Code::StrayByte => Box::new(lookalike::explain(self.src, *d)),
-            Code::UnterminatedString => {
-                let help = "close the string with `\"`";
-                let quoted = scan::line_end(self.src, self.pos);
-                let text = self.src[self.pos..quoted].trim_ascii_end();
-                let text = text.strip_suffix(b";").unwrap_or(text);
-                let end = self.pos + text.len();
-                Box::new(d.with_help(help).with_fix(Span::at(end, end), "\""))
-            }
+            Code::UnterminatedString => Box::new(unterminated(self.src, self.pos)),
             _ => d,
         }
     }

@@ -343,6 +343,11 @@ impl Parser<'_> {
         range: Option<u32>,
     ) -> Binding {
         if !self.out.in_body() {
+            // A register of a function whose header was not parsed.
+            if decl.space == StateSpace::Reg && self.reporter.cascade.is_desynced() {
+                self.suppress_names(declared.start, declared.end);
+                return Binding::None;
+            }
             return match range {
                 Some(count) => self.bind_symbol_range(id, decl, declared, count),
                 None => self.bind_symbol(id, decl, declared),

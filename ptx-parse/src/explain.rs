@@ -29,6 +29,9 @@ impl Parser<'_> {
             return d;
         }
         let at = d.span.start as usize;
+        if let Some(found) = unclosed_string(src, at) {
+            return found;
+        }
         if at == start {
             let marker = self.conflict_marker(start);
             let found = marker.or_else(|| reversed_guard(src, start));
@@ -85,6 +88,30 @@ impl Parser<'_> {
         let next = (start + line.len() + 1).min(src.len());
         Some(d.with_fix(Span::at(start, next), ""))
     }
+}
+
+/// A string that was meant to end on its line, and runs up to `at` on another one.
+fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
+    let before = src.get(..at)?.trim_ascii_end();
+    let inside = before.strip_suffix(b"\"")?;
+    let start = memchr::memrchr(b'"', inside)?;
+    memchr::memchr(b'\n', &inside[start..])?;
+    let mut d = unterminated(src, start);
+    // There ptxas finds something else.
+    d.repeats = [Span::at(at, (at + 1).min(src.len()))].into();
+    Some(d)
+}
+
+/// The error of the string at `start`, which is not closed on its line.
+#[cold]
+pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
+    let line = src[start..scan::line_end(src, start)].trim_ascii_end();
+    let text = line.strip_suffix(b";").unwrap_or(line);
+    let end = start + text.len();
+    let message = "expected a closing quote on this line";
+    Diagnostic::error(Code::UnterminatedString, Span::at(start, end), message)
+        .with_help("close the string with `\"`")
+        .with_fix(Span::at(end, end), "\"")
 }
 
 /// `!@p`

@@ -65,11 +65,13 @@ impl Parser<'_> {
         let state = self.header.state;
         if part as u8 > state as u8 + 1 {
             if !self.header.reported {
-                let at = match part {
-                    HeaderPart::Target => self.after_targets(),
-                    _ => start,
-                };
-                self.missing_header(at);
+                self.missing_header(start);
+                // There ptxas misses it.
+                if part == HeaderPart::Target {
+                    let at = self.after_targets();
+                    let last = self.reporter.count() - 1;
+                    self.reporter.repeat(last, Span::at(at, at));
+                }
             }
             self.header.state = self.header.state.max(part);
             return;
@@ -107,8 +109,10 @@ impl Parser<'_> {
             _ => u8::MAX,
         };
         let version = PtxVersion::new(number(0), number(1));
-        let header = self.out.module.header_mut();
-        header.version.get_or_insert(version);
+        if version.is_newer() || version.is_known() {
+            let header = self.out.module.header_mut();
+            header.version.get_or_insert(version);
+        }
         let span = Span::at(start, self.cursor.last);
         let found = String::from_utf8_lossy(span.of(self.cursor.src)).into_owned();
         let newest = PtxVersion::CURRENT;

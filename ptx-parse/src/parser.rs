@@ -103,7 +103,14 @@ impl<'s> Parser<'s> {
         self.check_characters();
         let mut diagnostics = self.reporter.into_diagnostics();
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
-        for d in diagnostics.iter_mut().filter(|d| !d.repeats.is_empty()) {
+        let names = [
+            Code::UndefinedName,
+            Code::LateDeclaration,
+            Code::LabelOutOfScope,
+            Code::OutsideRange,
+        ];
+        let repeated = |d: &&mut Diagnostic| names.contains(&d.code) && !d.repeats.is_empty();
+        for d in diagnostics.iter_mut().filter(repeated) {
             d.message += &format!(" (used {} times)", d.repeats.len() + 1);
         }
         ptx_ir::sort_by_position(&mut diagnostics);
@@ -159,7 +166,7 @@ impl<'s> Parser<'s> {
     /// Does not report names in `start..end`, which was reported, as undeclared.
     #[cold]
     pub(crate) fn suppress_names(&mut self, start: usize, end: usize) {
-        let text = &self.cursor.src[start..end];
+        let text = self.cursor.src.get(start..end).unwrap_or_default();
         self.suppressed.suppress(text, self.out.level);
     }
 

@@ -85,6 +85,10 @@ impl Parser<'_> {
         let error = cascading || diagnostic.severity == Severity::Error;
         if !cascading {
             let explained = self.explain(start, *diagnostic);
+            if explained.code == Code::UnterminatedString {
+                // It contains statements.
+                self.suppress_names(explained.span.start as usize + 1, at);
+            }
             self.report(explained);
         }
         if fragment && error {

@@ -93,6 +93,13 @@ impl<'s> Declared<'s> {
         self.labels.len() + self.ranges.len() + self.plain.len()
     }
 
+    /// Whether all registers have names that begin with `%`, as those of compilers do: other names are those of variables.
+    fn registers_are_marked(&self) -> bool {
+        let registers = self.ranges.iter().chain(&self.plain);
+        let mut registers = registers.filter(|d| d.ty.is_some()).peekable();
+        registers.peek().is_some() && registers.all(|d| d.name.starts_with('%'))
+    }
+
     fn label(&self, name: &str) -> Option<&Declaration<'s>> {
         find(&self.labels, name)
     }
@@ -266,7 +273,10 @@ impl Parser<'_> {
             .collect();
         groups.sort_by_key(|g| g.first.at);
         for group in groups {
-            let context = Context::at(src, group.first.at as usize, group.first.name);
+            let mut context = Context::at(src, group.first.at as usize, group.first.name);
+            if context.expected == Expected::Name && declared.registers_are_marked() {
+                context.expected = Expected::Variable;
+            }
             let number = self.reporter.count() + all.len();
             if context.expected.is_of_module() {
                 self.suppressed.reported(group.first.span().of(src), number);
@@ -537,6 +547,8 @@ impl Context {
             // Only calls have arguments.
             _ if takes(Role::Args) => Expected::Function,
             _ if takes(Role::Label) => Expected::Label,
+            // The result comes first.
+            _ if count(b",") == 0 && takes(Role::Def) => Expected::Register,
             _ => Expected::Name,
         };
         Self {

@@ -60,6 +60,10 @@ fn statements_are_repaired() {
         ("mov.u32 %r1, −1;", "mov.u32 %r1, -1;"),
         (".pragma “nounroll”;", ".pragma \"nounroll\";"),
         (".pragma \"nounroll;", ".pragma \"nounroll\";"),
+        (
+            "\t.pragma \"nounroll;\n\t.pragma \"nounroll\";",
+            "\t.pragma \"nounroll\";\n\t.pragma \"nounroll\";",
+        ),
         ("\t# next", "\t// next"),
         ("\t-- next", "\t// -- next"),
         (".b32 %x;", ".reg .b32 %x;"),

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::constant::read_expression;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Module, Span};
+use ptx_ir::{Module, NameId, Span};
 
 use crate::location::{Location, Part, Word};
 
@@ -82,6 +82,7 @@ impl<'m> Locator<'m> {
             Part::Token(word, nth) => self.nth(self.word(word), nth),
             Part::DotWord(prefix) => self.dot_word(prefix),
             Part::After(keyword) => self.after(keyword.as_bytes(), keyword.as_bytes()),
+            Part::Before(keyword, name) => self.before(keyword.as_bytes(), name),
             Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
             Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
             part => return self.instruction_part(part),
@@ -128,6 +129,16 @@ impl<'m> Locator<'m> {
         let index = next.map_or(name, |mark| mark + 1) as usize;
         let token = self.tokens.get(index).or(self.tokens.last());
         token.map(|t| t.span)
+    }
+
+    /// The token after the last `keyword` before a name; the name where there is none.
+    fn before(&self, keyword: &[u8], name: NameId) -> Option<Span> {
+        let name = *self.with_text(self.module.name_bytes(name)).first()?;
+        let keywords = self.with_text(keyword);
+        let earlier = keywords.partition_point(|i| *i < name);
+        let last = earlier.checked_sub(1).and_then(|i| keywords.get(i));
+        let index = last.map_or(name, |keyword| keyword + 1) as usize;
+        self.tokens.get(index).map(|t| t.span)
     }
 
     fn number(&self, value: i64) -> Option<Span> {

@@ -23,6 +23,8 @@ pub(crate) enum Part {
     DotWord(&'static str),
     /// The token after a keyword.
     After(&'static str),
+    /// The token after the last keyword before a name.
+    Before(&'static str, NameId),
     /// The initial value of a name: the token after its `=`.
     Initializer(NameId),
     /// The integer with a value.

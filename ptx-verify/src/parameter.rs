@@ -59,6 +59,16 @@ fn location(param: &Param, header: Span) -> Location {
     Location::part(header, Part::Token(word, 0))
 }
 
+/// The last alignment of a parameter.
+fn alignment(param: &Param, header: Span) -> Location {
+    let align = Directive::Align.text();
+    let part = match param.name {
+        Some(name) => Part::Before(align, name),
+        None => Part::After(align),
+    };
+    Location::part(header, part)
+}
+
 /// Checks one parameter; whether it is legal.
 fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Span) -> bool {
     let Some(ty) = param.ty.known() else {
@@ -90,14 +100,14 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
         }
         let at_ptr = Location::keyword(header, Directive::Ptr.text());
         available(context, Directive::Ptr, at_ptr);
-        pointer(context, ptr, at, header);
+        pointer(context, ptr, alignment(param, header), header);
     }
     if owner != Owner::Kernel && param.trailing_align != Operand::Absent {
         context.report(at, InterfaceProblem::AlignAfterType);
         return false;
     }
     if let Some(align) = context.module.pool().integer(param.align) {
-        power_of_two(context, align, at);
+        power_of_two(context, align, alignment(param, header));
         let of_function = owner != Owner::Kernel && param.space != StateSpace::Reg;
         if of_function && align > 128 && align.count_ones() == 1 {
             context.report(at, VariableProblem::ParameterAlignment(align));

@@ -3,7 +3,7 @@
 
 use crate::foreign::ForeignWord;
 
-pub(crate) static WORDS: [ForeignWord; 168] = [
+pub(crate) static WORDS: [ForeignWord; 169] = [
     ForeignWord { word: "%", instead: Some("rem"), help: None },
     ForeignWord { word: "%=", instead: Some("rem"), help: None },
     ForeignWord { word: "&", instead: Some("and"), help: None },
@@ -16,6 +16,7 @@ pub(crate) static WORDS: [ForeignWord; 168] = [
     ForeignWord { word: "-", instead: Some("sub"), help: None },
     ForeignWord { word: "--", instead: Some("sub"), help: None },
     ForeignWord { word: "-=", instead: Some("sub"), help: None },
+    ForeignWord { word: "-x", instead: Some("neg"), help: None },
     ForeignWord { word: ".bf", instead: Some(".bf16"), help: None },
     ForeignWord { word: ".bfloat", instead: Some(".bf16"), help: None },
     ForeignWord { word: ".bfloat16", instead: Some(".bf16"), help: None },

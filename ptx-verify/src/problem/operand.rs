@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
 use ptx_isa::{
-    Access, Expected, FormOperand, Marks, Modifier, OperandShape, OperandViolation, Repair, Role,
-    ScalarType, StateSpace,
+    Access, Expected, ForeignWord, FormOperand, Marks, Modifier, OperandShape, OperandViolation,
+    Repair, Role, ScalarType, StateSpace,
 };
 
 use super::instruction::Named;
@@ -73,7 +73,12 @@ impl OperandMismatch {
         let (code, message) = self.message(signature.text(), wording, found);
         let advice = repair::advice(signature, &self.repairs);
         let is_type = code == Code::OperandType;
+        let negation = ForeignWord::from_text("-x").and_then(ForeignWord::instead);
         let help = match advice {
+            None if self.problem == OperandViolation::Negated && negation.is_some() => format!(
+                "negate the value first with `{}`",
+                negation.unwrap_or_default()
+            ),
             Some(advice) if is_type => format!("{advice}, or convert the value"),
             Some(advice) => advice,
             None if is_type && self.is_address() => {
