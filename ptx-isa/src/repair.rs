@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::form::ModifierBits;
 use crate::{
-    FormMatch, InstQuery, Modifier, OperandShape, PtxVersion, Target, TypeKind, Violation,
+    FormMatch, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, Target, TypeKind, Violation,
     canonical_order,
 };
 
@@ -132,6 +132,27 @@ impl InstQuery<'_> {
             }
         }
         partial
+    }
+}
+
+impl Opcode {
+    /// The modifiers with which a form takes some modifiers if they are inserted before the one of an index.
+    ///
+    /// ```
+    /// use ptx_isa::{Modifier, Opcode};
+    /// let found = "setp".parse::<Opcode>()?.completions(&[Modifier::S32], 0);
+    /// assert!(found.contains(&".lt".parse::<Modifier>()?) && !found.contains(&Modifier::F32));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
+    #[must_use]
+    pub fn completions(self, modifiers: &[Modifier], index: usize) -> Vec<Modifier> {
+        let fits = |modifier: &Modifier| {
+            let changed = ModifierEdit::Insert(index, *modifier).apply(modifiers);
+            let query = InstQuery::new(self, &changed, &[]);
+            let mut candidates = query.candidates();
+            candidates.any(|found| found.redundant().next().is_none())
+        };
+        self.words().iter().filter(fits).collect()
     }
 }
 

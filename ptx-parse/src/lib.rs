@@ -46,6 +46,7 @@ pub mod suggest;
 mod suppressed_names;
 mod swar;
 mod undeclared;
+mod unknown_modifier;
 mod unknown_opcode;
 
 use alloc::vec::Vec;

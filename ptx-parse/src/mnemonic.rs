@@ -12,7 +12,8 @@ use ptx_isa::ForeignWord;
 use crate::cursor::ParseResult;
 use crate::mnemonic_table::Key;
 use crate::parser::Parser;
-use crate::suggest::{self, Similar};
+use crate::suggest::Similar;
+use crate::unknown_modifier::Choices;
 use crate::unknown_opcode::{apart, glued};
 
 impl Parser<'_> {
@@ -131,16 +132,23 @@ impl Parser<'_> {
                 .position(|w| w == text.as_bytes())
                 .map_or(start + word.start as usize, |i| from + i);
             from = at + text.len();
-            let nearest = self
-                .mnemonics
-                .suggestions
-                .entry((sig, word.start))
-                .or_insert_with(|| suggest::modifier_of(Some(known_opcode), &text));
             let message = format!("unknown modifier `{text}`; expected a modifier of `{opcode}`");
             let d = Diagnostic::error(Code::UnknownModifier, Span::at(at, from), message);
             let mut d = match glued(&text) {
                 Some(length) => apart(d, &text, length),
-                None => correct(d, &text, *nearest),
+                None => {
+                    let signature = self.out.module.signature(sig);
+                    let rest = signature.text().get(..word.start as usize);
+                    let choices = self.mnemonics.choices_of((sig, word.start), || {
+                        let known = |before: bool| {
+                            let words = signature.words().iter();
+                            let words = words.filter(|w| (w.start < word.start) == before);
+                            words.filter_map(|w| w.modifier).collect::<Vec<_>>()
+                        };
+                        Choices::of(known_opcode, &known(true), &known(false), &text)
+                    });
+                    choices.explain(d, rest.unwrap_or_default(), &text)
+                }
             };
             d.severity = self.header.unknown;
             self.report(d);

@@ -7,6 +7,7 @@ use ptx_isa::Opcode;
 
 use crate::suggest::Similar;
 use crate::swar::{before_space, load, low};
+use crate::unknown_modifier::{Choices, KnownChoices};
 
 /// What the parser asks of a mnemonic.
 #[derive(Copy, Clone)]
@@ -22,8 +23,10 @@ pub(crate) struct MnemonicTable {
     recent: Vec<Entry>,
     /// By signature.
     facts: Vec<SigFacts>,
-    /// What to write instead of the unknown modifier at an offset of a mnemonic.
+    /// What to write instead of the unknown opcode of a mnemonic.
     pub(crate) suggestions: BTreeMap<(SigId, u32), Option<Similar<'static>>>,
+    /// What to write instead of the unknown modifier at an offset of a mnemonic, in their order.
+    choices: KnownChoices,
 }
 
 #[derive(Copy, Clone, Default)]
@@ -83,7 +86,23 @@ impl MnemonicTable {
             recent: alloc::vec![Entry::default(); size],
             facts: Vec::with_capacity(len.min(ptx_ir::raw::SHARED_TEXT) / 100),
             suggestions: BTreeMap::new(),
+            choices: KnownChoices::new(),
         }
+    }
+
+    /// What to write instead of an unknown modifier, found once.
+    #[cold]
+    pub(crate) fn choices_of(
+        &mut self,
+        of: (SigId, u32),
+        find: impl FnOnce() -> Choices,
+    ) -> &Choices {
+        let at = self.choices.binary_search_by_key(&of, |c| c.0);
+        let at = at.unwrap_or_else(|at| {
+            self.choices.insert(at, (of, find()));
+            at
+        });
+        &self.choices[at].1
     }
 
     #[inline(always)]

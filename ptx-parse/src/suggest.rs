@@ -128,11 +128,7 @@ pub(crate) fn nearest_of<'a, T: Copy + Ord>(
     candidates: impl Iterator<Item = (&'a str, T)>,
 ) -> Option<(Similar<'a>, T)> {
     let most = (word.len() / 3).clamp(1, 3);
-    let cost = if word.len() < 3 {
-        INSERT
-    } else {
-        most * REPLACE
-    };
+    let cost = most_edits(word);
     let near = candidates.filter(|(c, _)| c.len().abs_diff(word.len()) <= most);
     let measured = near.map(|c| (edits(word.as_bytes(), c.0.as_bytes()), c));
     let found = measured.filter(|&(d, _)| d <= cost);
@@ -154,6 +150,14 @@ pub(crate) fn nearest_of<'a, T: Copy + Ord>(
     best.map(|((_, rest, _), similar)| (similar, rest))
 }
 
+/// The greatest cost of the edits to a similar word.
+pub(crate) fn most_edits(word: &str) -> usize {
+    match word.len() {
+        ..3 => INSERT,
+        len => (len / 3).clamp(1, 3) * REPLACE,
+    }
+}
+
 /// The costs of edits: of letters of other case, of a missing or additional letter or two swapped ones, of the letter of a
 /// key beside, of another letter.
 const CASE: usize = 1;
@@ -169,7 +173,7 @@ fn beside(a: u8, b: u8) -> bool {
 }
 
 /// The cost of the edits between two words.
-fn edits(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn edits(a: &[u8], b: &[u8]) -> usize {
     if a.eq_ignore_ascii_case(b) {
         return CASE;
     }

@@ -3,7 +3,7 @@
 
 use crate::foreign::ForeignWord;
 
-pub(crate) static WORDS: [ForeignWord; 169] = [
+pub(crate) static WORDS: [ForeignWord; 178] = [
     ForeignWord { word: "%", instead: Some("rem"), help: None },
     ForeignWord { word: "%=", instead: Some("rem"), help: None },
     ForeignWord { word: "&", instead: Some("and"), help: None },
@@ -17,6 +17,7 @@ pub(crate) static WORDS: [ForeignWord; 169] = [
     ForeignWord { word: "--", instead: Some("sub"), help: None },
     ForeignWord { word: "-=", instead: Some("sub"), help: None },
     ForeignWord { word: "-x", instead: Some("neg"), help: None },
+    ForeignWord { word: ".addr", instead: None, help: Some("an address is a `.b64` or `.u64` in a module with `.address_size 64`") },
     ForeignWord { word: ".bf", instead: Some(".bf16"), help: None },
     ForeignWord { word: ".bfloat", instead: Some(".bf16"), help: None },
     ForeignWord { word: ".bfloat16", instead: Some(".bf16"), help: None },
@@ -66,7 +67,9 @@ pub(crate) static WORDS: [ForeignWord; 169] = [
     ForeignWord { word: ".olt", instead: Some(".lt"), help: None },
     ForeignWord { word: ".one", instead: Some(".ne"), help: None },
     ForeignWord { word: ".p", instead: Some(".pred"), help: None },
+    ForeignWord { word: ".pointer", instead: None, help: Some("an address is a `.b64` or `.u64` in a module with `.address_size 64`") },
     ForeignWord { word: ".predicate", instead: Some(".pred"), help: None },
+    ForeignWord { word: ".ptr", instead: None, help: Some("an address is a `.b64` or `.u64` in a module with `.address_size 64`") },
     ForeignWord { word: ".sge", instead: Some(".ge"), help: None },
     ForeignWord { word: ".sgt", instead: Some(".gt"), help: None },
     ForeignWord { word: ".short", instead: None, help: Some("16-bit integer types are `.b16`, `.s16` and `.u16`") },
@@ -91,6 +94,12 @@ pub(crate) static WORDS: [ForeignWord; 169] = [
     ForeignWord { word: ".ult", instead: Some(".lt"), help: None },
     ForeignWord { word: ".une", instead: Some(".ne"), help: None },
     ForeignWord { word: ".ushort", instead: Some(".u16"), help: None },
+    ForeignWord { word: ".vec2", instead: Some(".v2"), help: None },
+    ForeignWord { word: ".vec4", instead: Some(".v4"), help: None },
+    ForeignWord { word: ".vec8", instead: Some(".v8"), help: None },
+    ForeignWord { word: ".vector2", instead: Some(".v2"), help: None },
+    ForeignWord { word: ".vector4", instead: Some(".v4"), help: None },
+    ForeignWord { word: ".vector8", instead: Some(".v8"), help: None },
     ForeignWord { word: ".word", instead: None, help: Some("32-bit integer types are `.b32`, `.s32` and `.u32`") },
     ForeignWord { word: "/", instead: Some("div"), help: None },
     ForeignWord { word: "/=", instead: Some("div"), help: None },

@@ -1,0 +1,107 @@
+//! Modifiers that PTX does not know, judged by what the others of the mnemonic leave open.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::{Diagnostic, SigId, Span};
+use ptx_isa::{ForeignWord, Modifier, Opcode, Role};
+
+use crate::mnemonic::{correct, suggestion};
+use crate::suggest::{self, Similar};
+
+/// Longest list of modifiers that a message gives.
+const MOST_LISTED: usize = 12;
+
+/// What may be meant by an unknown modifier.
+#[derive(Clone, Default)]
+pub(crate) struct Choices {
+    /// With which the mnemonic is one of a form, the most similar ones first.
+    legal: Vec<&'static str>,
+    /// Whether the first of them is more similar than the others and similar at all.
+    similar: bool,
+    /// The most similar one of all modifiers.
+    nearest: Option<Similar<'static>>,
+    /// It is a number, and an instruction without it takes a constant.
+    operand: bool,
+}
+
+/// The choices that were made, by mnemonic and position.
+pub(crate) type KnownChoices = Vec<((SigId, u32), Choices)>;
+
+impl Choices {
+    /// Of the word after these modifiers, which others follow.
+    pub(crate) fn of(opcode: Opcode, before: &[Modifier], after: &[Modifier], word: &str) -> Self {
+        let modifiers: Vec<Modifier> = before.iter().chain(after).copied().collect();
+        let possible = opcode.completions(&modifiers, before.len());
+        let mut ranked: Vec<(usize, &'static str)> = possible
+            .iter()
+            .map(|m| {
+                (
+                    suggest::edits(word.as_bytes(), m.text().as_bytes()),
+                    m.text(),
+                )
+            })
+            .collect();
+        ranked.sort_unstable();
+        let closest = ranked.first().map_or(usize::MAX, |r| r.0);
+        let similar = closest <= suggest::most_edits(word);
+        let letters = letters(word);
+        // Other numbers are as likely as a mistyped digit.
+        let kept = |&(edits, text): &(usize, &str)| {
+            similar && edits == closest || !letters.is_empty() && letters == self::letters(text)
+        };
+        let any = ranked.iter().any(kept);
+        let legal = ranked.iter().filter(|r| !any || kept(r)).map(|r| r.1);
+        let ties = ranked.iter().filter(|r| r.0 == closest).count();
+        let is_number = word.bytes().skip(1).all(|b| b.is_ascii_digit());
+        Self {
+            legal: legal.collect(),
+            similar: similar && ties == 1 && word.len() > 3,
+            nearest: suggest::modifier_of(Some(opcode), word),
+            operand: is_number && after.is_empty() && takes_constant(opcode, before),
+        }
+    }
+
+    /// The error about the word with its help.
+    pub(crate) fn explain(&self, d: Diagnostic, mnemonic: &str, word: &str) -> Diagnostic {
+        let span = d.span;
+        if self.operand {
+            let number = word.trim_start_matches('.');
+            let d = d.with_help(format!(
+                "an operand follows white space: `{mnemonic} {number}`"
+            ));
+            return d.with_fix(Span::new(span.start, span.start + 1), " ");
+        }
+        if ForeignWord::from_text(word).is_some() {
+            return correct(d, word, None);
+        }
+        match self.legal.as_slice() {
+            [only] if self.similar => d.with_help(suggestion(only)).with_fix(span, *only),
+            [first, ..] if self.similar && self.legal.len() <= MOST_LISTED => {
+                d.with_help(list(&self.legal)).with_fix(span, *first)
+            }
+            [_, ..] if self.legal.len() <= MOST_LISTED => d.with_help(list(&self.legal)),
+            _ => correct(d, word, self.nearest),
+        }
+    }
+}
+
+/// The letters of a word without its digits.
+fn letters(word: &str) -> String {
+    word.chars().filter(char::is_ascii_alphabetic).collect()
+}
+
+fn list(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+    match quoted.as_slice() {
+        [only] => format!("did you mean {only}?"),
+        _ => format!("did you mean one of {}?", quoted.join(", ")),
+    }
+}
+
+/// Whether some form with the modifiers begins with a constant.
+fn takes_constant(opcode: Opcode, modifiers: &[Modifier]) -> bool {
+    let found = ptx_isa::find_form(opcode, modifiers);
+    let first = found.and_then(|(_, form, _)| form.operands().first());
+    first.is_some_and(|o| matches!(o.role(), Role::Imm | Role::Use))
+}
