@@ -22,6 +22,7 @@ mod ranges;
 pub mod reaching;
 pub mod reg_lanes;
 mod shared_sets;
+pub mod source_lines;
 pub mod ssa;
 pub mod value_numbering;
 

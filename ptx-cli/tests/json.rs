@@ -17,7 +17,8 @@ fn root(path: &str) -> String {
 fn described(command: &str) -> String {
     let sections = DOCUMENT.split("\n## ");
     let belongs = |s: &&str| {
-        s.starts_with(&format!("`ptxkit {command}")) || s.starts_with("Spans") || s.starts_with('#')
+        let shared = ["Spans", "Source lines", "#"];
+        s.starts_with(&format!("`ptxkit {command}")) || shared.iter().any(|t| s.starts_with(t))
     };
     sections.filter(belongs).collect()
 }

@@ -99,6 +99,17 @@ impl Renderer {
     /// A diagnostic of this source, with a newline at its end.
     #[must_use]
     pub fn render(&self, report: &NamedSource<'_>, diagnostic: &Diagnostic) -> String {
+        self.render_with(report, diagnostic, None)
+    }
+
+    /// The same with a note below the source lines.
+    #[must_use]
+    pub fn render_with(
+        &self,
+        report: &NamedSource<'_>,
+        diagnostic: &Diagnostic,
+        note: Option<&str>,
+    ) -> String {
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
@@ -110,6 +121,9 @@ impl Renderer {
         let frames = frames(report, diagnostic);
         for frame in &frames {
             group = group.element(frame.draw(report));
+        }
+        if let Some(note) = note {
+            group = group.element(Level::NOTE.message(escape_controls(note)));
         }
         let edits = drawn_edits(report, diagnostic);
         let help = diagnostic.help.as_deref().map(escape_controls);

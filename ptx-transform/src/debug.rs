@@ -2,15 +2,17 @@
 
 use alloc::vec::Vec;
 
+use ptx_analysis::source_lines::{DebugName, Loc};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Address, Body, DirectiveStmt, EntitySet, Module, NameId, Operand, OperandPool, Section,
-    SectionEntry, SectionId, Span,
+    Body, DirectiveStmt, EntitySet, Module, NameId, Operand, OperandPool, Section, SectionEntry,
+    SectionId, Span,
 };
 use ptx_isa::{Directive, TargetOption};
 
 /// The names that a section refers to: labels, names of the module, other sections.
 pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
+    let name = |operand| DebugName::read(pool, operand).map(|n| n.base);
     let mut found = Vec::new();
     for entry in &section.entries {
         let SectionEntry::Other { value, .. } = entry else {
@@ -20,27 +22,12 @@ pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
         match pool.get(*value) {
             Operand::Difference(at) => {
                 let (a, b) = pool.pair(at);
-                found.extend(name(pool, a).into_iter().chain(name(pool, b)));
+                found.extend(name(a).into_iter().chain(name(b)));
             }
-            other => found.extend(name(pool, other)),
+            other => found.extend(name(other)),
         }
     }
     found
-}
-
-/// The name in `name`, `.name` and `name+4`.
-fn name(pool: &OperandPool, operand: Operand) -> Option<NameId> {
-    match operand {
-        Operand::Name(id) | Operand::Section(id) => Some(id),
-        Operand::Address(id) => match pool.address(id)? {
-            Address {
-                base: Operand::Name(id) | Operand::Section(id),
-                ..
-            } => Some(*id),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The `.loc` directives of a body.
@@ -51,20 +38,16 @@ pub(crate) fn locations(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
 
 /// The function that the code of a `.loc` was inlined from.
 pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
-    name(body.pool(), *body.pool().slice(place.args).get(3)?)
+    let (name, _) = Loc::read(body.pool(), place)?.inlined?;
+    Some(name.base)
 }
 
 /// The files of a `.loc`: its own, and that of the call that was inlined.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
-    let args = body.pool().slice(place.args);
-    let of = |i: usize| args.get(i).and_then(|o| body.pool().integer(*o));
-    of(0).into_iter().chain(of(4))
-}
-
-/// The number of a `.file`.
-pub(crate) fn file(module: &Module, directive: &DirectiveStmt) -> Option<i64> {
-    let first = module.pool().slice(directive.args).first()?;
-    module.pool().integer(*first)
+    let loc = Loc::read(body.pool(), place);
+    let call = loc.and_then(|loc| loc.inlined);
+    let own = loc.map(|loc| loc.position.file);
+    own.into_iter().chain(call.map(|(_, at)| at.file))
 }
 
 /// The option `debug` of a `.target` directive, with one of the commas around it.

@@ -319,7 +319,10 @@ impl Kept {
         let first = module.pool().slice(d.args).first();
         match (d.directive, first) {
             (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Retention::Keep,
-            (Directive::File, _) => match (&self.files, debug::file(module, d)) {
+            (Directive::File, _) => match (
+                &self.files,
+                ptx_analysis::source_lines::file_number(module, d),
+            ) {
                 (Some(used), Some(number)) => used.binary_search(&number).is_ok(),
                 _ => true,
             },

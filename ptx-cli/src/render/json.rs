@@ -4,6 +4,7 @@ use ptx_ir::{Diagnostic, LineIndex, Span};
 use serde::Serialize;
 
 use super::Report;
+use super::source_lines::JsonFrame;
 
 /// The version of all JSON that this program writes.
 pub(crate) const SCHEMA: u32 = 1;
@@ -45,6 +46,7 @@ struct Finding<'a> {
     repeats: Vec<JsonSpan>,
     help: Option<&'a str>,
     fix: Vec<JsonEdit<'a>>,
+    source: &'a [JsonFrame],
 }
 
 #[derive(Serialize)]
@@ -61,7 +63,11 @@ struct Label<'a> {
 
 impl Report<'_> {
     /// One object on one line, without a newline.
-    pub(crate) fn json(&self, diagnostic: &Diagnostic) -> serde_json::Result<String> {
+    pub(crate) fn json(
+        &self,
+        diagnostic: &Diagnostic,
+        source: &[JsonFrame],
+    ) -> serde_json::Result<String> {
         let labels = diagnostic.labels.iter().map(|label| Label {
             message: &label.message,
             span: JsonSpan::new(label.span, self.lines),
@@ -83,6 +89,7 @@ impl Report<'_> {
             repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
             fix: fix.collect(),
+            source,
         })
     }
 }

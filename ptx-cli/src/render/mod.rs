@@ -4,6 +4,7 @@ mod github;
 mod json;
 pub(crate) mod labels;
 pub(crate) mod sarif;
+pub(crate) mod source_lines;
 
 use ptx_ir::render::NamedSource;
 use ptx_ir::{Diagnostic, LineIndex, Severity, Span};

@@ -39,6 +39,7 @@ fn functions_are_analysed() {
     let guarded = serde_json::json!({
         "line": 16, "block": 1, "mnemonic": "mov.b32", "guard": "%p", "reads": ["%p", "%r1"], "writes": [],
         "cond_writes": ["%r2"], "memory": [], "side_effects": false, "known": true,
+        "source": [], "inline_asm": false,
     });
     assert_eq!(kernel["insts"][2], guarded);
     assert_eq!(kernel["pressure"]["max_b32_units"], 2);
@@ -105,4 +106,50 @@ fn grep() {
     assert_eq!(ptx(&["grep", "ld.*", "--where", "bytes", &file]).status, 2);
     let run = ptx(&["grep", "st*", "--json", &file]);
     assert_eq!(objects(&run.out)[0]["line"], 16);
+}
+
+/// A call that was inlined, and inline assembly.
+const LOCATED: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.loc 1 11 30\n\
+    .loc 2 20 9, function_name $name, inlined_at 1 11 30\n// begin inline asm\nbar.sync 0;\n// end inline asm\nret;\n}\n\
+    .file 1 \"/src/a.cu\"\n.file 2 \"b.h\"\n.section .debug_str\n{\n$name:\n.b8 102,0\n}\n";
+
+#[test]
+fn source_lines_are_shown() {
+    let folder = Folder::new("source-lines");
+    let file = folder.file("a.ptx", LOCATED);
+    let run = ptx(&["grep", "bar*", &file]);
+    let line = format!("{file}:9: bar.sync 0; // b.h:20:9, inlined at /src/a.cu:11:30\n");
+    expect(&run, 0, &line, "");
+
+    let source = serde_json::json!([
+        {"file": "b.h", "line": 20, "column": 9, "function": "f"},
+        {"file": "/src/a.cu", "line": 11, "column": 30, "function": null},
+    ]);
+    let hit = &objects(&ptx(&["grep", "bar*", "--json", &file]).out)[0];
+    assert_eq!(
+        (&hit["source"], &hit["inline_asm"]),
+        (&source, &true.into())
+    );
+    let insts =
+        &objects(&ptx(&["analyze", "--json", "--insts", &file]).out)[0]["functions"][0]["insts"];
+    assert_eq!(
+        (&insts[0]["source"], &insts[0]["inline_asm"]),
+        (&source, &true.into())
+    );
+    assert_eq!(
+        (&insts[1]["source"], &insts[1]["inline_asm"]),
+        (&source, &false.into())
+    );
+    let graph = &objects(&ptx(&["cfg", "--format", "json", &file]).out)[0];
+    assert_eq!(graph["blocks"][0]["source"], source);
+    assert!(ptx(&["cfg", &file]).out.contains("0:  // b.h:20"));
+
+    let wrong = folder.file("wrong.ptx", LOCATED.replace("bar.sync 0", "bar.sync 99"));
+    let found = &objects(&ptx(&["check", "--format", "json", &wrong]).out)[0];
+    assert_eq!(found["source"], source);
+    let shown = ptx(&["check", &wrong]).out;
+    assert!(
+        shown.contains("= note: from b.h:20:9, inlined at /src/a.cu:11:30\n"),
+        "{shown}"
+    );
 }

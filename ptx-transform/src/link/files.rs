@@ -84,7 +84,9 @@ fn files(module: &Module, items: &[ItemText]) -> Vec<File> {
         };
         let directive = module.directives().get(id);
         let directive = directive.filter(|d| d.directive == Directive::File);
-        let Some((d, number)) = directive.and_then(|d| Some((d, debug::file(module, d)?))) else {
+        let Some((d, number)) =
+            directive.and_then(|d| Some((d, ptx_analysis::source_lines::file_number(module, d)?)))
+        else {
             continue;
         };
         let mut key = Vec::new();

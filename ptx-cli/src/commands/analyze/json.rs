@@ -9,6 +9,7 @@ use std::io::Write as _;
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
+use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
 use ptx_ir::{
     Body, EntityId, FuncId, FunctionKind, Item, LineIndex, Module, Operand, Statement, StmtId,
@@ -16,6 +17,7 @@ use ptx_ir::{
 use ptx_isa::Modifier;
 
 use super::register_names;
+use crate::render::source_lines::frames;
 use crate::render::{SCHEMA, clean, labels};
 
 /// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
@@ -51,6 +53,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
     let mut warnings = Vec::new();
     let facts = ModuleFacts::new(module);
     let lines = LineIndex::new(module.source());
+    let source_lines = SourceLines::new(module);
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
     string(out, file);
     out.extend_from_slice(b",\"functions\":[");
@@ -88,6 +91,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
             names: register_names::of(module, function.body(), analysis.variables()),
             analysis,
             lines: &lines,
+            source_lines: &source_lines,
             seen: Vec::new(),
             stamp: 0,
             out,
@@ -143,6 +147,7 @@ struct Writer<'a> {
     analysis: FunctionAnalysis,
     names: Vec<Vec<u8>>,
     lines: &'a LineIndex,
+    source_lines: &'a SourceLines<'a>,
     limits: Limits,
     dispatches: HashMap<BlockId, Vec<BlockId>>,
     /// For each variable or block the last list that it was added to.
@@ -189,8 +194,9 @@ impl<'a> Writer<'a> {
         if insts {
             self.text(",\"insts\":[");
             let mut first = true;
+            let lines = self.source_lines.function(self.body);
             for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
-                self.insts(*id, block, &mut first);
+                self.insts(*id, block, &lines, &mut first);
             }
             self.text("]");
         }
@@ -362,7 +368,22 @@ impl<'a> Writer<'a> {
         self.text("}}");
     }
 
-    fn insts(&mut self, id: BlockId, block: &Block, first: &mut bool) {
+    /// The last fields of an instruction.
+    fn source(&mut self, lines: &FunctionLines<'_, '_>, stmt: StmtId) {
+        self.text(",\"source\":");
+        if serde_json::to_writer(&mut *self.out, &frames(lines, stmt)).is_err() {
+            self.text("[]");
+        }
+        let _ = write!(self.out, ",\"inline_asm\":{}}}", lines.is_inline_asm(stmt));
+    }
+
+    fn insts(
+        &mut self,
+        id: BlockId,
+        block: &Block,
+        lines: &FunctionLines<'_, '_>,
+        first: &mut bool,
+    ) {
         let body = self.body;
         for (stmt, statement) in body.range(block.first, block.end) {
             let line = self.line(self.body.source_span(stmt).start);
@@ -384,10 +405,11 @@ impl<'a> Writer<'a> {
                     self.memory(&facts);
                     let _ = write!(
                         self.out,
-                        "],\"side_effects\":{},\"known\":{}}}",
+                        "],\"side_effects\":{},\"known\":{}",
                         facts.has_side_effects(),
                         facts.is_known()
                     );
+                    self.source(lines, stmt);
                 }
                 Statement::Opaque(opaque) => {
                     comma(self.out, first);
@@ -400,7 +422,8 @@ impl<'a> Writer<'a> {
                     self.mentions(&mentions);
                     self.text(",\"memory\":[");
                     self.text(ANYTHING);
-                    self.text("],\"side_effects\":true,\"known\":false}");
+                    self.text("],\"side_effects\":true,\"known\":false");
+                    self.source(lines, stmt);
                 }
                 _ => {}
             }

@@ -10,6 +10,7 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
 
 use crate::input::{self, Files, Source};
@@ -58,12 +59,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
         let facts = ModuleFacts::new(&module);
+        let lines = SourceLines::new(&module);
         let wanted = |name: &str| function.is_none_or(|f| f == name);
         let functions = module
             .definitions()
             .filter(|(_, f, _)| wanted(module.name(f.name)));
         let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
-        let graphs = functions.map(|(of, name)| Graph::new(&source.name, &module, of, name));
+        let graphs = functions.map(|(of, name)| Graph::new(&source.name, &lines, of, name));
         graphs.collect::<Vec<_>>()
     };
     input::in_order(&inputs, &mut out, &mut status, work, |out, graphs| {

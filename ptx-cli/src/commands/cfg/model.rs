@@ -2,10 +2,12 @@
 
 use ptx_analysis::cfg::{Block as BasicBlock, Edge as BlockEdge, EdgeKind};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Module, NameId, Statement, StmtId};
 use serde::Serialize;
 
+use crate::render::source_lines::{JsonFrame, frames};
 use crate::render::{SCHEMA, clean};
 
 /// The control-flow graph of a function.
@@ -31,6 +33,8 @@ pub(crate) struct Block {
     pub(crate) dispatch: bool,
     pub(crate) reachable: bool,
     pub(crate) loop_depth: u32,
+    /// The source lines of its first instruction.
+    source: Vec<JsonFrame>,
 }
 
 /// An edge between two blocks.
@@ -62,11 +66,15 @@ impl Block {
 
     /// The lines of text in its box.
     pub(super) fn lines(&self) -> Vec<String> {
-        let title = match &self.label {
+        let mut title = match &self.label {
             Some(label) => format!("{}: {label}", self.id),
             None if self.dispatch => format!("{}: any", self.id),
             None => format!("{}:", self.id),
         };
+        if let Some(frame) = self.source.first() {
+            title.push_str("  // ");
+            title.push_str(&frame.short());
+        }
         let mut lines = vec![title];
         lines.extend(self.text.iter().cloned());
         if self.unknown {
@@ -84,9 +92,15 @@ impl Edge {
 }
 
 impl Graph {
-    pub(crate) fn new(file: &str, module: &Module, facts: FunctionFacts<'_>, name: NameId) -> Self {
+    pub(crate) fn new(
+        file: &str,
+        lines: &SourceLines<'_>,
+        facts: FunctionFacts<'_>,
+        name: NameId,
+    ) -> Self {
+        let (module, body) = (lines.module(), facts.body());
         let analysis = FunctionAnalysis::new(facts);
-        let body = facts.body();
+        let lines = lines.function(body);
         let mut blocks = Vec::new();
         let mut edges = Vec::new();
         for (id, block) in analysis.cfg().blocks() {
@@ -94,6 +108,7 @@ impl Graph {
             let instructions = body.range(block.first, block.end).filter(|(_, statement)| {
                 matches!(statement, Statement::Inst(_) | Statement::Opaque(_))
             });
+            let first = instructions.clone().next().map(|(stmt, _)| stmt);
             blocks.push(Block {
                 id: id.as_u32(),
                 label: label.map(|l| clean(module.name(l.name)).into_owned()),
@@ -105,6 +120,7 @@ impl Graph {
                 dispatch: block.is_dispatch,
                 reachable: analysis.is_reachable(id),
                 loop_depth: analysis.loops().depth(id),
+                source: first.map_or(Vec::new(), |stmt| frames(&lines, stmt)),
             });
             let guard = guard(module, facts, block);
             let out = analysis.cfg().out_edges(id);
@@ -197,7 +213,8 @@ mod tests {
             editor.insert_before(jump, inserted).unwrap();
         }
         let facts = ModuleFacts::new(&module);
-        let graph = Graph::new("", &module, facts.function(id).unwrap(), name);
+        let lines = SourceLines::new(&module);
+        let graph = Graph::new("", &lines, facts.function(id).unwrap(), name);
         let lengths: Vec<usize> = graph.blocks.iter().map(|b| b.text.len()).collect();
         assert_eq!(lengths, [4, 1, 1]);
         assert_eq!(graph.edges_from(0)[0].guard.as_deref(), Some("p"));

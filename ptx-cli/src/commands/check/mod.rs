@@ -7,13 +7,15 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use ptx_ir::{Code, Diagnostic, Severity, SourceText};
+use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::{Code, Diagnostic, Module, Severity, SourceText};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 
 use crate::destination::Destination;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
+use crate::render::source_lines::{Finder, JsonFrame};
 use crate::render::{counted, tally};
 use kinds::{Kind, LINK, UNUSED, kind};
 use writer::Writer;
@@ -165,13 +167,15 @@ struct Checked {
     /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
     fixed: Option<(SourceText, usize)>,
     diagnostics: Vec<Diagnostic>,
+    /// The source lines of each diagnostic.
+    sources: Vec<Vec<JsonFrame>>,
 }
 
 /// How often a text is repaired: a fix can uncover another mistake.
 const MOST_REPAIRS: usize = 8;
 
 fn check(source: Source, options: &Options, args: &Args) -> Checked {
-    let mut diagnostics = diagnose(&source.bytes, options, args);
+    let (mut diagnostics, mut sources) = diagnose(&source.bytes, options, args);
     let mut fixed = None;
     let mut count = 0;
     for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
@@ -181,18 +185,23 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
         };
         count += diagnostics.iter().filter(|d| !d.fix.is_empty()).count();
         let new = SourceText::from(new.text);
-        diagnostics = diagnose(&new, options, args);
+        (diagnostics, sources) = diagnose(&new, options, args);
         fixed = Some((new, count));
     }
     Checked {
         source,
         fixed,
         diagnostics,
+        sources,
     }
 }
 
-/// The diagnostics of a text that the options select.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Vec<Diagnostic> {
+/// The diagnostics of a text that the options select, and their source lines.
+fn diagnose(
+    source: &SourceText,
+    options: &Options,
+    args: &Args,
+) -> (Vec<Diagnostic>, Vec<Vec<JsonFrame>>) {
     let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
@@ -223,7 +232,20 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Vec<Diagnost
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
+    let sources = source_lines(&parsed.module, &diagnostics);
+    (diagnostics, sources)
+}
+
+fn source_lines(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Vec<JsonFrame>> {
+    if diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let lines = SourceLines::new(module);
+    let mut finder = Finder::new(module, &lines);
     diagnostics
+        .iter()
+        .map(|d| finder.frames(d.span.start))
+        .collect()
 }
 
 fn is_unknown(code: Code) -> bool {

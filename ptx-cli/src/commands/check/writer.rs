@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::{Checked, Format};
 use crate::output;
+use crate::render::source_lines::{self, JsonFrame};
 use crate::render::{Renderer, Report, counted, sarif, tally};
 
 /// The number of diagnostics that are rendered before they are written.
@@ -62,11 +63,13 @@ impl Writer {
                 source: checked.text(),
                 lines: &LineIndex::new(checked.text()),
             };
-            for block in shown.chunks(BLOCK) {
+            let sources = checked.sources.get(..shown.len()).unwrap_or_default();
+            for (block, sources) in shown.chunks(BLOCK).zip(sources.chunks(BLOCK)) {
                 let texts: Vec<String> = block
                     .par_iter()
+                    .zip(sources)
                     .with_min_len(64)
-                    .map(|diagnostic| self.text(report, diagnostic))
+                    .map(|(diagnostic, source)| self.text(report, diagnostic, source))
                     .collect::<Result<_>>()?;
                 for text in texts {
                     if self.format == Format::Sarif && self.count > 0 {
@@ -88,11 +91,23 @@ impl Writer {
         Ok(())
     }
 
-    fn text(&self, report: &Report<'_>, diagnostic: &Diagnostic) -> Result<String> {
+    fn text(
+        &self,
+        report: &Report<'_>,
+        diagnostic: &Diagnostic,
+        source: &[JsonFrame],
+    ) -> Result<String> {
         match self.format {
-            Format::Human => Ok(self.renderer.render(&report.named_source(), diagnostic)),
+            Format::Human => {
+                let text = source_lines::text(source);
+                let note = (!text.is_empty()).then(|| format!("from {text}"));
+                let source = report.named_source();
+                Ok(self
+                    .renderer
+                    .render_with(&source, diagnostic, note.as_deref()))
+            }
             Format::Short => Ok(report.short(diagnostic)),
-            Format::Json => Ok(report.json(diagnostic)?),
+            Format::Json => Ok(report.json(diagnostic, source)?),
             Format::Sarif => Ok(serde_json::to_string(&report.sarif(diagnostic))?),
             Format::Github => Ok(report.github(diagnostic)),
         }

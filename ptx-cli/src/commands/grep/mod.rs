@@ -5,6 +5,7 @@ mod condition;
 use std::io::Write;
 
 use anyhow::{Result, anyhow};
+use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{Facts, ModuleFacts};
 use ptx_ir::{LineIndex, Module, Statement};
 use serde::Serialize;
@@ -12,6 +13,7 @@ use wildmatch::WildMatch;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
+use crate::render::source_lines::{self, JsonFrame};
 use crate::render::{SCHEMA, clean};
 use condition::Condition;
 
@@ -52,6 +54,8 @@ struct Hit {
     function: String,
     mnemonic: String,
     text: String,
+    source: Vec<JsonFrame>,
+    inline_asm: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -73,7 +77,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             if args.json {
                 out.json(&hit)?;
             } else {
-                writeln!(out, "{}:{}: {}", hit.file, hit.line, hit.text)?;
+                write!(out, "{}:{}: {}", hit.file, hit.line, hit.text)?;
+                let source = source_lines::text(&hit.source);
+                match source.is_empty() {
+                    true => writeln!(out)?,
+                    false => writeln!(out, " // {source}")?,
+                }
             }
         }
         Ok(Status::Ok)
@@ -96,11 +105,13 @@ fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Mod
     }
     let facts = ModuleFacts::new(module);
     let lines = LineIndex::new(module.source());
+    let all_lines = SourceLines::new(module);
     for (id, function, body) in module.definitions() {
         let Some(of) = facts.function(id) else {
             continue;
         };
         let name = module.name(function.name);
+        let mut source = None;
         for (stmt, statement) in body.statements() {
             let Statement::Inst(inst) = statement else {
                 continue;
@@ -115,6 +126,7 @@ fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Mod
             if condition.is_some_and(|c| !c.holds(&facts, name)) {
                 continue;
             }
+            let source = source.get_or_insert_with(|| all_lines.function(body));
             let span = body.source_span(stmt);
             let text = String::from_utf8_lossy(span.of(module.source()));
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -125,6 +137,8 @@ fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Mod
                 function: clean(name).into_owned(),
                 mnemonic: module.signature(sig).text().to_owned(),
                 text: clean(&words.join(" ")).into_owned(),
+                source: source_lines::frames(source, stmt),
+                inline_asm: source.is_inline_asm(stmt),
             });
         }
     }

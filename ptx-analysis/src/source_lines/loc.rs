@@ -1,0 +1,93 @@
+//! The operands of `.loc` and `.file`.
+
+use ptx_ir::{DirectiveStmt, Module, NameId, Operand, OperandPool};
+
+/// A line and a column of a file, which is the number of a `.file`.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Position {
+    /// The number of the file.
+    pub file: i64,
+    /// The line, from 1; 0 for code without one.
+    pub line: u32,
+    /// The column, from 1; 0 where it is not known.
+    pub column: u32,
+}
+
+/// What a `.loc` says. Manual 11.5.4.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Loc {
+    /// Where the code comes from.
+    pub position: Position,
+    /// For inlined code: the function that contains the position, and the position of the call.
+    pub inlined: Option<(DebugName, Position)>,
+}
+
+/// A label of a debug section, or such a section, and an offset in bytes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct DebugName {
+    /// The label or section.
+    pub base: NameId,
+    /// The offset.
+    pub offset: i64,
+}
+
+impl Loc {
+    /// Reads the operands of a `.loc`; `None` if they are not those of one.
+    #[must_use]
+    pub fn read(pool: &OperandPool, loc: &DirectiveStmt) -> Option<Self> {
+        let args = pool.slice(loc.args);
+        let position = |first: usize| {
+            let number = |i: usize| pool.integer(*args.get(first + i)?);
+            Some(Position {
+                file: number(0)?,
+                line: u32::try_from(number(1)?).ok()?,
+                column: u32::try_from(number(2)?).ok()?,
+            })
+        };
+        let name = args.get(3).and_then(|name| DebugName::read(pool, *name));
+        Some(Self {
+            position: position(0)?,
+            inlined: name.and_then(|name| Some((name, position(4)?))),
+        })
+    }
+}
+
+impl DebugName {
+    /// Reads `name`, `.name` or `name+4`.
+    #[must_use]
+    pub fn read(pool: &OperandPool, operand: Operand) -> Option<Self> {
+        let (base, offset) = match operand {
+            Operand::Address(id) => {
+                let address = pool.address(id)?;
+                (address.base, address.offset)
+            }
+            other => (other, Operand::Absent),
+        };
+        let offset = match offset {
+            Operand::Absent => 0,
+            offset => pool.integer(offset)?,
+        };
+        match base {
+            Operand::Name(base) | Operand::Section(base) => Some(Self { base, offset }),
+            _ => None,
+        }
+    }
+}
+
+/// The number of a `.file`. Manual 11.5.3.
+#[must_use]
+pub fn file_number(module: &Module, file: &DirectiveStmt) -> Option<i64> {
+    let first = module.pool().slice(file.args).first()?;
+    module.pool().integer(*first)
+}
+
+/// The path of a `.file`, without its quotes.
+pub(super) fn file_path<'m>(module: &'m Module, file: &DirectiveStmt) -> Option<&'m [u8]> {
+    match module.pool().slice(file.args).get(1)? {
+        Operand::Str(name) => {
+            let text = module.name_bytes(*name);
+            text.strip_prefix(b"\"")?.strip_suffix(b"\"")
+        }
+        _ => None,
+    }
+}
