@@ -394,6 +394,7 @@ impl<'a> Binder<'a> {
             ast::Cond::Vector(name, n) => {
                 self.operand_cond(name, owner, |o| Cond::Vector(o, *n))?
             }
+            ast::Cond::Below(name, n) => self.operand_cond(name, owner, |o| Cond::Below(o, *n))?,
             ast::Cond::InEntry => Cond::InEntry,
             ast::Cond::InFunc => Cond::InFunc,
         })

@@ -95,13 +95,13 @@ keywords! {
     Access { Read = "read", Write = "write", ReadWrite = "read-write", ReadModifyWrite = "read-modify-write" }
     /// A type that is derived from the type in a slot.
     Derived { Bits = "bits", DoubleWidth = "double-width", Container = "container" }
-    /// What an operand is asked; `vec N` is the only test with an argument.
+    /// What an operand is asked; `vec N` and `below N` have an argument.
     Test {
         Absent = "absent", Present = "present", Immediate = "imm", Register = "reg", Predicate = "pred",
         Variable = "var", SpecialRegister = "sreg", Function = "func", Discard = "discard", Negated = "neg",
         Inverted = "not", Pair = "pair", Unified = "unified", HasDiscard = "has-discard", Floating = "float",
         Bits = "bits", Constant = "const", NotF32Bits = "not-f32-bits", Integer = "int",
-        IntThenFloat = "int-then-float", Handle = "handle",
+        IntThenFloat = "int-then-float", Handle = "handle", Unsigned = "unsigned", Nonzero = "nonzero",
     }
     Proxy {
         Generic = "generic", Async = "async", Tensormap = "tensormap", Texture = "texture", Surface = "surface",
@@ -193,6 +193,8 @@ pub(crate) enum Cond {
     Operand(Word, Test),
     /// An operand that is a vector of a certain length.
     Vector(Word, u16),
+    /// An operand that is a register of fewer bits.
+    Below(Word, u16),
     InEntry,
     InFunc,
 }

@@ -63,8 +63,10 @@ pub(crate) fn atom(at: Span<'_>) -> Parsed<'_, Cond> {
     if !word.text.starts_with('.') {
         let (rest, ()) = expect("`is`", keyword("is")).parse(rest)?;
         let length = preceded(keyword("vec"), expect("a number of elements", number));
+        let width = preceded(keyword("below"), expect("a number of bits", number));
         return alt((
             map(length, |n| Cond::Vector(word.clone(), n)),
+            map(width, |n| Cond::Below(word.clone(), n)),
             map(expect_one_of::<Test>, |test| {
                 Cond::Operand(word.clone(), test)
             }),

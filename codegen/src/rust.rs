@@ -146,6 +146,7 @@ impl Printer<'_> {
             Cond::Holds(slot, ids) => format!("holds({slot}, {})", self.modifiers(ids)),
             Cond::Operand(operand, test) => format!("C::Operand({operand}, Q::{test:?})"),
             Cond::Vector(operand, n) => format!("C::Operand({operand}, Q::Vector({n}))"),
+            Cond::Below(operand, n) => format!("C::Operand({operand}, Q::Below({n}))"),
             simple => format!("C::{simple:?}"),
         }
     }

@@ -153,6 +153,7 @@ pub(crate) enum Cond {
     Holds(SlotId, Vec<ModifierId>),
     Operand(OperandId, Test),
     Vector(OperandId, u16),
+    Below(OperandId, u16),
     InEntry,
     InFunc,
 }

@@ -250,9 +250,8 @@ impl Element<'_> {
 
     fn takes_function(&self) -> bool {
         // A type with elements of at most eight bits does not hold an address.
-        let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
         let exact = self.has(Marks::EXACT_ELEMENT_TYPE)
-            || matches!(self.expected, Expected::Type(ty) if short(ty));
+            || matches!(self.expected, Expected::Type(ty) if ty.holds_short_formats());
         self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 
@@ -266,7 +265,7 @@ impl Element<'_> {
 
     fn address(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         let opaque = self.opaque();
-        let tmem = self.has(Marks::TMEM);
+        let (tmem, any) = (self.has(Marks::TMEM), self.has(Marks::ANY_REGISTER));
         // ptxas first copies a generic address to a register.
         let named = match self.spaces {
             SpaceRule::Any => false,
@@ -277,6 +276,13 @@ impl Element<'_> {
         match written.shape {
             // No offset can be added to a handle.
             _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
+            OperandShape::Register(_) | OperandShape::Variable(..) if any && written.offset => {
+                Err(OperandViolation::Kind)
+            }
+            OperandShape::Register(ty) if any => {
+                let fits = !self.has(Marks::ADDR_64) || ty.bits() == 64;
+                legal_if(fits, OperandViolation::Type)
+            }
             OperandShape::Register(ty) if tmem && self.has(Marks::ALLOW_PRED) => {
                 let fits = ty.bits() == 32 && ty.kind() != TypeKind::Float;
                 legal_if(fits, OperandViolation::Type)
@@ -297,11 +303,14 @@ impl Element<'_> {
                 };
                 legal_if(is_address(ty, widths), OperandViolation::Type)
             }
-            // A special register is accepted as a symbol unless it is a vector or the state space must be known.
-            OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
-                let known = matches!(self.spaces, SpaceRule::OneOf(_));
+            // A special register is accepted as a symbol unless it is a vector, or ptxas checks the state space of an mbarrier
+            // object before it copies the address.
+            OperandShape::Special(register) if opaque.is_none() && !any && !register.is_vector() => {
+                let checked = self.has(Marks::MBARRIER)
+                    && self.has(Marks::NO_HANDLE_OR_PRED)
+                    && !self.has(Marks::ADDR_32_64);
                 let short = self.has(Marks::ADDR_64) && register.scalar_type().bits() != 64;
-                kind(register.scalar_type() != ScalarType::Pred && !known && !short)
+                kind(register.scalar_type() != ScalarType::Pred && !checked && !short)
             }
             OperandShape::Variable(space, ty) => {
                 if self.has(Marks::TMEM) {

@@ -164,7 +164,7 @@ impl Element<'_> {
         element: &ActualOperand<'_>,
     ) -> Result<(), OperandViolation> {
         let ty = register.scalar_type();
-        if self.has(Marks::NO_HANDLE_OR_PRED) {
+        if self.has(Marks::NO_HANDLE_OR_PRED) && !self.has(Marks::ALLOW_SPECIAL) {
             return Err(OperandViolation::Kind);
         }
         if self.operand.role == Role::Sreg {

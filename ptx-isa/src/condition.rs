@@ -48,8 +48,14 @@ pub enum OperandTest {
     IntThenFloat,
     /// It is a texture, sampler or surface.
     Handle,
+    /// It is an unsigned integer register, or a vector of nothing else.
+    Unsigned,
+    /// It is an integer other than zero, or a vector with one among its elements.
+    Nonzero,
     /// It is a vector of this length.
     Vector(u16),
+    /// It is a register, general or special, of fewer than this many bits, or a vector of nothing else.
+    Below(u16),
 }
 
 /// A condition on one form of an instruction.
@@ -104,6 +110,16 @@ impl Cond {
             Self::Operand(operand, test) => context.operand(operand.into(), test),
             Self::InEntry => context.in_entry(),
             Self::InFunc => !context.in_entry(),
+        }
+    }
+
+    /// Whether the condition contains the test of an operand.
+    pub(crate) fn asks(&self, test: OperandTest) -> bool {
+        match *self {
+            Self::All(list) | Self::Any(list) => list.iter().any(|c| c.asks(test)),
+            Self::Not(c) => c.asks(test),
+            Self::Operand(_, asked) => asked == test,
+            _ => false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! The forms of instructions as data: which modifiers, which operands, and when they are legal.
 
-use crate::{Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, PtxVersion, TargetSet};
+use crate::{
+    Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest, PtxVersion, TargetSet,
+};
 
 /// A set of modifiers, in the order of the PTX ISA manual.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -319,7 +321,11 @@ impl Form {
     /// Whether legality depends on the values of constants.
     #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
-        let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
+        let limits = |r: &Rule| match r.kind {
+            RuleKind::Ordered(..) => true,
+            RuleKind::Deny(cond) => cond.asks(OperandTest::Nonzero),
+            _ => false,
+        };
         let ranges = |o: &FormOperand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }

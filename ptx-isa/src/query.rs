@@ -153,6 +153,15 @@ impl<'a> ActualOperand<'a> {
         }
     }
 
+    /// Whether the operand, or every element of a vector, is of a kind.
+    fn every(&self, kind: impl Fn(OperandShape<'_>) -> bool) -> bool {
+        match self.shape {
+            OperandShape::Vector(elements) => elements.iter().all(|e| kind(e.shape)),
+            OperandShape::RegisterVector(ty, _) => kind(OperandShape::Register(ty)),
+            shape => kind(shape),
+        }
+    }
+
     /// Whether it passes the test. An absent operand has no `ActualOperand`.
     #[must_use]
     pub fn is(&self, test: OperandTest) -> bool {
@@ -215,6 +224,18 @@ impl<'a> ActualOperand<'a> {
             OperandTest::Handle => {
                 matches!(self.shape, OperandShape::Variable(_, ty) if ty.kind() == TypeKind::Opaque)
             }
+            OperandTest::Unsigned => self.every(|shape| {
+                matches!(shape, OperandShape::Register(ty) if ty.kind() == TypeKind::Unsigned)
+            }),
+            OperandTest::Nonzero => match self.shape {
+                OperandShape::Vector(elements) => elements.iter().any(|e| e.is(test)),
+                shape => matches!(shape, OperandShape::Integer(value) if value != 0),
+            },
+            OperandTest::Below(n) => self.every(|shape| match shape {
+                OperandShape::Register(ty) => ty.bits() < n,
+                OperandShape::Special(register) => register.scalar_type().bits() < n,
+                _ => false,
+            }),
             OperandTest::Vector(n) => match self.shape {
                 OperandShape::Vector(elements) => elements.len() == usize::from(n),
                 OperandShape::RegisterVector(_, count) => u16::from(count) == n,

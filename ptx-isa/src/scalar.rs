@@ -202,6 +202,11 @@ impl ScalarType {
         self.is_integer() || self.element().is_some_and(Self::is_integer)
     }
 
+    /// Packed elements of a format of at most eight bits.
+    pub(crate) fn holds_short_formats(self) -> bool {
+        self.element().is_some_and(|e| !e.is_integer() && e.bits() <= 8)
+    }
+
     /// Floating point, the short formats included; not packed ones.
     #[must_use]
     pub const fn is_float(self) -> bool {

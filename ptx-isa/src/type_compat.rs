@@ -118,8 +118,8 @@ impl Expected {
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
-                    // A packed type of four elements counts as bits.
-                    TypeKind::Packed if register.lanes() == 4 => ty.lanes() != 4,
+                    // A packed type of four elements counts as bits, except where elements of a short format are expected.
+                    TypeKind::Packed if register.lanes() == 4 => !ty.holds_short_formats(),
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };

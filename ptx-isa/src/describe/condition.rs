@@ -159,6 +159,11 @@ impl Clause<'_> {
             OperandTest::Integer => "an integer or a vector of integers",
             OperandTest::IntThenFloat => "a vector of an integer followed by floating point",
             OperandTest::Handle => "a texture, sampler or surface",
+            OperandTest::Unsigned => "an unsigned integer register",
+            OperandTest::Nonzero => "other than zero",
+            OperandTest::Below(n) => {
+                return write!(f, "{name} {be} a register of fewer than {n} bits");
+            }
             OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n} elements"),
         };
         write!(f, "{name} {be} {what}")

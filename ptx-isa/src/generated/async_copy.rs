@@ -138,7 +138,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Any(&[holds(6, &[M::MulticastCluster32b]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(0, &[M::Relaxed]), &[ptx(9, 3, &t::SM_90A_SM_100F_SM_103F_SM_110F)]),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
-            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
+            removed_in(C::Any(&[C::Operand(0, Q::Below(32)), C::Operand(1, Q::Below(64)), C::Operand(3, Q::Below(32))]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(3, Q::SpecialRegister), C::Operand(3, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(C::Filled(0), E::Order(Source::Slot(0))),
@@ -167,7 +168,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(6))])
@@ -216,7 +217,7 @@ pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
     form("9.7.9.25.4", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}", &[MULTIMEM_CP_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT, l::GLOBAL, l::SHARED_CTA, l::BULK_GROUP, l::CP_MASK_OPT, l::B128_OPT], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("byteMask", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5))])
         .with_rules(&[
@@ -275,7 +276,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
@@ -297,7 +298,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
@@ -326,7 +327,7 @@ pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
@@ -346,7 +347,7 @@ pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, l::ADD, l::NOFTZ, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
@@ -397,7 +398,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(8)),
             op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
@@ -412,6 +413,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             since(C::Any(&[C::Filled(5), C::Filled(8)]), &[ptx(9, 4, &t::SM_107F)]),
             require(C::Filled(9), C::Filled(8)),
             require(holds(9, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(9), C::Operand(6, Q::Nonzero)])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(9), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
@@ -424,7 +426,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 1, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(9)),
             op("dims", 1, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(10)),
             op("strides", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(10, &[M::OverrideGlobalDimStride])),
@@ -442,10 +444,13 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
             require(C::Filled(10), C::Filled(9)),
             require(holds(10, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(10), C::Operand(6, Q::Nonzero)])),
             deny(C::All(&[holds(10, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(10), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(7, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
-            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(7, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::Operand(0, Q::Below(32)), C::Operand(1, Q::Below(64)), C::Operand(7, Q::Below(32))]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(7, Q::SpecialRegister), C::Operand(7, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            deny(C::All(&[C::Filled(10), holds(6, &[M::MulticastCluster, M::MulticastCluster16b])])),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(7)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
@@ -455,7 +460,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
@@ -469,6 +474,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             since(C::Any(&[C::Filled(6), holds(3, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
             require(C::Filled(7), C::Filled(6)),
             require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]))),
             since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
@@ -490,7 +496,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
     // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(7)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
@@ -503,6 +509,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
             since(C::Any(&[C::Filled(7), holds(4, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
             require(C::Filled(8), C::Filled(7)),
             require(holds(8, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(8), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(8), C::Not(&holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW])))])
         .with_effects(&[
@@ -523,7 +530,7 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
     // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}
     form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(6)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
@@ -540,6 +547,7 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
             since(C::Any(&[C::Filled(6), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
             require(C::Filled(7), C::Filled(6)),
             require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),

@@ -373,7 +373,7 @@ pub(crate) static MULTIMEM_RED_ASYNC: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[deny(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::Function)]))])
+        .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 

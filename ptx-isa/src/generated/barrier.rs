@@ -195,7 +195,7 @@ pub(crate) static FENCE: [Form; 6] = [
 
 // fence.proxy
 const FENCE_PROXY_FABRIC: &Slot = &slot(".fabric", &[M::GenericFabric, M::FabricGeneric, M::FabricFabric]);
-const FENCE_PROXY_LEVEL: &Slot = &slot(".level", &[M::Gpu, M::Sys]);
+const FENCE_PROXY_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_PROXY_ORDER: &Slot = &slot(".order", &[M::Acquire, M::Release]);
 const FENCE_PROXY_ORDER_2: &Slot = &slot(".order", &[M::Acquire, M::Release, M::AcqRel]);
 const FENCE_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).with_sequences(&[&[M::Async, M::Global], &[M::Async, M::SharedCta], &[M::Async, M::SharedCluster]]);
@@ -258,7 +258,7 @@ pub(crate) static FENCE_PROXY: [Form; 8] = [
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     // fence.proxy.fabric.alias.order.level
     form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
-        .with_rules(&[require(holds(3, &[M::Gpu]), holds(2, &[M::AcqRel])).ptxas()])
+        .with_rules(&[require(C::Not(&holds(3, &[M::Sys])), holds(2, &[M::AcqRel])).ptxas()])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];

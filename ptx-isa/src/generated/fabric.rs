@@ -148,7 +148,7 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
             op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("membermask", 4, R::Imm).with_range(4294967295, 4294967295, 1)])
         .with_rules(&[
             require(C::Filled(4), C::Filled(5)).ptxas(),
@@ -180,7 +180,7 @@ pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
             op("offset", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dst", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
             op("src", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[6, 7], &[], &[
@@ -203,21 +203,20 @@ pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
     form("9.7.9", ".dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}", &[FABRIC_TRY_GET_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
             op("le", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dims", 1, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(7)),
             op("strides", 1, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
             op("upper", 1, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(7, &[M::OverrideGlobalDimStride])),
-            op("tensorCoords", 1, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("tensorCoords", 1, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
             require(C::Filled(8), C::Filled(9)).ptxas(),
-            deny(C::Operand(1, Q::SpecialRegister)),
             deny(C::Any(&[C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
@@ -233,13 +232,13 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
@@ -247,10 +246,10 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(3, Q::Present), C::Not(&C::Operand(3, Q::Bits))])),
+            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])),
             require(C::Filled(9), C::Filled(10)).ptxas(),
-            deny(C::Operand(0, Q::SpecialRegister)),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
+            deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -260,14 +259,14 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(6)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
@@ -275,10 +274,10 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
             require(C::Filled(10), C::Filled(11)).ptxas(),
-            deny(C::Operand(0, Q::SpecialRegister)),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
+            deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -294,13 +293,13 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dims", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(8)),
             op("strides", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(8, &[M::OverrideGlobalDimStride])),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(6)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
@@ -308,10 +307,10 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(3, Q::Present), C::Not(&C::Operand(3, Q::Bits))])),
+            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])),
             require(C::Filled(9), C::Filled(10)).ptxas(),
-            deny(C::Operand(0, Q::SpecialRegister)),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
+            deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
@@ -321,14 +320,14 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
     // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("le", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 0, R::Use).nested(N::Bracket(2)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("counter", 0, R::Use).nested(N::Bracket(3)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("dims", 0, R::Use).nested(N::Bracket(4)).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(9)),
             op("strides", 0, R::Use).nested(N::Bracket(5)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::D3d]), 2), (holds(1, &[M::D4d]), 3), (holds(1, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
             op("upper", 0, R::Use).nested(N::Bracket(6)).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(holds(9, &[M::OverrideGlobalDimStride])),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(7)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D1d]), 1), (holds(1, &[M::D2d]), 2), (holds(1, &[M::D3d]), 3), (holds(1, &[M::D4d]), 4), (holds(1, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
@@ -336,10 +335,10 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Present), C::Not(&C::Operand(4, Q::Bits))])),
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
             require(C::Filled(10), C::Filled(11)).ptxas(),
-            deny(C::Operand(0, Q::SpecialRegister)),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
+            deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),

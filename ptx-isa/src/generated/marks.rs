@@ -59,24 +59,28 @@ bitflags::bitflags! {
         const OPTIONAL_BRACKETS = 1 << 25;
         /// An array element without brackets around it is accepted: `a[4]`.
         const INDEXED = 1 << 26;
+        /// ptxas accepts a register of any type, or with `addr-64` any of 64 bits, but no special register and no offset.
+        const ANY_REGISTER = 1 << 27;
+        /// ptxas accepts special registers among the elements, although it copies each of them.
+        const ALLOW_SPECIAL = 1 << 28;
         /// ptxas accepts a predicate; for a tensor-memory address, any 32-bit register that is not floating point.
-        const ALLOW_PRED = 1 << 27;
+        const ALLOW_PRED = 1 << 29;
         /// The elements of the vector must have exactly this type; the same width is not enough.
-        const EXACT_ELEMENT_TYPE = 1 << 28;
+        const EXACT_ELEMENT_TYPE = 1 << 30;
         /// The address must not be that of a texture, sampler or surface; the elements of a vector must not be predicates, special registers or parts of registers.
-        const NO_HANDLE_OR_PRED = 1 << 29;
+        const NO_HANDLE_OR_PRED = 1 << 31;
         /// A register that holds the address must have 32 or 64 bits.
-        const ADDR_32_64 = 1 << 30;
+        const ADDR_32_64 = 1 << 32;
         /// A register that holds the address must have 64 bits.
-        const ADDR_64 = 1 << 31;
+        const ADDR_64 = 1 << 33;
         /// Without a modifier that names the state space: a register that holds the address must have 32 or 64 bits, and the address must not be that of a texture, sampler or surface.
-        const GENERIC_ADDR_32_64 = 1 << 32;
+        const GENERIC_ADDR_32_64 = 1 << 34;
         /// A constant must be greater than 0 and at most 1.
-        const UNIT_INTERVAL = 1 << 33;
+        const UNIT_INTERVAL = 1 << 35;
         /// The vector of coordinates may begin with an integer, the index of the layer of a texture array.
-        const LEADING_INT = 1 << 34;
+        const LEADING_INT = 1 << 36;
         /// A vector of 8-bit registers is accepted as well.
-        const OR_8_BIT = 1 << 35;
+        const OR_8_BIT = 1 << 37;
     }
 }
 
@@ -108,6 +112,8 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::ALLOW_SPLIT_VECTOR, "or a vector of the same total width"),
     (Marks::OPTIONAL_BRACKETS, "the brackets are optional"),
     (Marks::INDEXED, "or an array element such as `a[4]`"),
+    (Marks::ANY_REGISTER, "any register, but no special register and no offset"),
+    (Marks::ALLOW_SPECIAL, "special registers are accepted"),
     (Marks::ALLOW_PRED, "a predicate is accepted"),
     (Marks::EXACT_ELEMENT_TYPE, "the elements must have exactly this type"),
     (Marks::NO_HANDLE_OR_PRED, "not a texture, sampler or surface; not a predicate, special register or part of a register in a vector"),

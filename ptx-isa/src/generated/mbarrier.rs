@@ -424,7 +424,7 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("state", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("state", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
@@ -443,7 +443,7 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
             op("report", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("status", 1, R::Def).optional().with_ty(T::Scalar(S::B8)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("addr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("state", 3, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("state", 3, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("suspendTimeHint", 4, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),

@@ -838,7 +838,7 @@ pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[deny(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::Function)]))])
+        .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -908,7 +908,7 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
     // applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}
     form("9.7.9", ".dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}", &[APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM, l::GLOBAL_OPT, l::BULK_GROUP, APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, l::L2_EVICT_NORMAL, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
             op("address", 0, R::Use).nested(N::Bracket(1)).optional().with_ty(T::Scalar(S::B64)).with_marks(&[K::REG]).required_if(C::Filled(5)),
             op("dims", 0, R::Use).nested(N::Bracket(2)).optional().with_ty(T::Scalar(S::U16)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED, K::OR_8_BIT]).required_if(C::Filled(6)),
             op("strides", 0, R::Use).nested(N::Bracket(3)).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::D2d]), 1), (holds(0, &[M::D3d]), 2), (holds(0, &[M::D4d]), 3), (holds(0, &[M::D5d]), 4)])).with_marks(&[K::BRACED]).required_if(holds(6, &[M::OverrideGlobalDimStride])),
@@ -918,10 +918,10 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
         .with_rules(&[
             require(C::Filled(6), C::Filled(5)),
             require(holds(6, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(6), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
-            require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
-            deny(C::Operand(0, Q::SpecialRegister))])
+            require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
 ];
 
@@ -1306,7 +1306,7 @@ pub(crate) static CVT: [Form; 39] = [
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            deny(C::Operand(3, Q::Function)),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1320,7 +1320,7 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::Operand(2, Q::Function)),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1334,7 +1334,8 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::Operand(2, Q::Function)),
+            deny(C::All(&[C::Filled(4), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1373,7 +1374,7 @@ pub(crate) static CVT: [Form; 39] = [
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            deny(C::Operand(3, Q::Function)),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1387,7 +1388,8 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::Operand(2, Q::Function)),
+            deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1426,7 +1428,7 @@ pub(crate) static CVT: [Form; 39] = [
             op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            deny(C::Operand(3, Q::Function)),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1440,7 +1442,8 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(4), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::Operand(2, Q::Function)),
+            deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1520,7 +1523,7 @@ pub(crate) static CVT: [Form; 39] = [
             op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(2), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)])])),
+            deny(C::Operand(3, Q::Function)),
             deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1534,7 +1537,8 @@ pub(crate) static CVT: [Form; 39] = [
             op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[
-            deny(C::All(&[C::Filled(2), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])),
+            deny(C::Operand(2, Q::Function)),
+            deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",

@@ -11,14 +11,18 @@ pub(crate) static TCGEN05_ALLOC: [Form; 2] = [
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(0, Enforcement::Warning),
+            deny(C::All(&[C::Filled(3), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
     // tcgen05.alloc.exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[l::EXCLUSIVE, TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
+        .with_rules(&[
+            must_agree(1, Enforcement::Warning),
+            deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
@@ -142,7 +146,7 @@ pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
-            op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read)])
+            op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
@@ -155,7 +159,7 @@ pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read)])
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
@@ -264,7 +268,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -285,7 +289,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -359,7 +363,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -381,7 +385,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -405,7 +409,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
@@ -422,7 +426,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
@@ -486,7 +490,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -508,7 +512,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -587,7 +591,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
@@ -611,7 +615,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ELEMENTS]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
