@@ -236,11 +236,12 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
 fn registers(v: &Vocabulary) -> Enum<'_> {
     let words = v.registers.iter().flat_map(|r| {
         let facts = format!(
-            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, {} }}",
+            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, needs: {}, {} }}",
             variant(&r.ty.text),
             if r.vector { 4 } else { 1 },
             r.volatile,
             r.short,
+            option(r.needs.as_ref().map(|d| format!("Directive::{}", variant(&d.text)))),
             support(&r.since),
         );
         r.names.iter().map(move |name| (name.text.as_str(), facts.clone()))
@@ -250,7 +251,7 @@ fn registers(v: &Vocabulary) -> Enum<'_> {
         doc: "A special register, with its `%`; a vector without its component.",
         repr: "u8",
         facts: "RegisterFacts",
-        imports: "use super::scalar::ScalarType;\nuse super::target::Target;\nuse crate::register::RegisterFacts;\nuse crate::version::PtxVersion;\n",
+        imports: "use super::directive::Directive;\nuse super::scalar::ScalarType;\nuse super::target::Target;\nuse crate::register::RegisterFacts;\nuse crate::version::PtxVersion;\n",
         words: words.collect(),
     }
 }

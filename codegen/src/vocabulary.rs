@@ -109,6 +109,7 @@ pub(crate) struct RegisterRow {
     pub(crate) ty: Word,
     pub(crate) volatile: bool,
     pub(crate) short: bool,
+    pub(crate) needs: Option<Word>,
     pub(crate) since: Support,
 }
 
@@ -487,15 +488,17 @@ impl Vocabulary {
             expect("a type", dotted),
             flag("volatile"),
             flag("short"),
+            opt(preceded(keyword("needs"), expect("a directive", dotted))),
             expect("`since`", since),
         );
-        let row = map(row, |(names, vector, ty, volatile, short, since)| {
+        let row = map(row, |(names, vector, ty, volatile, short, needs, since)| {
             RegisterRow {
                 names,
                 vector,
                 ty,
                 volatile,
                 short,
+                needs,
                 since,
             }
         });

@@ -4,8 +4,8 @@ use crate::check_operand::{Element, SpaceRule, takes_constants};
 use crate::operand_binding::{BoundOperand, OperandBinding};
 use crate::type_compat::Expected;
 use crate::{
-    Access, ActualOperand, Cell, Context, Form, FormOperand, Length, Marks, ModifierSet, Nesting,
-    OperandShape, OperandTest, OperandViolation, Role, RuleKind, SlotAssignment, Spaces,
+    Access, ActualOperand, Cell, Context, Directive, Form, FormOperand, Length, Marks, ModifierSet,
+    Nesting, OperandShape, OperandTest, OperandViolation, Role, RuleKind, SlotAssignment, Spaces,
     StateSpace, Table, Violation, Violations,
 };
 
@@ -29,6 +29,7 @@ pub(crate) struct FormChecker<'a, 'b> {
     pub(crate) assignment: &'b SlotAssignment,
     pub(crate) binding: &'b OperandBinding<'a>,
     pub(crate) in_entry: bool,
+    pub(crate) without: Option<Directive>,
 }
 
 impl Context for FormChecker<'_, '_> {
@@ -218,6 +219,13 @@ impl<'a> FormChecker<'a, '_> {
         bound: BoundOperand<'a>,
     ) -> Result<(), OperandViolation> {
         let written = bound.part;
+        // ptxas does not look at addresses and at elements of vectors.
+        if let (OperandShape::Special(register), Nesting::Whole) = (written.shape, operand.nesting)
+            && self.without.is_some()
+            && register.needs() == self.without
+        {
+            return Err(OperandViolation::Directive(register));
+        }
         let register = matches!(written.shape, OperandShape::Register(_));
         if bound.operand.unified && !(operand.marks.contains(Marks::UNIFIED) && register) {
             return Err(OperandViolation::Unified);

@@ -305,7 +305,9 @@ impl Element<'_> {
             }
             // A special register is accepted as a symbol unless it is a vector, or ptxas checks the state space of an mbarrier
             // object before it copies the address.
-            OperandShape::Special(register) if opaque.is_none() && !any && !register.is_vector() => {
+            OperandShape::Special(register)
+                if opaque.is_none() && !any && !register.is_vector() =>
+            {
                 let checked = self.has(Marks::MBARRIER)
                     && self.has(Marks::NO_HANDLE_OR_PRED)
                     && !self.has(Marks::ADDR_32_64);

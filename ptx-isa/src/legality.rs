@@ -169,6 +169,7 @@ impl<'a> FormMatch<'a> {
             assignment: &self.assignment,
             binding: &self.operands,
             in_entry: self.in_entry,
+            without: None,
         }
     }
 
@@ -287,7 +288,7 @@ impl<'a> InstQuery<'a> {
     /// Every form that takes the modifiers, with the assignment of the operands that has the fewest violations.
     pub fn candidates(&self) -> impl Iterator<Item = FormMatch<'a>> {
         let named = self.named();
-        let (operands, in_entry) = (self.operands, self.in_entry);
+        let (operands, in_entry, without) = (self.operands, self.in_entry, self.without);
         let forms = named.map_or(&[][..], |(instruction, _)| instruction.forms());
         forms.iter().filter_map(move |&form| {
             let (instruction, rest) = named?;
@@ -299,6 +300,7 @@ impl<'a> InstQuery<'a> {
                     assignment: &assignment,
                     binding: &binding,
                     in_entry,
+                    without,
                 };
                 let violations = checker.violations();
                 let better = best

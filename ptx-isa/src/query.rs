@@ -1,7 +1,8 @@
 //! The description of an actual instruction, reduced to what legality depends on.
 
 use crate::{
-    Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace, TypeKind,
+    Directive, Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace,
+    TypeKind,
 };
 
 /// The shape of an operand without signs and suffixes.
@@ -252,6 +253,7 @@ pub struct InstQuery<'a> {
     pub(crate) modifiers: &'a [Modifier],
     pub(crate) operands: &'a [ActualOperand<'a>],
     pub(crate) in_entry: bool,
+    pub(crate) without: Option<Directive>,
 }
 
 impl<'a> InstQuery<'a> {
@@ -267,6 +269,7 @@ impl<'a> InstQuery<'a> {
             modifiers,
             operands,
             in_entry: true,
+            without: None,
         }
     }
 
@@ -295,6 +298,15 @@ impl<'a> InstQuery<'a> {
         'a: 'b,
     {
         InstQuery { operands, ..self }
+    }
+
+    /// The same instruction in a kernel without a directive that [special registers need](SpecialReg::needs).
+    #[must_use]
+    pub const fn without(self, directive: Directive) -> Self {
+        Self {
+            without: Some(directive),
+            ..self
+        }
     }
 
     /// The same instruction in a function that is not a kernel.

@@ -1,7 +1,7 @@
 //! Facts about special registers.
 
 use crate::version::PtxVersion;
-use crate::{ScalarType, SpecialReg, Target, generated};
+use crate::{Directive, ScalarType, SpecialReg, Target, generated};
 
 /// Facts about a special register.
 pub(crate) struct RegisterFacts {
@@ -9,6 +9,7 @@ pub(crate) struct RegisterFacts {
     pub(crate) lanes: u8,
     pub(crate) volatile: bool,
     pub(crate) short: bool,
+    pub(crate) needs: Option<Directive>,
     pub(crate) since: PtxVersion,
     pub(crate) target: Option<Target>,
 }
@@ -51,6 +52,13 @@ impl SpecialReg {
     #[must_use]
     pub const fn is_short(self) -> bool {
         self.facts().short
+    }
+
+    /// The directive that a kernel must have to read it, with a number other than zero. Other functions may read it.
+    #[inline]
+    #[must_use]
+    pub const fn needs(self) -> Option<Directive> {
+        self.facts().needs
     }
 
     /// The first version that supports it with its present type.

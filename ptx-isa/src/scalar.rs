@@ -204,7 +204,8 @@ impl ScalarType {
 
     /// Packed elements of a format of at most eight bits.
     pub(crate) fn holds_short_formats(self) -> bool {
-        self.element().is_some_and(|e| !e.is_integer() && e.bits() <= 8)
+        self.element()
+            .is_some_and(|e| !e.is_integer() && e.bits() <= 8)
     }
 
     /// Floating point, the short formats included; not packed ones.

@@ -34,6 +34,8 @@ pub enum OperandViolation {
     Lanes,
     /// It must not be followed by `.unified`.
     Unified,
+    /// The kernel does not have the directive that the special register needs.
+    Directive(SpecialReg),
     /// It has another kind, such as a label instead of a register.
     Kind,
 }

@@ -199,12 +199,13 @@ impl Parser<'_> {
         Ok(DirectiveStmt::new(directive, self.out.range_from(mark)))
     }
 
-    /// `{ .code_block { .ir_name: "…" .sourceFileName: 1 .source_begin … .source_end } … }`, as one argument. The source is
-    /// any text between the lines of its two words.
+    /// `{ .code_block { .ir_name: "…" .sourceFileName: 1 .source_begin … .source_end } … }`: its text, then the numbers of its
+    /// files. The source is any text between the lines of its two words.
     fn source_section(&mut self) -> ParseResult<()> {
         self.cursor.skip_trivia();
         let start = self.cursor.pos;
         self.cursor.expect(b'{', "`{` before the code blocks")?;
+        let first = self.out.scratch.len();
         while !self.cursor.eat(b'}') {
             self.keyword(".code_block")?;
             self.cursor
@@ -212,15 +213,15 @@ impl Parser<'_> {
             let mark = self.out.scratch.len();
             self.keyword(".ir_name:")?;
             self.string_arg()?;
+            self.out.scratch.truncate(mark);
             self.keyword(".sourceFileName:")?;
             self.number_arg()?;
-            self.out.scratch.truncate(mark);
             self.keyword(".source_begin")?;
             self.source_text()?;
             self.cursor.expect(b'}', "`}` after a code block")?;
         }
         let text = self.intern(start, self.cursor.last);
-        self.out.scratch.push(Operand::Str(text));
+        self.out.scratch.insert(first, Operand::Str(text));
         Ok(())
     }
 

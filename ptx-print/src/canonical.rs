@@ -462,6 +462,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         for (i, &arg) in args.iter().enumerate() {
             match (d.directive, i) {
                 (_, 0) => self.out.byte(b' '),
+                // The first argument is the whole text.
+                (Directive::NvIntermediateSourceSection, _) => break,
                 (_, i) if i < required.into() => self.out.byte(b' '),
                 (Directive::Version, _) => self.out.byte(b'.'),
                 // The string follows the index without a comma, the rest follows with one.

@@ -19,10 +19,20 @@ pub(crate) fn check(context: &mut Context<'_>) {
         let span = module.span(id);
         match item {
             Item::Directive(at) => {
-                let stmt = module.directives().get(at);
-                let Some(stmt) = stmt.filter(|s| s.directive == Directive::File) else {
+                let Some(stmt) = module.directives().get(at) else {
                     continue;
                 };
+                if stmt.directive == Directive::NvIntermediateSourceSection {
+                    let numbers = module.pool().slice(stmt.args).iter();
+                    let numbers = numbers.filter_map(|o| module.pool().integer(*o));
+                    for index in numbers.filter(|n| !files.contains_key(n)) {
+                        let at = Location::part(span, Part::Number(index));
+                        context.report(at, DebugProblem::UndefinedFile(index));
+                    }
+                }
+                if stmt.directive != Directive::File {
+                    continue;
+                }
                 let index = module.pool().slice(stmt.args).first();
                 let Some(index) = index.and_then(|o| module.pool().integer(*o)) else {
                     continue;

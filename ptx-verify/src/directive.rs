@@ -124,6 +124,13 @@ fn conflicts(
     if owner == Owner::Kernel && has(Directive::Minnctapersm) && !limited {
         context.report(at(Directive::Minnctapersm), InterfaceProblem::NoThreadCount);
     }
+    let first = all.first().map(|s| s.directive);
+    if let Some(first) = first.filter(|d| *d != Directive::Noreturn && has(Directive::Noreturn)) {
+        context.report(
+            at(Directive::Noreturn),
+            InterfaceProblem::NoreturnAfter(first),
+        );
+    }
     if owner == Owner::Function && has(Directive::Noreturn) && results {
         let open = Location::exact(ends.open);
         context.report(open, InterfaceProblem::NoreturnWithResults);

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
-use ptx_isa::{FormOperand, InstQuery, Marks, Role, ScalarType};
+use ptx_isa::{Form, FormOperand, InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;
 use crate::call_tables::CallTables;
@@ -33,20 +33,24 @@ struct Explained {
 struct Traits {
     /// Whether it calls a function.
     calls: bool,
-    /// Whether an operand is an optional sampler.
+    /// Whether an operand is a sampler; in unified mode, a texture may replace it.
     samples: bool,
     effects: Effects,
 }
 
 impl Traits {
     fn of(module: &Module, sig: SigId) -> Self {
-        let instruction = module.signature(sig).instruction();
+        let signature = module.signature(sig);
+        let instruction = signature.instruction();
         let forms = instruction.map_or(&[][..], |i| i.forms());
         let operands = forms.iter().flat_map(|f| f.operands());
-        let sampler = |o: &FormOperand| o.is_optional() && o.marks().contains(Marks::SAMPLER);
+        let words = instruction.map_or(0, |i| i.words().len());
+        let takes = |form: &Form| (signature.modifiers().skip(words)).all(|m| form.accepts(m));
+        let sampler = |o: &FormOperand| o.marks().contains(Marks::SAMPLER);
+        let samples = |form: &&Form| form.operands().iter().any(sampler) && takes(form);
         Self {
             calls: (operands.clone()).any(|o| matches!(o.role(), Role::Args | Role::Rets)),
-            samples: operands.clone().any(sampler),
+            samples: forms.iter().any(samples),
             effects: Effects::of(forms),
         }
     }
@@ -184,6 +188,7 @@ impl Instructions {
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
         if traits.samples
+            && legal != Verdict::Illegal
             && context.independent_textures()
             && !has_sampler(self.queries.names(), body, operands)
         {
@@ -246,7 +251,7 @@ impl Instructions {
     }
 }
 
-/// Whether a sampler that is not a texture is between the texture and the coordinates.
+/// Whether a sampler that is not a texture is the address, or between the texture and the coordinates.
 fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
     let texture = |kind| {
         matches!(
@@ -257,11 +262,19 @@ fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
             }
         )
     };
+    let is_texture = |operand| match operand {
+        Operand::Symbol(id) => texture(names.symbol(id)),
+        Operand::Var(id) => texture(names.var(id)),
+        _ => false,
+    };
     operands.iter().any(|o| match o {
+        Operand::Address(id) => body
+            .pool()
+            .address(*id)
+            .is_some_and(|a| !is_texture(a.base)),
         Operand::Bracket(list) => match body.pool().list(*list) {
-            [_, Operand::Symbol(id), _] => !texture(names.symbol(*id)),
-            [_, Operand::Var(id), _] => !texture(names.var(*id)),
-            parts => parts.len() == 3,
+            [_, sampler, _] => !is_texture(*sampler),
+            _ => false,
         },
         _ => false,
     })

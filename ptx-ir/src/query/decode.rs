@@ -160,19 +160,19 @@ fn link<'a>(level: &[Node], below: &'a [ActualOperand<'a>]) -> Vec<ActualOperand
 }
 
 impl ShapeKey {
-    /// Calls `with` with the operands, and whether the instruction is in a kernel.
-    pub(super) fn decode<R>(&self, with: impl FnOnce(&[ActualOperand<'_>], bool) -> R) -> R {
+    /// Calls `with` with the operands, and where the instruction is.
+    pub(super) fn decode<R>(&self, with: impl FnOnce(&[ActualOperand<'_>], u8) -> R) -> R {
         let mut decoder = Decoder {
             bytes: self.bytes(),
             levels: Default::default(),
         };
-        let in_entry = decoder.bytes.next() == Some(1);
+        let place = decoder.bytes.next().unwrap_or(tag::IN_FUNC);
         while let Some(byte) = decoder.bytes.next() {
             decoder.operand(byte, 0);
         }
         let [outer, middle, inner] = decoder.levels;
         let inner = link(&inner, &[]);
         let middle = link(&middle, &inner);
-        with(&link(&outer, &middle), in_entry)
+        with(&link(&outer, &middle), place)
     }
 }

@@ -36,7 +36,7 @@ impl Encoder<'_> {
     /// addresses in registers. Gives the bytes of the key, how many bits they are, and how many operands.
     #[inline]
     pub(super) fn simple_operands(&self, operands: &[Operand]) -> (u64, u32, usize) {
-        let mut word = u64::from(self.names.in_entry());
+        let mut word = u64::from(self.names.place());
         let (mut bits, mut done) = (8, 0);
         for &operand in operands {
             let Some((bytes, len)) = self.simple(operand) else {

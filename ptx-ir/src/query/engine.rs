@@ -1,11 +1,11 @@
 //! Asks the instruction table about instructions of a module, once for each mnemonic and shape.
 
 use alloc::vec::Vec;
-use ptx_isa::InstQuery;
+use ptx_isa::{Directive, InstQuery};
 
 use super::cache::ShapeCache;
 use super::encode::{Encoder, Immediates};
-use super::{Mnemonic, NameTypes, ShapeKey};
+use super::{Mnemonic, NameTypes, ShapeKey, tag};
 use crate::{Body, FuncId, Module, Operand, SigId};
 
 /// What is known of a mnemonic of the module before any operand is seen.
@@ -196,8 +196,12 @@ impl<A: Copy> Queries<A> {
 
 #[cold]
 fn ask_table<R>(mnemonic: &Mnemonic, key: &ShapeKey, ask: impl FnOnce(&InstQuery<'_>) -> R) -> R {
-    key.decode(|operands, in_entry| {
+    key.decode(|operands, place| {
         let query = InstQuery::new(mnemonic.opcode(), mnemonic.modifiers(), operands);
-        ask(&if in_entry { query } else { query.in_func() })
+        ask(&match place {
+            tag::IN_FUNC => query.in_func(),
+            tag::IN_ENTRY => query,
+            _ => query.without(Directive::Minperctamemory),
+        })
     })
 }

@@ -5,8 +5,9 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::tag;
 use crate::{
-    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, Label, LabelId,
-    Module, Param, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
+    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, Function, FunctionKind,
+    Label, LabelId, Module, Operand, Param, RegId, Register, Statement, SymbolId, SymbolKind,
+    TypeName, Var, VarDecl, VarId,
 };
 
 /// What a name denotes that is not a register.
@@ -42,7 +43,8 @@ pub(super) const UNKNOWN: u8 = 255;
 #[derive(Clone, Default, Debug)]
 pub struct NameTypes {
     symbols: Vec<NameKind>,
-    in_entry: bool,
+    /// Where the body is: `tag::IN_FUNC`, …
+    place: u8,
     /// The tag of each register in a key, or [`VECTOR`], or [`UNKNOWN`].
     registers: Vec<u8>,
     vars: Vec<NameKind>,
@@ -99,8 +101,12 @@ impl NameTypes {
 
     /// Reads the registers that the body got since the last call, and its variables and labels again.
     pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
-        let kind = module.functions.get(function).map(|f| f.kind);
-        self.in_entry = kind == Some(FunctionKind::Entry);
+        let kernel = module.functions.get(function);
+        self.place = match kernel.filter(|f| f.kind == FunctionKind::Entry) {
+            Some(f) if reserves_memory(module, f) => tag::IN_ENTRY,
+            Some(_) => tag::IN_ENTRY_WITHOUT,
+            None => tag::IN_FUNC,
+        };
         self.vars.clear();
         self.declarations[1] = 0;
         self.extend_body(body);
@@ -150,7 +156,7 @@ impl NameTypes {
     /// Takes note of a parameter of the entered function whose variable the body has.
     pub fn declare_parameter(&mut self, param: &Param) {
         // `ld.param` and `ld.param::func` both reach the parameters of a function, only `ld.param` those of a kernel.
-        let space = if self.in_entry {
+        let space = if self.in_entry() {
             StateSpace::ParamEntry
         } else {
             StateSpace::Param
@@ -184,7 +190,12 @@ impl NameTypes {
     #[inline]
     #[must_use]
     pub fn in_entry(&self) -> bool {
-        self.in_entry
+        self.place != tag::IN_FUNC
+    }
+
+    #[inline]
+    pub(super) fn place(&self) -> u8 {
+        self.place
     }
 
     /// What a name of the module denotes.
@@ -239,6 +250,19 @@ fn each_declared(
             each(declarator.binding, declared(declarations, decl, array));
         }
     }
+}
+
+/// Whether a kernel has `.minperctamemory` with a number other than zero.
+fn reserves_memory(module: &Module, kernel: &Function) -> bool {
+    let mut all = kernel
+        .interface
+        .directives
+        .of(&module.interface_directives)
+        .iter();
+    all.any(|d| {
+        let zero = || matches!(module.pool.slice(d.args), [Operand::Small(0)]);
+        d.directive == Directive::Minperctamemory && !zero()
+    })
 }
 
 /// What the members of a range are, of which the declaration names only the first.

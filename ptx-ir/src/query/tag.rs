@@ -1,5 +1,10 @@
 //! The bytes of a shape key. No operand begins with a zero byte: keys of different lengths stay different in one word.
 
+/// At the beginning of a key: the instruction is in a function that is not a kernel.
+pub(super) const IN_FUNC: u8 = 0;
+pub(super) const IN_ENTRY: u8 = 1;
+/// In a kernel without the directive that some special registers need.
+pub(super) const IN_ENTRY_WITHOUT: u8 = 2;
 /// Scalar registers: this and the index of their type.
 pub(super) const REGISTER: u8 = 1;
 pub(super) const REGISTER_END: u8 = 80;

@@ -9,6 +9,7 @@ use super::{Text, Wording};
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum DebugProblem {
     DuplicateFile(i64),
+    UndefinedFile(i64),
     DuplicateLabel(NameId),
     /// A number that a datum of the type cannot hold.
     Number(i64, ScalarType),
@@ -28,6 +29,10 @@ impl DebugProblem {
             Self::DuplicateFile(index) => {
                 error(format!("duplicate file index {index}")).help("use another index")
             }
+            Self::UndefinedFile(index) => error(format!(
+                "expected the index of a `.file` before this directive, found {index}"
+            ))
+            .help("declare the file before the section"),
             Self::DuplicateLabel(id) => Text::error(
                 Code::DuplicateName,
                 format!("duplicate label `{}` in the section", name(id)),

@@ -134,9 +134,9 @@ impl InstProblem {
             }
             InstProblemKind::NoSampler => Text::error(
                 Code::MissingOperand,
-                format!("`{op}` needs a sampler after the texture with `texmode_independent`"),
+                format!("`{op}` needs a sampler with `texmode_independent`, found a texture"),
             )
-            .help("write `[texture, sampler, coordinates]`"),
+            .help("write `[texture, sampler, coordinates]`, or `[sampler]` in a query"),
             InstProblemKind::Other(form) => {
                 Text::error(Code::Combination, format!("invalid form of `{op}`"))
                     .help(form.syntax())

@@ -56,6 +56,7 @@ pub(crate) enum InterfaceProblem {
     /// `.minnctapersm` alone.
     NoThreadCount,
     NoreturnWithResults,
+    NoreturnAfter(Directive),
     DirectiveBits(Directive, i64),
     DirectiveGreatest(Directive, u8, i64),
     DirectiveText(Directive, NameId),
@@ -72,6 +73,7 @@ impl InterfaceProblem {
             | Self::ClusterWithout(_)
             | Self::NoThreadCount
             | Self::NoreturnWithResults
+            | Self::NoreturnAfter(_)
             | Self::DirectiveBits(..)
             | Self::DirectiveGreatest(..)
             | Self::DirectivePositive(..) => self.directive(),
@@ -243,6 +245,10 @@ impl InterfaceProblem {
                 "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
             )
             .help("add `.maxntid` or `.reqntid`"),
+            Self::NoreturnAfter(directive) => {
+                conflict(format!("expected `.noreturn` before `{directive}`"))
+                    .help("write `.noreturn` directly after the parameters")
+            }
             Self::NoreturnWithResults => {
                 conflict("a `.noreturn` function cannot have results".into())
                     .help("remove `.noreturn` or the results")

@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};
 use ptx_isa::{
-    Access, Expected, ForeignWord, FormOperand, Marks, Modifier, OperandShape, OperandViolation,
-    Repair, Role, ScalarType, StateSpace,
+    Access, Directive, Expected, ForeignWord, FormOperand, Marks, Modifier, OperandShape,
+    OperandViolation, Repair, Role, ScalarType, SpecialReg, StateSpace,
 };
 
 use super::instruction::Named;
@@ -86,7 +86,13 @@ impl OperandMismatch {
             }
             None if self.writes_parameter() => "a kernel returns results through memory".into(),
             None if is_type => "convert the value, or change the type in the instruction".into(),
-            None => self.form.syntax(),
+            None => match self.problem {
+                OperandViolation::Directive(register) => {
+                    let directive = needs(register);
+                    format!("write `{directive}` and a number of bytes before the body")
+                }
+                _ => self.form.syntax(),
+            },
         };
         let text = Text::error(code, message).help(help);
         // One register of another type may be the mistake itself.
@@ -138,6 +144,11 @@ impl OperandMismatch {
             OperandViolation::Inverted => without("`!`"),
             OperandViolation::Lanes => without("a part selector"),
             OperandViolation::Unified => without("`.unified`"),
+            OperandViolation::Directive(register) => {
+                let what = "with a number other than 0 in the header of the kernel";
+                let message = format!("`{register}` requires `{}` {what}", needs(register));
+                (Code::OperandKind, message)
+            }
             _ => kind(self.kind()),
         }
     }
@@ -244,4 +255,9 @@ impl OperandMismatch {
             _ => "another operand",
         }
     }
+}
+
+/// The directive that a special register needs.
+fn needs(register: SpecialReg) -> &'static str {
+    register.needs().map_or("", Directive::text)
 }

@@ -82,6 +82,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
         listed(Modifier::may_be_doubled)
     )?;
     out.push_str(include_str!("leniencies.md"));
+    out.push_str(include_str!("releases.md"));
     Ok(out)
 }
 
