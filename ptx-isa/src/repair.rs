@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::form::ModifierBits;
 use crate::{
-    FormMatch, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, Target, TypeKind, Violation,
-    canonical_order,
+    Expected, FormMatch, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Spaces,
+    Target, TypeKind, Violation, canonical_order,
 };
 
 /// A change of one modifier. Indices are those of the modifiers of the query.
@@ -58,9 +58,8 @@ record! {
         edit: ModifierEdit,
         /// Whether the operands are legal then, too.
         fits_operands: bool,
-    }
-    private {
-        // How many operands are registers of another width or kind than the type says.
+        /// How far the declarations of the operands are from the types and state spaces of the instruction; 0 if they are the
+        /// same.
         inexact: usize,
     }
 }
@@ -260,26 +259,42 @@ impl Repair {
     }
 }
 
-/// How many operands are registers of another width than the type, or of another kind although that says more than bits.
+/// The cost of a register of another type than the one of its operand.
+const OTHER_TYPE: usize = 1;
+/// The cost of another width, or of floating point instead of integers.
+const OTHER_KIND: usize = 8;
+
+/// How far the declarations of the operands are from the types and state spaces of the form.
 fn inexact(found: &FormMatch<'_>) -> usize {
-    let count = found.form().operands().len();
-    let differs = |operand: &usize| {
-        let register = match found.operands().get(*operand).map(|o| o.shape) {
-            Some(OperandShape::Register(ty) | OperandShape::RegisterVector(ty, _)) => ty,
-            Some(OperandShape::Vector([first, ..])) => match first.shape {
-                OperandShape::Register(ty) => ty,
-                _ => return false,
-            },
-            _ => return false,
-        };
-        match found.expected(*operand) {
-            Some(crate::Expected::Type(ty)) => {
-                ty.bits() != register.bits()
-                    || register.kind() != TypeKind::Bits && register.is_float() != ty.is_float()
-            }
-            Some(expected) => expected.bits().is_some_and(|bits| bits != register.bits()),
-            None => false,
+    let cost = |operand: usize| match found.operands().get(operand).map(|o| o.shape) {
+        Some(OperandShape::Register(ty) | OperandShape::RegisterVector(ty, _)) => {
+            of_register(found, operand, ty)
         }
+        Some(OperandShape::Vector([first, ..])) => match first.shape {
+            OperandShape::Register(ty) => of_register(found, operand, ty),
+            _ => 0,
+        },
+        Some(OperandShape::Variable(space, _)) => {
+            let slot = match found.form().operands().get(operand).map(|o| o.spaces()) {
+                Some(Spaces::Slot(slot)) => slot.into(),
+                _ => return 0,
+            };
+            let written = found.assignment().word(slot).and_then(|w| w.state_space());
+            usize::from(written != Some(space))
+        }
+        _ => 0,
     };
-    (0..count).filter(differs).count()
+    (0..found.form().operands().len()).map(cost).sum()
+}
+
+fn of_register(found: &FormMatch<'_>, operand: usize, register: ScalarType) -> usize {
+    let (other_kind, other) = match found.expected(operand) {
+        Some(Expected::Type(ty)) => {
+            let float = register.kind() != TypeKind::Bits && register.is_float() != ty.is_float();
+            (float || ty.bits() != register.bits(), ty != register)
+        }
+        Some(expected) => (expected.bits() != Some(register.bits()), false),
+        None => return 0,
+    };
+    usize::from(other_kind) * OTHER_KIND + usize::from(other) * OTHER_TYPE
 }

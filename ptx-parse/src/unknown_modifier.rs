@@ -52,11 +52,12 @@ impl Choices {
         };
         let any = ranked.iter().any(kept);
         let legal = ranked.iter().filter(|r| !any || kept(r)).map(|r| r.1);
+        let other_length = ranked.first().is_some_and(|r| r.1.len() != word.len());
         let ties = ranked.iter().filter(|r| r.0 == closest).count();
         let is_number = word.bytes().skip(1).all(|b| b.is_ascii_digit());
         Self {
             legal: legal.collect(),
-            similar: similar && ties == 1 && word.len() > 3,
+            similar: similar && ties == 1 && (word.len() > 3 || other_length),
             nearest: suggest::modifier_of(Some(opcode), word),
             operand: is_number && after.is_empty() && takes_constant(opcode, before),
         }

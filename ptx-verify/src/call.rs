@@ -106,7 +106,14 @@ impl<'c, 'm> Call<'c, 'm> {
         let least = formals.len() - usize::from(optional);
         if actuals.len() < least || actuals.len() > formals.len() {
             let (found, expected) = (actuals.len() as u32, formals.len() as u32);
-            self.report(Part::Mnemonic, CallProblem::Count(list, found, expected));
+            let fit = formals.iter().zip(actuals);
+            let fit = fit
+                .map(|(f, a)| self.argument(f, *a, list))
+                .all(|r| r.is_ok());
+            let extra = written.filter(|_| fit && found > expected);
+            let extra = extra.map(|(nth, _)| nth as u32);
+            let problem = CallProblem::Count(list, found, expected, extra);
+            self.report(Part::Mnemonic, problem);
             return false;
         }
         for (i, (formal, &actual)) in formals.iter().zip(actuals).enumerate() {

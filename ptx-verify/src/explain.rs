@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_isa::{
     ActualOperand, Deprecation, FormMatch, InstQuery, Modifier, ModifierEdit, NoForm, OperandShape,
-    OperandViolation, Repair, Rule, Spaces, Violation,
+    OperandViolation, Repair, Role, Rule, Spaces, Violation,
 };
 use smallvec::SmallVec;
 
@@ -127,7 +127,7 @@ impl Explainer<'_, '_> {
             return Vec::new();
         };
         if !own(&first) {
-            return alloc::vec![whole(self.query, selected, first)];
+            return alloc::vec![whole(self.environment, self.query, selected, first)];
         }
         if let Some(found) = self.missing_braces() {
             return alloc::vec![found];
@@ -143,7 +143,7 @@ impl Explainer<'_, '_> {
 
     /// A violation that is not one of a single operand.
     fn whole(&self, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
-        let found = whole(self.query, selected, violation);
+        let found = whole(self.environment, self.query, selected, violation);
         let repairs = self.full_repairs();
         // The modifier that violates a rule is more likely wrong than the others.
         let culprit = |r: &&Repair| match (r.edit(), found.part) {
@@ -191,10 +191,13 @@ impl Explainer<'_, '_> {
                 None => found.push((part, mismatch, SmallVec::new())),
             }
         }
+        let (all_of_type, bracketed) = (self.all_of_type(selected), self.lacks_brackets(&found));
         let with_repairs =
             |(part, mut mismatch, repeats): (Part, OperandMismatch, SmallVec<[Part; 4]>)| {
                 mismatch.repairs.clone_from(&repairs);
                 mismatch.others = repeats.len();
+                mismatch.all_of_type = all_of_type;
+                mismatch.lacks_brackets = bracketed;
                 Explanation {
                     part,
                     kind: InstProblemKind::Operand(mismatch),
@@ -202,6 +205,44 @@ impl Explainer<'_, '_> {
                 }
             };
         found.into_iter().map(with_repairs).collect()
+    }
+
+    /// Whether no register has the type that a modifier says.
+    fn all_of_type(&self, selected: &FormMatch<'_>) -> bool {
+        let violations = selected.violations().as_slice();
+        let is_wrong = |index: usize| {
+            let wrong = Violation::Operand(index, OperandViolation::Type);
+            violations.contains(&wrong)
+        };
+        let operands = selected.form().operands().iter().enumerate();
+        let mut typed = operands.filter(|(index, o)| {
+            let written = selected.operands().get(*index).map(|w| w.shape);
+            let register = matches!(
+                written,
+                Some(OperandShape::Register(_) | OperandShape::Vector(_))
+            );
+            register && o.ty().slot().is_some()
+        });
+        typed.all(|(index, _)| is_wrong(index))
+    }
+
+    /// Whether brackets around the first of these operands make the instruction legal.
+    fn lacks_brackets(&self, found: &[(Part, OperandMismatch, SmallVec<[Part; 4]>)]) -> bool {
+        let operands = self.query.operands();
+        let Some((Part::Operand(nth), mismatch, _)) = found.first() else {
+            return false;
+        };
+        let inside = operands.get(*nth as usize..=*nth as usize);
+        let (Some(inside), Role::Addr) = (inside, mismatch.operand.role()) else {
+            return false;
+        };
+        let mut bracketed = operands.to_vec();
+        if let Some(entry) = bracketed.get_mut(*nth as usize) {
+            *entry = ActualOperand::new(OperandShape::Bracket(inside));
+        }
+        let query = self.query.with_operands(&bracketed);
+        let form = self.environment.select(&query).ok();
+        form.is_some_and(|f| f.violations().is_empty())
     }
 
     /// The elements of a vector that are written as separate operands.
@@ -320,21 +361,29 @@ fn operand(
         Spaces::Slot(slot) => form.assignment().word(slot.into()),
         _ => None,
     };
+    let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
     let mismatch = OperandMismatch {
         form: named(form),
         operand,
         space,
         others: 0,
+        all_of_type: false,
+        lacks_brackets: false,
+        part,
         problem,
         expected: form.expected(index),
         found: written.map_or(FoundOperand::Other, |w| FoundOperand::of(w.shape)),
         repairs: Vec::new(),
     };
-    let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
     Some((part, mismatch))
 }
 
-fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) -> Explanation {
+fn whole(
+    environment: Environment,
+    query: &InstQuery<'_>,
+    selected: &FormMatch<'_>,
+    violation: Violation,
+) -> Explanation {
     let form = named(selected);
     let (part, kind) = match violation {
         Violation::Count(least, most) => {
@@ -343,7 +392,16 @@ fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) 
                 true => Part::Operand(most as u32),
                 false => Part::Mnemonic,
             };
-            (part, InstProblemKind::Count(form, found, least, most))
+            let kept = query.operands().get(..most).filter(|_| found > most);
+            let extra = kept.is_some_and(|operands| {
+                let query = query.with_operands(operands);
+                let form = environment.select(&query).ok();
+                form.is_some_and(|f| f.violations().is_empty())
+            });
+            (
+                part,
+                InstProblemKind::Count(form, found, least, most, extra),
+            )
         }
         Violation::Table(table) => (
             inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),

@@ -122,6 +122,7 @@ impl<'c> Values<'c, '_> {
             self.fields(declarator.init)?;
         }
         let mut row: Vec<Operand> = alloc::vec![declarator.init];
+        let mut outermost = true;
         for braces in self.levels(declarator) {
             let mut next = Vec::new();
             for operand in row {
@@ -132,7 +133,8 @@ impl<'c> Values<'c, '_> {
                 let len = parts.len() as i64;
                 match braces {
                     Braces::Array(Some(most)) if len > most => {
-                        return Err(InitializerProblem::TooMany(len, most));
+                        let outer = outermost.then_some(declarator.name);
+                        return Err(InitializerProblem::TooMany(outer, len, most));
                     }
                     Braces::Array(None) if len == 0 && !opaque => {
                         return Err(InitializerProblem::NoValues(self.ty));
@@ -144,6 +146,7 @@ impl<'c> Values<'c, '_> {
                 }
             }
             row = next;
+            outermost = false;
         }
         if opaque || self.ty == ScalarType::F16x2 {
             return Ok(());

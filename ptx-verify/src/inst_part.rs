@@ -39,6 +39,13 @@ pub(crate) fn columns(query: &InstQuery<'_>, form: &FormMatch<'_>, table: &Table
     Some(modifiers(first, of_table.next_back().unwrap_or(first)))
 }
 
+/// The first modifier in a slot.
+fn in_slot(query: &InstQuery<'_>, form: &FormMatch<'_>, slot: usize) -> Option<usize> {
+    let fixed = form.instruction().words().len();
+    let mut all = fixed..query.modifiers().len();
+    all.find(|i| form.assignment().slot_of(i - fixed) == Some(slot))
+}
+
 /// The operand that violates the rule, or else the last modifier that does; `None` where something is missing.
 pub(crate) fn rule(query: &InstQuery<'_>, form: &FormMatch<'_>, violated: &Rule) -> Option<Part> {
     let operand_at = |index: u8| operand(query, form, index.into());
@@ -60,8 +67,8 @@ pub(crate) fn rule(query: &InstQuery<'_>, form: &FormMatch<'_>, violated: &Rule)
                 }
             }
             Cond::Holds(slot, words) if form.assignment().is_filled(slot.into()) => {
-                let index = query.modifiers().iter().position(|m| words.contains(*m));
-                modifier = modifier.max(index);
+                let named = query.modifiers().iter().position(|m| words.contains(*m));
+                modifier = modifier.max(named.or_else(|| in_slot(query, form, slot.into())));
             }
             Cond::Filled(slot) => {
                 let words = form.form().slot(slot.into()).map(|s| s.words());

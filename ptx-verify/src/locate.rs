@@ -84,6 +84,7 @@ impl<'m> Locator<'m> {
             Part::After(keyword) => self.after(keyword.as_bytes(), keyword.as_bytes()),
             Part::Before(keyword, name) => self.before(keyword.as_bytes(), name),
             Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
+            Part::Dimension(name) => self.after(self.module.name_bytes(name), b"["),
             Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
             part => return self.instruction_part(part),
         };
@@ -173,6 +174,11 @@ impl<'m> Locator<'m> {
             Part::Modifiers(first, last) => join(&spans.modifiers, first, last),
             Part::Operands(first, last) => join(&spans.operands, first, last),
             Part::Operand(nth) => spans.operands.get(nth as usize).copied(),
+            Part::AfterOperand(nth) => rest(&spans.operands, nth),
+            Part::AfterElement(nth, element) => {
+                let operand = spans.operands.get(nth as usize).copied();
+                operand.and_then(|o| rest(&self.elements(o)?, element))
+            }
             Part::Element(nth, element) => {
                 let operand = spans.operands.get(nth as usize).copied();
                 operand.map(|o| self.element(o, element as usize).unwrap_or(o))
@@ -218,8 +224,13 @@ impl<'m> Locator<'m> {
         }
     }
 
-    /// A part of an operand in brackets, in braces, or on one side of `|`.
+    /// A part of an operand with several.
     fn element(&self, operand: Span, element: usize) -> Option<Span> {
+        self.elements(operand)?.get(element).copied()
+    }
+
+    /// The parts of an operand in brackets, in braces, or on the sides of `|`.
+    fn elements(&self, operand: Span) -> Option<Vec<Span>> {
         let start = self
             .tokens
             .partition_point(|t| t.span.start < operand.start);
@@ -227,13 +238,13 @@ impl<'m> Locator<'m> {
         let tokens = self.tokens.get(start..end)?;
         if let Some(bar) = tokens.iter().position(|t| self.bytes(t.span) == b"|") {
             let halves = [tokens.get(..bar)?, tokens.get(bar + 1..)?];
-            return whole(halves.get(element)?);
+            return halves.into_iter().map(whole).collect();
         }
         let opens = |t: &Token| matches!(self.bytes(t.span), b"[" | b"{" | b"(");
         let closes = |t: &Token| matches!(self.bytes(t.span), b"]" | b"}" | b")");
         tokens.first().filter(|t| opens(t))?;
         let end = tokens.iter().rposition(closes).unwrap_or(tokens.len());
-        self.split(tokens.get(1..end)?).get(element).copied()
+        Some(self.split(tokens.get(1..end)?))
     }
 
     /// The spans between the commas outside of all brackets.
@@ -250,6 +261,11 @@ impl<'m> Locator<'m> {
         });
         parts.filter_map(whole).collect()
     }
+}
+
+/// From the end of the span of a number to the end of the last one.
+fn rest(spans: &[Span], nth: u32) -> Option<Span> {
+    Some(Span::new(spans.get(nth as usize)?.end, spans.last()?.end))
 }
 
 /// From the span of one number to that of another.

@@ -27,6 +27,8 @@ pub(crate) enum Part {
     Before(&'static str, NameId),
     /// The initial value of a name: the token after its `=`.
     Initializer(NameId),
+    /// The first dimension of a name: the token after its `[`.
+    Dimension(NameId),
     /// The integer with a value.
     Number(i64),
     /// Of an instruction: the opcode.
@@ -43,6 +45,10 @@ pub(crate) enum Part {
     Operand(u32),
     /// Operands, from the first to the last of these numbers.
     Operands(u32, u32),
+    /// From the end of an operand to the end of the last one.
+    AfterOperand(u32),
+    /// From the end of a part of an operand to the end of its last part.
+    AfterElement(u32, u32),
     /// A part of an operand in brackets, braces, or around `|`.
     Element(u32, u32),
     /// The token of the operands with a text.

@@ -5,7 +5,8 @@ use ptx_ir::{Code, NameId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::redeclaration::List;
-use super::{Text, Wording, counted};
+use super::{Side, Text, Wording, counted};
+use crate::location::Part;
 
 /// Why a parameter does not take an argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -27,8 +28,8 @@ pub(crate) struct Formal {
 
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum CallProblem {
-    /// Found, expected.
-    Count(List, u32, u32),
+    /// Found, expected; the operand with the arguments if there are too many of them.
+    Count(List, u32, u32, Option<u32>),
     Argument(ArgumentMismatch, Formal),
     /// A name in `.calltargets` that is not a function.
     Target,
@@ -48,19 +49,23 @@ impl CallProblem {
         let name = |id| wording.module.name(id);
         let access = |message| Text::error(Code::ParameterAccess, message);
         match self {
-            Self::Count(list, found, expected) => {
+            Self::Count(list, found, expected, extra) => {
                 let what = match list {
                     List::Parameters => "argument",
                     List::Results => "result",
                 };
-                Text::error(
-                    Code::CallCount,
-                    format!(
-                        "expected {} in the call, found {found}",
-                        counted(expected, what)
-                    ),
-                )
-                .help("match the declaration or the prototype of the function")
+                let message = format!(
+                    "expected {} in the call, found {found}",
+                    counted(expected, what)
+                );
+                let text = Text::error(Code::CallCount, message)
+                    .help("match the declaration or the prototype of the function");
+                match (extra, expected.checked_sub(1)) {
+                    (Some(nth), Some(last)) => {
+                        text.fix(Part::AfterElement(nth, last), Side::Whole, "")
+                    }
+                    _ => text,
+                }
             }
             Self::Argument(mismatch, formal) => argument(wording, found, mismatch, formal),
             Self::Target => {

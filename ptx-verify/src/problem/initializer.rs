@@ -4,7 +4,8 @@ use alloc::format;
 use ptx_ir::{Code, NameId};
 use ptx_isa::{ScalarType, StateSpace};
 
-use super::{Text, Wording};
+use super::{Side, Text, Wording};
+use crate::location::Part;
 
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum InitializerProblem {
@@ -17,8 +18,8 @@ pub(crate) enum InitializerProblem {
     ExtraBraces(ScalarType),
     /// An array without a size and without values.
     NoValues(ScalarType),
-    /// More values than an array has elements: found, expected.
-    TooMany(i64, i64),
+    /// More values than an array has elements: the name if it is in its outermost braces, found, expected.
+    TooMany(Option<NameId>, i64, i64),
     /// Not as many values as a vector has elements: found, expected.
     VectorCount(i64, i64),
     Field(ScalarType, NameId, &'static [&'static str]),
@@ -63,10 +64,14 @@ impl InitializerProblem {
             .help("remove the initial value, or `.extern`"),
             Self::F16 => place("a variable of type `.f16` cannot have an initial value".into())
                 .help("declare it as `.b16` with the bits of the number"),
-            Self::TooMany(found, expected) => count(format!(
-                "expected at most {expected} initial values, found {found}"
-            ))
-            .help("remove values, or enlarge the array"),
+            Self::TooMany(array, found, expected) => {
+                let message = format!("expected at most {expected} initial values, found {found}");
+                let text = count(message).help("remove values, or enlarge the array");
+                match array {
+                    Some(name) => text.fix(Part::Dimension(name), Side::Whole, format!("{found}")),
+                    None => text,
+                }
+            }
             Self::VectorCount(found, expected) => count(format!(
                 "expected {expected} initial values for the vector, found {found}"
             ))

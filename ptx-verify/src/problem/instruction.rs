@@ -35,8 +35,9 @@ pub(crate) enum InstProblemKind {
     /// The modifiers are in no row of the form's table, or no form takes them together.
     ModifierCombination(Named),
     Operand(OperandMismatch),
-    /// The number of operands found, and the least and the most expected.
-    Count(Named, usize, usize, usize),
+    /// The number of operands found, and the least and the most expected; whether it is legal without those that are too
+    /// many.
+    Count(Named, usize, usize, usize, bool),
     Rule(Named, &'static Rule),
     /// A texture without a sampler although each has a separate one.
     NoSampler,
@@ -115,17 +116,18 @@ impl InstProblem {
                 .help(format!("instructions of this opcode: {}", list(&names)))
             }
             InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
-            InstProblemKind::Count(form, found, least, most) => {
+            InstProblemKind::Count(form, found, least, most, extra) => {
                 let expected = match most - least {
                     0 => counted(least as u64, "operand"),
                     1 => format!("{least} or {most} operands"),
                     _ => format!("{least} to {most} operands"),
                 };
-                Text::error(
-                    Code::OperandCount,
-                    format!("expected {expected} of `{op}`, found {found}"),
-                )
-                .help(form.syntax())
+                let message = format!("expected {expected} of `{op}`, found {found}");
+                let text = Text::error(Code::OperandCount, message).help(form.syntax());
+                match most.checked_sub(1).filter(|_| extra) {
+                    Some(last) => text.fix(Part::AfterOperand(last as u32), Side::Whole, ""),
+                    None => text,
+                }
             }
             InstProblemKind::Rule(form, rule) => {
                 let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());

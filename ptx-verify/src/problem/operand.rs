@@ -10,7 +10,8 @@ use ptx_isa::{
 };
 
 use super::instruction::Named;
-use super::{Text, Wording, repair};
+use super::{Side, Text, Wording, repair};
+use crate::location::Part;
 
 /// An operand that its instruction does not take.
 #[derive(Clone, Debug)]
@@ -24,8 +25,13 @@ pub(crate) struct OperandMismatch {
     /// The state space that it must be in.
     pub(crate) space: Option<Modifier>,
     pub(crate) found: FoundOperand,
+    pub(crate) part: Part,
     /// How many other operands are wrong for the same reason.
     pub(crate) others: usize,
+    /// Whether no register has the type that a modifier says.
+    pub(crate) all_of_type: bool,
+    /// Whether only the brackets of an address are missing.
+    pub(crate) lacks_brackets: bool,
     /// Changes of a modifier after which the instruction takes its operands.
     pub(crate) repairs: Vec<Repair>,
 }
@@ -75,6 +81,7 @@ impl OperandMismatch {
         let is_type = code == Code::OperandType;
         let negation = ForeignWord::from_text("-x").and_then(ForeignWord::instead);
         let help = match advice {
+            _ if self.lacks_brackets => format!("write `[{found}]`"),
             None if self.problem == OperandViolation::Negated && negation.is_some() => format!(
                 "negate the value first with `{}`",
                 negation.unwrap_or_default()
@@ -95,9 +102,14 @@ impl OperandMismatch {
             },
         };
         let text = Text::error(code, message).help(help);
+        if self.lacks_brackets {
+            return text
+                .fix(self.part, Side::Before, "[")
+                .fix(self.part, Side::After, "]");
+        }
         // One register of another type may be the mistake itself.
-        match self.repairs.as_slice() {
-            [only] if !is_type || self.others > 0 => repair::fix(text, only.edit()),
+        match repair::best(signature, &self.repairs) {
+            Some(edit) if !is_type || self.all_of_type => repair::fix(text, edit),
             _ => text,
         }
     }

@@ -67,18 +67,31 @@ pub(super) fn text(
     }
 }
 
-/// The change that is meant, if that is clear: the only one with which the operands are legal, or the usual one.
-fn best(signature: &Signature<'_>, repairs: &[Repair]) -> Option<ModifierEdit> {
+/// The change that is meant, if that is clear: of those with which the operands are legal the only one, or the only one that
+/// is usual, or for which operands are declared exactly, or that completes a word.
+pub(super) fn best(signature: &Signature<'_>, repairs: &[Repair]) -> Option<ModifierEdit> {
     let fitting = repairs.iter().filter(|r| r.fits_operands());
+    let least = fitting.clone().map(|r| r.inexact()).min();
     let usual = |r: &&Repair| {
         let (modifier, opcode) = (r.edit().modifier(), signature.opcode());
         modifier.zip(opcode).is_some_and(|(m, o)| m.is_usual(o))
+    };
+    let exact = |r: &&Repair| Some(r.inexact()) == least;
+    let completes = |r: &&Repair| match r.edit() {
+        ModifierEdit::Replace(index, modifier) => {
+            let found = signature.modifiers().nth(index);
+            found.is_some_and(|m| modifier.text().starts_with(m.text()))
+        }
+        _ => false,
     };
     let only = |all: &mut dyn Iterator<Item = &Repair>| match (all.next(), all.next()) {
         (Some(only), None) => Some(only.edit()),
         _ => None,
     };
-    only(&mut fitting.clone()).or_else(|| only(&mut fitting.filter(usual)))
+    only(&mut fitting.clone())
+        .or_else(|| only(&mut fitting.clone().filter(usual)))
+        .or_else(|| only(&mut fitting.clone().filter(exact)))
+        .or_else(|| only(&mut fitting.filter(completes)))
 }
 
 /// The mnemonic with the modifiers that an instruction without any has by default.
