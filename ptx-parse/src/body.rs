@@ -81,6 +81,10 @@ impl Parser<'_> {
             });
         }
         self.reporter.cascade.brace_mismatch();
+        if self.cursor.at_end() {
+            // Statements may be missing, too.
+            self.suppressed.suppress_function();
+        }
         while self.scopes.current != OUTERMOST {
             self.leave_scope();
         }
@@ -156,7 +160,9 @@ impl Parser<'_> {
                 .error(Code::UnterminatedComment, start, start + 2, message);
             // It contains statements.
             self.suppress_names(start + 2, self.cursor.src.len());
-            self.report(d.with_help("close it with `*/`; comments do not nest"));
+            let end = scan::line_end(self.cursor.src, start);
+            let d = d.with_help("close it with `*/`; comments do not nest");
+            self.report(d.with_fix(Span::at(end, end), " */"));
         }
     }
 

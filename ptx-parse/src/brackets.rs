@@ -3,8 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
+use ptx_isa::Modifier;
 
 use crate::statement_extent::is_opcode;
 
@@ -79,6 +80,24 @@ fn unbalanced(src: &[u8], start: usize, end: usize) -> Option<Unbalanced> {
     Some(Unbalanced::Unclosed { open, end: last })
 }
 
+/// Where a vector begins that ends at `close`, and whose length is a modifier of the instruction.
+fn vector_start(src: &[u8], start: usize, close: usize) -> Option<usize> {
+    let text = src.get(start..close)?;
+    let tokens: Vec<Token> = Lexer::fragment(text)
+        .filter(|t| !t.kind.is_trivia())
+        .collect();
+    let length = tokens.iter().find_map(|t| {
+        let modifier = Modifier::from_text(t.span.of(text))?;
+        modifier.vector_len().map(usize::from)
+    });
+    // Elements and the commas between them.
+    let length = length.unwrap_or(1);
+    let first = tokens.len().checked_sub(2 * length - 1)?;
+    let mut marks = tokens.get(first..)?.iter().skip(1).step_by(2);
+    let plain = marks.all(|t| t.span.of(text) == b",");
+    plain.then(|| start + tokens[first].span.start as usize)
+}
+
 /// Explains a syntax error at `at` in the statement `start..end` by a bracket that is missing or wrong.
 #[cold]
 pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option<Diagnostic> {
@@ -122,10 +141,17 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             };
             let d = d.with_help(format!("add `{right}`"));
             let inside = &src[open + 1..end];
-            let whole = !inside.contains(&b',');
-            Some(match whole {
-                true => d.with_fix(Span::at(end, end), right),
-                false => d,
+            // The address after a vector is the next operand.
+            let address = inside.iter().position(|b| *b == b'[');
+            let comma = address.and_then(|i| memchr::memrchr(b',', &inside[..i]));
+            Some(match (left, comma) {
+                ('{', Some(comma)) => {
+                    let place = open + 1 + inside[..comma].trim_ascii_end().len();
+                    d.with_fix(Span::at(place, place), right)
+                }
+                ('{', None) => d.with_fix(Span::at(end, end), right),
+                _ if !inside.contains(&b',') => d.with_fix(Span::at(end, end), right),
+                _ => d,
             })
         }
         Unbalanced::Unopened { close, operand } if close == at => {
@@ -134,9 +160,14 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let d = error(close, message)?;
             let d = d.with_help(format!("add `{left}`"));
             let whole = left == '[' || !src[start..operand].contains(&b',');
-            Some(match whole {
-                true => d.with_fix(Span::at(operand, operand), left),
-                false => d,
+            let first = match left {
+                '{' => vector_start(src, start, close),
+                _ => None,
+            };
+            let place = first.or(Some(operand).filter(|_| whole));
+            Some(match place {
+                Some(at) => d.with_fix(Span::at(at, at), left),
+                None => d,
             })
         }
         _ => None,

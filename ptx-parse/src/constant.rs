@@ -175,6 +175,13 @@ impl Parser<'_> {
             let help = format!("write `{number}` or `0f{bits:08X}`: numbers have no such suffix");
             return Box::new(d.with_help(help).with_fix(span, number));
         }
+        let integer = text.trim_end_matches(['u', 'U', 'l', 'L']);
+        let read = constant::read_expression(integer.as_bytes(), 0, 1);
+        let plain = read.value.is_ok() && read.end == integer.len();
+        if code == Code::MalformedNumber && plain {
+            let help = format!("write `{integer}`: numbers have no suffix but `U`");
+            return Box::new(d.with_help(help).with_fix(span, integer));
+        }
         let mut d = d;
         d.help = help.map(String::from);
         Box::new(d)

@@ -10,12 +10,14 @@ use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, LabelId, NameId, Operand,
     Prototype, Span, Statement,
 };
-use ptx_isa::{Directive, DirectivePosition, Ending, Modifier, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{
+    Directive, DirectivePosition, Ending, Modifier, PtxVersion, ScalarType, StateSpace, TypeKind,
+};
 
 use crate::cascade;
 use crate::cursor::ParseResult;
 use crate::labels::LabelRange;
-use crate::mnemonic::correct;
+use crate::mnemonic::{correct, suggestion};
 use crate::parser::Parser;
 use crate::scope::OUTERMOST;
 use crate::statement_extent::begins_declaration;
@@ -411,7 +413,36 @@ impl Parser<'_> {
                 self.out.scratch.push(Operand::Small(minor));
                 Ok(())
             }
-            None => Err(self.cursor.unexpected("a version such as `8.0`")),
+            None => Err(self.malformed_version()),
+        }
+    }
+
+    /// The error of a version that is not two numbers with a `.` between them.
+    #[cold]
+    fn malformed_version(&mut self) -> Box<Diagnostic> {
+        let d = self.cursor.unexpected("a version such as `8.0`");
+        let (src, start) = (self.cursor.src, self.cursor.pos);
+        let line = &src[start..scan::line_end(src, start)];
+        let text = line.split(u8::is_ascii_whitespace).next();
+        let text = text.unwrap_or_default();
+        let mut numbers = text
+            .split(|b| !b.is_ascii_digit())
+            .filter(|n| !n.is_empty());
+        let number = |text: &[u8]| core::str::from_utf8(text).ok()?.parse::<u8>().ok();
+        let version = match (numbers.next(), numbers.next()) {
+            (Some(&[major, minor]), None) => Some((major - b'0', minor - b'0')),
+            (Some(major), None) => number(major).map(|major| (major, 0)),
+            (Some(major), Some(minor)) => number(major).zip(number(minor)),
+            _ => None,
+        };
+        let version = version.map(|(major, minor)| PtxVersion::new(major, minor));
+        match version.filter(|v| v.is_known()) {
+            Some(version) => {
+                let span = Span::at(start, start + text.len());
+                let text = format!("{version}");
+                Box::new(d.with_help(suggestion(&text)).with_fix(span, text))
+            }
+            None => d,
         }
     }
 

@@ -9,7 +9,7 @@ use ptx_isa::{Directive, ForeignWord};
 
 use crate::brackets;
 use crate::parser::Parser;
-use crate::statement_extent::statement_end;
+use crate::statement_extent::{is_opcode, statement_end};
 use crate::unknown_opcode::split_statement;
 
 /// The length of a marker of a merge conflict.
@@ -39,11 +39,13 @@ impl Parser<'_> {
             return found.unwrap_or_else(|| comment(src, start, d));
         }
         let end = statement_end(src, start).max(at);
+        let d = extra(src, d);
         if d.fix.is_empty()
             && let Some(found) = brackets::explain(src, start, end, at)
         {
             return found;
         }
+        let d = operand_without_comma(src, start, d);
         operator(src, start, d)
     }
 
@@ -171,6 +173,52 @@ fn preprocessor(line: &[u8], mut d: Diagnostic) -> Diagnostic {
     let span = Span::new(d.span.start, d.span.start + 1);
     d.with_help("a comment begins with `//`")
         .with_fix(span, "//")
+}
+
+/// A mark that only has to be removed: a second comma or bracket, a character that PTX does not use.
+pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
+    let at = d.span.start as usize;
+    let before = src[..at].trim_ascii_end();
+    let last = before.last().copied().unwrap_or(0);
+    let here = src.get(at).copied().unwrap_or(0);
+    let remove = |at: usize| Span::at(at, at + 1);
+    let (mark, span) = match here {
+        b',' | b'[' | b']' | b')' if here == last => (here, remove(at)),
+        b';' | b']' | b')' | b'}' if last == b',' => (last, remove(before.len() - 1)),
+        b'`' | b'\\' | b'\'' | b'?' | 1..=8 | 14..=25 | 27..=31 if d.fix.is_empty() => {
+            (here, remove(at))
+        }
+        _ => return d,
+    };
+    let mark = (mark as char).escape_default();
+    d.with_help(format!("remove this `{mark}`"))
+        .with_fix(span, "")
+}
+
+/// An operand after another one on the same line.
+fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let at = d.span.start as usize;
+    let here = src.get(at).copied().unwrap_or(0);
+    let before = &src[start..at];
+    let end = start + before.trim_ascii_end().len();
+    let gap = &src[end..at];
+    let last = Lexer::fragment(before)
+        .filter(|t| !t.kind.is_trivia())
+        .last();
+    let operand = last.is_some_and(|t| {
+        let text = t.span.of(before);
+        let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
+        let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
+        word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
+    });
+    let begins =
+        scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
+    let operand = operand && src[start] != b'.';
+    if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
+        return d;
+    }
+    d.with_help("separate operands with `,`")
+        .with_fix(Span::at(end, end), ",")
 }
 
 /// An operator after an operand: PTX has expressions of constants only.

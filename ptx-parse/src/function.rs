@@ -16,6 +16,7 @@ use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
 use crate::cascade::closes_later;
 use crate::cursor::{Checkpoint, ParseResult};
+use crate::explain::extra;
 use crate::interface::{ParamName, ParamNames};
 use crate::output::Level;
 use crate::parser::Parser;
@@ -51,7 +52,7 @@ impl Parser<'_> {
         let depth = self.scopes.depth();
         let mut header = Header::new(id, start, ParamNames::Bind);
         if let Err(d) = self.function_header(&mut header) {
-            self.report_unless_cascading(start, *d);
+            self.report_unless_cascading(start, extra(self.cursor.src, *d));
             self.out.scratch.clear();
             header.function.raw_header = true;
             self.skip_malformed_header(start);
@@ -113,7 +114,7 @@ impl Parser<'_> {
             && !function.raw_header
             && let Err(d) = self.missing_end(function.kind)
         {
-            self.report(*d);
+            self.report(extra(self.cursor.src, *d));
             function.raw_header = true;
             self.skip_malformed_header(start);
         }

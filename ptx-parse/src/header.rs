@@ -174,7 +174,10 @@ impl Parser<'_> {
                 let end = self.cursor.last;
                 let found = String::from_utf8_lossy(&self.cursor.src[start..end]);
                 let message = format!("expected an address size of 32 or 64, found `{found}`");
-                self.report_error(Code::BadAddressSize, start, end, message);
+                let d = self.cursor.error(Code::BadAddressSize, start, end, message);
+                let text = format!("{} 64", Directive::AddressSize);
+                let d = d.with_help(format!("write `{text}`"));
+                self.report(d.with_fix(Span::at(start, end), text));
             }
         }
     }

@@ -41,7 +41,8 @@ impl Parser<'_> {
             self.cursor.pos = 3;
             let message = "expected ASCII text, found a byte order mark";
             let d = self.cursor.error(Code::ByteOrderMark, 0, 3, message);
-            self.report(d.with_help("save the file as ASCII without it"));
+            let d = d.with_help("save the file as ASCII without it");
+            self.report(d.with_fix(Span::at(0, 3), ""));
         }
     }
 
@@ -56,9 +57,11 @@ impl Parser<'_> {
             }
             b'}' => {
                 let message = "expected a directive, found a `}` without its `{`";
-                Err(self
+                let d = self
                     .cursor
-                    .error(Code::StrayBrace, start, start + 1, message))
+                    .error(Code::StrayBrace, start, start + 1, message);
+                let span = d.span;
+                Err(Box::new(d.with_help("remove this `}`").with_fix(span, "")))
             }
             b'{' if header < HeaderPart::Target || self.is_before_item() => {
                 Err(self.cursor.unexpected("a directive"))

@@ -383,7 +383,11 @@ impl Group<'_, '_> {
                             _ => format!("{} Otherwise {declaration}", suggestion(&similar)),
                         };
                         let d = with_label(d.with_help(help), stmt, "declared here");
-                        match sole {
+                        // Another number is another name.
+                        let digits = |name: &str| -> Vec<char> {
+                            name.chars().filter(char::is_ascii_digit).collect()
+                        };
+                        match sole && digits(name) == digits(&similar) {
                             true => d.with_fix(self.first.span(), similar),
                             false => d,
                         }
