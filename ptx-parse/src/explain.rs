@@ -182,9 +182,12 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
     let last = before.last().copied().unwrap_or(0);
     let here = src.get(at).copied().unwrap_or(0);
     let remove = |at: usize| Span::at(at, at + 1);
+    let rest = &src[(at + 1).min(src.len())..scan::line_end(src, at)];
+    // An operand may follow in the wrong place.
+    let ends = here != b';' || matches!(rest.trim_ascii().first(), None | Some(b'/' | b'}'));
     let (mark, span) = match here {
         b',' | b'[' | b']' | b')' if here == last => (here, remove(at)),
-        b';' | b']' | b')' | b'}' if last == b',' => (last, remove(before.len() - 1)),
+        b';' | b']' | b')' | b'}' if last == b',' && ends => (last, remove(before.len() - 1)),
         b'`' | b'\\' | b'\'' | b'?' | 1..=8 | 14..=25 | 27..=31 if d.fix.is_empty() => {
             (here, remove(at))
         }
