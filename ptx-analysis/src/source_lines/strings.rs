@@ -9,7 +9,7 @@ use super::loc::DebugName;
 /// The bytes of the debug sections, and where their labels are.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Strings {
-    /// Bytes of all sections with labels, one after the other; 0 in place of labels and other references.
+    /// Bytes of all sections with labels, one after the other; labels and other references are 0.
     bytes: Vec<u8>,
     /// Labels and sections with their offsets in `bytes`, sorted by name.
     places: Vec<(NameId, usize)>,
