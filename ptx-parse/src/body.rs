@@ -10,6 +10,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier};
 
 use crate::cursor::ParseResult;
+use crate::explain::line_end;
 use crate::operand::{Parentheses, Position};
 use crate::output::Level;
 use crate::parser::Parser;
@@ -160,7 +161,7 @@ impl Parser<'_> {
                 .error(Code::UnterminatedComment, start, start + 2, message);
             // It contains statements.
             self.suppress_names(start + 2, self.cursor.src.len());
-            let end = scan::line_end(self.cursor.src, start);
+            let end = line_end(self.cursor.src, start);
             let d = d.with_help("close it with `*/`; comments do not nest");
             self.report(d.with_fix(Span::at(end, end), " */"));
         }

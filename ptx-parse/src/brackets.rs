@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::Modifier;
+use ptx_isa::{Modifier, Opcode};
 
 use crate::statement_extent::is_opcode;
 
@@ -78,6 +78,13 @@ fn unbalanced(src: &[u8], start: usize, end: usize) -> Option<Unbalanced> {
     }
     let open = open.pop()?;
     Some(Unbalanced::Unclosed { open, end: last })
+}
+
+/// Whether the first opcode of a statement takes lists in parentheses.
+fn takes_lists(statement: &[u8]) -> bool {
+    let mut words = Lexer::fragment(statement).filter(|t| t.kind == TokenKind::Ident);
+    let opcode = words.find_map(|t| Opcode::from_text(t.span.of(statement)));
+    opcode.is_some_and(Opcode::takes_lists)
 }
 
 /// Where a vector begins that ends at `close`, and whose length is a modifier of the instruction.
@@ -153,6 +160,12 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
                 _ if !inside.contains(&b',') => d.with_fix(Span::at(end, end), right),
                 _ => d,
             })
+        }
+        Unbalanced::Unopened { close, .. }
+            if close == at && src[close] == b')' && !takes_lists(&src[start..close]) =>
+        {
+            let d = error(close, String::from("expected `,` or `;`, found `)`"))?;
+            Some(d.with_help("remove this `)`").with_fix(one(close), ""))
         }
         Unbalanced::Unopened { close, operand } if close == at => {
             let (left, right) = (opening(src[close]) as char, src[close] as char);

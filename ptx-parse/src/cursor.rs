@@ -278,7 +278,7 @@ impl<'s> Cursor<'s> {
         self.skip_trivia();
         let (end, found) = self.found();
         let code = match self.peek() {
-            b'#' => Code::PreprocessorLine,
+            b'#' if scan::at_line_start(self.src, self.pos) => Code::PreprocessorLine,
             b'"' if !scan::string_end(self.src, self.pos).1 => Code::UnterminatedString,
             b'`' | b'\\' | b'\'' => Code::StrayByte,
             0x21..=0x7e => Code::UnexpectedToken,

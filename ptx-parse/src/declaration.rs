@@ -13,7 +13,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
-use crate::mnemonic::correct;
+use crate::mnemonic::{correct, suggestion};
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::ranges::RangeKind;
@@ -140,7 +140,7 @@ impl Parser<'_> {
     /// One keyword before the names: linkage, space, attribute, alignment, vector, type.
     pub(crate) fn specifier(&mut self, s: &mut Specifiers) -> ParseResult<()> {
         let Some(word) = self.cursor.dot_word() else {
-            return Err(self.cursor.unexpected("a state space or a type"));
+            return Err(self.undotted_type());
         };
         let start = self.cursor.pos;
         if s.space.is_none()
@@ -202,6 +202,23 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// The error of a word that is not a keyword of a declaration, perhaps for lack of a dot.
+    #[cold]
+    fn undotted_type(&mut self) -> Box<Diagnostic> {
+        let d = self.cursor.unexpected("a state space or a type");
+        let mut word = Vec::from(*b".");
+        word.extend_from_slice(d.span.of(self.cursor.src));
+        let known = ScalarType::from_text(&word).is_some() || Directive::from_text(&word).is_some();
+        let at = Span::new(d.span.start, d.span.start);
+        match known {
+            true => {
+                let help = suggestion(&String::from_utf8_lossy(&word));
+                Box::new(d.with_help(help).with_fix(at, "."))
+            }
+            false => d,
+        }
+    }
+
     /// The type that comes next has no state space before it.
     #[cold]
     pub(crate) fn missing_space(&mut self) -> Box<Diagnostic> {
@@ -240,7 +257,10 @@ impl Parser<'_> {
         let d = Diagnostic::error(Code::UnknownType, span, message);
         let mut d = match glued(&text) {
             Some(length) => apart(d, &text, length),
-            None => correct(d, &text, suggest::ty(&text)),
+            None => {
+                let nearest = suggest::ty(&text).or_else(|| suggest::directive_of(&text));
+                correct(d, &text, nearest)
+            }
         };
         d.severity = self.header.unknown;
         Box::new(d)

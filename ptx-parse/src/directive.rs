@@ -14,8 +14,8 @@ use ptx_isa::{
     Directive, DirectivePosition, Ending, Modifier, PtxVersion, ScalarType, StateSpace, TypeKind,
 };
 
-use crate::cascade;
 use crate::cursor::ParseResult;
+use crate::explain::line_end;
 use crate::labels::LabelRange;
 use crate::mnemonic::{correct, suggestion};
 use crate::parser::Parser;
@@ -121,7 +121,7 @@ impl Parser<'_> {
     #[cold]
     fn misplaced_in_body(&mut self, directive: Directive, start: usize) -> Box<Diagnostic> {
         let module = directive.is_allowed_in(DirectivePosition::Module);
-        if !module || self.is_cascading(start) || cascade::closes_later(self.cursor.src, start) {
+        if !module || self.is_cascading(start) || self.closes_later(start) {
             return self.wrong_directive("in a function");
         }
         let open = self.out.body.base();
@@ -328,7 +328,14 @@ impl Parser<'_> {
                 return Ok(());
             }
         }
-        Err(self.cursor.unexpected("a string"))
+        let d = self.cursor.unexpected("a string");
+        if !self.cursor.at_ident() {
+            return Err(d);
+        }
+        let quotes = [d.span.start, d.span.end].map(|at| Span::new(at, at));
+        let d = d.with_help("strings are in quotes");
+        let d = d.with_fix(quotes[0], "\"").with_fix(quotes[1], "\"");
+        Err(Box::new(d))
     }
 
     fn name_arg(&mut self, expected: &str) -> ParseResult<NameId> {
@@ -422,7 +429,7 @@ impl Parser<'_> {
     fn malformed_version(&mut self) -> Box<Diagnostic> {
         let d = self.cursor.unexpected("a version such as `8.0`");
         let (src, start) = (self.cursor.src, self.cursor.pos);
-        let line = &src[start..scan::line_end(src, start)];
+        let line = &src[start..line_end(src, start)];
         let text = line.split(u8::is_ascii_whitespace).next();
         let text = text.unwrap_or_default();
         let mut numbers = text

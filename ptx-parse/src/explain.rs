@@ -3,14 +3,23 @@
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
-use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord};
+use ptx_isa::{Directive, ForeignWord, Modifier};
 
 use crate::brackets;
 use crate::parser::Parser;
 use crate::statement_extent::{is_opcode, statement_end};
 use crate::unknown_opcode::split_statement;
+
+/// How much of a line is looked at, so that the cost stays linear.
+const LONGEST_LINE: usize = 4096;
+
+/// The end of the line of `start`, or of as much of it as is looked at.
+pub(crate) fn line_end(src: &[u8], start: usize) -> usize {
+    let most = src.len().min(start + LONGEST_LINE);
+    scan::line_end(&src[..most], start.min(most))
+}
 
 /// The length of a marker of a merge conflict.
 const MARKER: usize = 7;
@@ -54,7 +63,7 @@ impl Parser<'_> {
         let semicolon = self.statement_before(start)?;
         let first = self.cursor.peek();
         let end = match first {
-            b'[' => scan::line_end(self.cursor.src, start).min(start + 40),
+            b'[' => line_end(self.cursor.src, start).min(start + 40),
             b'0'..=b'9' => self.cursor.token_end(),
             _ => return None,
         };
@@ -66,7 +75,7 @@ impl Parser<'_> {
     /// What a failed merge leaves in a file.
     fn conflict_marker(&self, start: usize) -> Option<Diagnostic> {
         let src = self.cursor.src;
-        let line = &src[start..scan::line_end(src, start)];
+        let line = &src[start..line_end(src, start)];
         let first = *line.first().filter(|b| b"<=>|".contains(b))?;
         let len = line.iter().take_while(|b| **b == first).count();
         let alone = matches!(line.get(len), None | Some(b' ' | b'\r'));
@@ -107,7 +116,7 @@ fn unclosed_string(src: &[u8], at: usize) -> Option<Diagnostic> {
 /// The error of the string at `start`, which is not closed on its line.
 #[cold]
 pub(crate) fn unterminated(src: &[u8], start: usize) -> Diagnostic {
-    let line = src[start..scan::line_end(src, start)].trim_ascii_end();
+    let line = src[start..line_end(src, start)].trim_ascii_end();
     let text = line.strip_suffix(b";").unwrap_or(line);
     let end = start + text.len();
     let message = "expected a closing quote on this line";
@@ -131,7 +140,7 @@ fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
 
 /// A line of text where a statement should be: a comment of another language.
 fn comment(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
-    let line = &src[start..scan::line_end(src, start)];
+    let line = &src[start..line_end(src, start)];
     let statement = line.iter().skip(1).any(|b| b";{}".contains(b));
     let text = line.iter().any(u8::is_ascii_alphabetic);
     if is(
@@ -182,10 +191,25 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
     let last = before.last().copied().unwrap_or(0);
     let here = src.get(at).copied().unwrap_or(0);
     let remove = |at: usize| Span::at(at, at + 1);
-    let rest = &src[(at + 1).min(src.len())..scan::line_end(src, at)];
+    let rest = &src[(at + 1).min(src.len())..line_end(src, at)];
     // An operand may follow in the wrong place.
     let ends = here != b';' || matches!(rest.trim_ascii().first(), None | Some(b'/' | b'}'));
+    let alone = rest.trim_ascii().is_empty();
     let (mark, span) = match here {
+        b':' | b'.' if alone && is(last, class::IDENT) && d.span.end as usize == at + 1 => {
+            return d
+                .with_help("a statement ends with `;`")
+                .with_fix(remove(at), ";");
+        }
+        b'#' | b'&'
+            if is(
+                src.get(at + 1).copied().unwrap_or(0),
+                class::IDENT | class::START,
+            ) =>
+        {
+            (here, remove(at))
+        }
+        b')' if last == b'(' => (b'(', Span::at(before.len() - 1, at + 1)),
         b',' | b'[' | b']' | b')' if here == last => (here, remove(at)),
         b';' | b']' | b')' | b'}' if last == b',' && ends => (last, remove(before.len() - 1)),
         b'`' | b'\\' | b'\'' | b'?' | 1..=8 | 14..=25 | 27..=31 if d.fix.is_empty() => {
@@ -193,7 +217,10 @@ pub(crate) fn extra(src: &[u8], d: Diagnostic) -> Diagnostic {
         }
         _ => return d,
     };
-    let mark = (mark as char).escape_default();
+    let mark = match span.end - span.start {
+        1 => format!("{}", (mark as char).escape_default()),
+        _ => String::from("()"),
+    };
     d.with_help(format!("remove this `{mark}`"))
         .with_fix(span, "")
 }
@@ -205,18 +232,37 @@ fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic 
     let before = &src[start..at];
     let end = start + before.trim_ascii_end().len();
     let gap = &src[end..at];
-    let last = Lexer::fragment(before)
-        .filter(|t| !t.kind.is_trivia())
-        .last();
+    let mut opcode = false;
+    let mut last = None;
+    for token in Lexer::fragment(before).filter(|t| !t.kind.is_trivia()) {
+        opcode = last.is_some_and(|t: Token| is_opcode(t.span.of(before)));
+        last = Some(token);
+    }
+    if let Some(modifier) = last.filter(|_| opcode) {
+        let text = modifier.span.of(before);
+        let dotted = String::from_utf8_lossy(&[b".", text].concat()).into_owned();
+        if Modifier::from_text(dotted.as_bytes()).is_some() {
+            let start = start + modifier.span.start as usize;
+            let gap = src[..start].trim_ascii_end().len();
+            return d
+                .with_help(format!("did you mean the modifier `{dotted}`?"))
+                .with_fix(Span::at(gap, start), ".");
+        }
+    }
     let operand = last.is_some_and(|t| {
         let text = t.span.of(before);
         let number = [TokenKind::Integer, TokenKind::Single, TokenKind::Double];
         let word = t.kind == TokenKind::Ident || number.contains(&t.kind);
         word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
     });
+    let operand = operand && src[start] != b'.';
+    if here == b'(' && operand && gap.is_empty() {
+        return d
+            .with_help("separate a function and its arguments with `,`")
+            .with_fix(Span::at(end, end), ", ");
+    }
     let begins =
         scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');
-    let operand = operand && src[start] != b'.';
     if !operand || !begins || gap.is_empty() || gap.contains(&b'\n') || !d.fix.is_empty() {
         return d;
     }
@@ -227,6 +273,9 @@ fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic 
 /// An operator after an operand: PTX has expressions of constants only.
 fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let at = d.span.start as usize;
+    if !d.fix.is_empty() || scan::starts_ident(src, at) {
+        return d;
+    }
     let rest = &src[at..];
     let len = match rest {
         [b'<', b'<', ..] | [b'>', b'>', ..] => 2,
@@ -238,6 +287,11 @@ fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let Some(instruction) = ForeignWord::from_text(word).and_then(ForeignWord::instead) else {
         return d;
     };
+    if word == "=" {
+        return d
+            .with_help("separate operands with `,`")
+            .with_fix(Span::at(at, at + 1), ",");
+    }
     let before = Lexer::fragment(&src[start..at]).filter(|t| !t.kind.is_trivia());
     if before.last().is_none_or(|t| t.kind != TokenKind::Ident) {
         return d;

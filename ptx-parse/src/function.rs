@@ -14,7 +14,6 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
-use crate::cascade::closes_later;
 use crate::cursor::{Checkpoint, ParseResult};
 use crate::explain::extra;
 use crate::interface::{ParamName, ParamNames};
@@ -195,7 +194,7 @@ impl Parser<'_> {
             Some(StateSpace::Reg | StateSpace::Local) => ("{", "body"),
             _ => return None,
         };
-        if mark == "{" && !closes_later(src, pos) {
+        if mark == "{" && !self.closes_later(pos) {
             return None;
         }
         let (end, found) = self.cursor.found();

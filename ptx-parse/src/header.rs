@@ -1,13 +1,14 @@
 //! The header of a module: `.version`, `.target` and `.address_size`.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use ptx_ir::lex::scan;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
+use crate::explain::line_end;
 use crate::header_state::HeaderPart;
 use crate::mnemonic::correct;
 use crate::parser::Parser;
@@ -152,7 +153,7 @@ impl Parser<'_> {
     /// The error of the word at `at`, which is not a target.
     #[cold]
     pub(crate) fn unknown_target(&self, at: usize) -> Diagnostic {
-        let rest = &self.cursor.src[at..scan::line_end(self.cursor.src, at)];
+        let rest = &self.cursor.src[at..line_end(self.cursor.src, at)];
         let end = rest.iter().position(|b| b" \t\r,/;".contains(b));
         let end = at + end.unwrap_or(rest.len());
         let text = String::from_utf8_lossy(&self.cursor.src[at..end]);
@@ -161,6 +162,15 @@ impl Parser<'_> {
             "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
         );
         correct(d, &text, suggest::target(&text))
+    }
+
+    /// The error of an address size that is not a number.
+    #[cold]
+    pub(crate) fn address_size_of(&self, mut d: Box<Diagnostic>) -> Box<Diagnostic> {
+        let found = String::from_utf8_lossy(d.span.of(self.cursor.src));
+        d.message = format!("expected an address size of 32 or 64, found `{found}`");
+        let span = d.span;
+        Box::new(d.with_help("write `64`").with_fix(span, "64"))
     }
 
     fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {

@@ -2,8 +2,9 @@
 
 use alloc::format;
 use alloc::string::String;
-use ptx_ir::lex::scan;
 use ptx_ir::{Diagnostic, Span};
+
+use crate::explain::line_end;
 
 /// What characters look like. Those of full width are computed.
 const LOOKALIKES: &[(&[char], char)] = &[
@@ -50,7 +51,7 @@ fn lookalike(c: char) -> Option<char> {
 #[cold]
 pub(crate) fn explain(src: &[u8], d: Diagnostic) -> Diagnostic {
     let start = d.span.start as usize;
-    let rest = &src[start..scan::line_end(src, start)];
+    let rest = &src[start..line_end(src, start)];
     let text = String::from_utf8_lossy(rest);
     let Some(found) = text.chars().next().filter(|c| !c.is_ascii()) else {
         return d;

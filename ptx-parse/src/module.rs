@@ -8,7 +8,6 @@ use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
 use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
-use crate::cascade::closes_later;
 use crate::cursor::ParseResult;
 use crate::header_state::HeaderPart;
 use crate::output::Level;
@@ -185,7 +184,7 @@ impl Parser<'_> {
         let d = d
             .with_label(brace, "this `}` ends the function")
             .with_help("if this belongs to the function, remove the `}` before it");
-        Box::new(match closes_later(src, start) {
+        Box::new(match self.closes_later(start) {
             true => d.with_fix(brace, ""),
             false => d,
         })
@@ -220,6 +219,10 @@ impl Parser<'_> {
         if let Directive::Version | Directive::Target | Directive::AddressSize = directive {
             self.cursor.advance(directive.text().len());
             let args = self.directive_args(directive);
+            let args = args.map_err(|d| match directive {
+                Directive::AddressSize => self.address_size_of(d),
+                _ => d,
+            });
             self.check_header_order(directive, start);
             let stmt = args?;
             self.header_directive(stmt, start);

@@ -243,7 +243,19 @@ impl Parser<'_> {
             {
                 let text = self.out.module.name(name);
                 let message = format!("duplicate declaration of `{text}<{count}>` in this scope");
-                self.report_error(Code::DuplicateName, start, end, message);
+                let d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
+                let first = match range.kind {
+                    RangeKind::Reg(id) => self.out.body.reg_decls().get(id).and_then(|r| r.stmt),
+                    RangeKind::Var(id) => self.out.body.vars().get(id).and_then(|v| v.stmt),
+                    RangeKind::Symbol(_) => None,
+                };
+                self.report(match first {
+                    Some(stmt) => {
+                        let first = self.out.body.source_span(stmt);
+                        d.with_label(first, "first declared here")
+                    }
+                    None => d,
+                });
             }
         }
         if self.scopes.numbered(key).next().is_some() {

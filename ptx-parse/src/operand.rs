@@ -6,7 +6,7 @@ use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Address, AddressForm, Code, Diagnostic, Operand, Selector, Span};
-use ptx_isa::Directive;
+use ptx_isa::{Directive, ForeignWord};
 
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
@@ -345,7 +345,13 @@ impl Parser<'_> {
         self.cursor.advance(1);
         self.cursor.skip_trivia();
         if self.cursor.at_ident() && self.cursor.peek() != b'W' {
-            return Err(self.cursor.unexpected("a constant offset"));
+            let d = self.cursor.unexpected("a constant offset");
+            let add = ForeignWord::from_text("+").and_then(ForeignWord::instead);
+            let help = format!(
+                "add registers first with `{}`: an address is one register and a constant",
+                add.unwrap_or_default()
+            );
+            return Err(Box::new(d.with_help(help)));
         }
         let offset = self.constant()?;
         Ok(Operand::Address(

@@ -16,7 +16,12 @@ pub(crate) struct Reporter {
     pub(crate) cascade: Cascade,
     /// How many more names are compared with undeclared ones.
     pub(crate) comparisons_left: usize,
+    /// How many more times the rest of a function is read for its braces.
+    pub(crate) scans_left: usize,
 }
+
+/// How many times that is done, so that the cost stays linear.
+const MOST_SCANS: usize = 64;
 
 impl Reporter {
     pub(crate) fn new(limit: usize) -> Self {
@@ -26,6 +31,7 @@ impl Reporter {
             repeats: Vec::new(),
             cascade: Cascade::default(),
             comparisons_left: MOST_COMPARISONS,
+            scans_left: MOST_SCANS,
         }
     }
 

@@ -366,8 +366,9 @@ impl Group<'_, '_> {
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
                 let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
-                if ForeignWord::from_text(name).is_some() {
-                    return correct(d, name, None);
+                let foreign = name.strip_prefix('%').unwrap_or(name);
+                if ForeignWord::from_text(foreign).is_some() {
+                    return correct(d, foreign, None);
                 }
                 let declaration = self.declaration(context);
                 match self.similar(out, declared, context, comparisons_left) {
@@ -420,6 +421,14 @@ impl Group<'_, '_> {
         comparisons_left: &mut usize,
     ) -> Option<(String, Option<StmtId>, bool)> {
         let Use { name, common, .. } = self.first;
+        let special = format!("%{name}");
+        if SpecialReg::from_text(special.as_bytes()).is_some() {
+            return Some((special, None, true));
+        }
+        // A name that is used several times is hardly a typo.
+        if self.uses.len() > 2 && name.starts_with('%') {
+            return None;
+        }
         let mut names = self.uses.iter().map(|u| u.name);
         if common != name && (register_class(common).is_some() || names.any(|n| n != name)) {
             return None;

@@ -5,13 +5,16 @@ use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, Diagnostic, SigId, Span};
-use ptx_isa::{Directive, ForeignWord, ScalarType};
+use ptx_isa::{Directive, DirectivePosition, ForeignWord, Modifier, ScalarType};
 
+use crate::explain::line_end;
 use crate::mnemonic::correct;
 use crate::parser::Parser;
 use crate::statement_extent::is_opcode;
-use crate::suggest;
+use crate::suggest::{self, Similar};
 
+/// Longer words are not compared with mnemonics.
+const LONGEST_NAME: usize = 40;
 /// How far the operands of an unknown instruction are counted.
 const LOOK_AHEAD: usize = 512;
 
@@ -25,7 +28,13 @@ impl Parser<'_> {
         let end = start + opcode.len();
         let before = self.statement_before(start);
         let assigned = assignment(self.cursor.src, end);
-        let mut d = if let Some(semicolon) =
+        let mut d = if opcode.starts_with('%') && self.at_opcode(end) {
+            let message = format!("expected `@` before the guard `{opcode}`, found none");
+            let span = Span::at(start, end);
+            Diagnostic::error(Code::UnexpectedToken, span, message)
+                .with_help(format!("write `@{opcode}`"))
+                .with_fix(Span::at(start, start), "@")
+        } else if let Some(semicolon) =
             before.filter(|_| opcode.starts_with('%') || self.is_declared(start, end))
             && assigned.is_none()
         {
@@ -36,7 +45,18 @@ impl Parser<'_> {
             let span = Span::at(start, end);
             let d = Diagnostic::error(Code::UnknownOpcode, span, message);
             if let Some(operator) = assigned {
-                assign(d, operator)
+                assign(d, operator, self.cursor.src)
+            } else if self.at_label_directive(end) {
+                label(d, opcode, Span::at(end, end))
+            } else if let Some(keyword) = undotted(opcode) {
+                correct(
+                    d,
+                    opcode,
+                    Some(Similar {
+                        text: &keyword,
+                        sole: true,
+                    }),
+                )
             } else if ForeignWord::from_text(opcode).is_some() {
                 correct(d, opcode, None)
             } else if let Some(length) = glued(opcode) {
@@ -49,12 +69,31 @@ impl Parser<'_> {
         self.report(d);
     }
 
+    /// Whether the token after `end` is an opcode on the same line.
+    fn at_opcode(&self, end: usize) -> bool {
+        let src = self.cursor.src;
+        let mut seen = Trivia::default();
+        let next = scan::skip_trivia(src, end, &mut seen);
+        !seen.newline
+            && scan::starts_ident(src, next)
+            && is_opcode(&src[next..scan::ident_end(src, next)])
+    }
+
     /// The `;` of the statement before `start`, if that is on the same line.
     pub(crate) fn statement_before(&self, start: usize) -> Option<usize> {
         let end = self.out.end_of_previous();
         let gap = self.cursor.src.get(end..start)?;
         let ended = self.cursor.src.get(end.checked_sub(1)?) == Some(&b';');
         (ended && !gap.contains(&b'\n') && self.out.in_body()).then_some(end - 1)
+    }
+
+    /// Whether a directive follows that a label names.
+    fn at_label_directive(&self, end: usize) -> bool {
+        let src = self.cursor.src;
+        let next = scan::skip_trivia(src, end, &mut Trivia::default());
+        let word = src.get(next..scan::dot_word_end(src, next));
+        let directive = word.and_then(Directive::from_text);
+        next > end && directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Label))
     }
 
     /// A misspelled opcode, or a label without its colon.
@@ -94,6 +133,29 @@ impl Parser<'_> {
     }
 }
 
+/// The mnemonic or directive that a word is without its dots: `add_s32`, `shared`.
+fn undotted(word: &str) -> Option<String> {
+    let dotted = format!(".{word}");
+    if Directive::from_text(dotted.as_bytes()).is_some() {
+        return Some(dotted);
+    }
+    // Names of instructions are short.
+    let lengths = (2..word.len().min(LONGEST_NAME)).rev();
+    let mut splits = lengths.filter(|length| word.is_char_boundary(*length));
+    let length = splits.find(|length| is_opcode(word[..*length].as_bytes()))?;
+    let (opcode, modifier) = word.split_at(length);
+    let modifier = format!(".{}", modifier.trim_start_matches('_'));
+    let known = Modifier::from_text(modifier.as_bytes()).is_some();
+    known.then(|| format!("{opcode}{modifier}"))
+}
+
+/// A label without its colon.
+fn label(mut d: Diagnostic, name: &str, colon: Span) -> Diagnostic {
+    d.message = format!("expected `:` after the label `{name}`, found none");
+    d.code = Code::UnexpectedToken;
+    d.with_help("a label ends with `:`").with_fix(colon, ":")
+}
+
 /// The length of the keyword at the beginning of a word that continues with a name: `bra$L`, `.b32$a`.
 pub(crate) fn glued(word: &str) -> Option<usize> {
     let length = word.find('$')?;
@@ -125,7 +187,7 @@ pub(crate) fn split_statement(semicolon: usize, operand: &str) -> Diagnostic {
 
 /// The operator of an assignment to the word that ends at `end`, which may have an index.
 fn assignment(src: &[u8], end: usize) -> Option<&'static ForeignWord> {
-    let rest = &src[end..scan::line_end(src, end).min(end + LOOK_AHEAD)];
+    let rest = &src[end..line_end(src, end)];
     let rest = rest.trim_ascii_start();
     if rest.starts_with(b"[") {
         let equals = rest.iter().position(|b| *b == b'=')?;
@@ -138,8 +200,23 @@ fn assignment(src: &[u8], end: usize) -> Option<&'static ForeignWord> {
     ForeignWord::from_text(text).filter(|_| doubled || text.ends_with('='))
 }
 
-fn assign(mut d: Diagnostic, operator: &ForeignWord) -> Diagnostic {
+fn assign(mut d: Diagnostic, operator: &ForeignWord, src: &[u8]) -> Diagnostic {
     d.message = String::from("expected an instruction, found an assignment");
+    // `%r1 = add.s32 …`
+    let name = d.span.of(src);
+    let rest = &src[d.span.end as usize..line_end(src, d.span.end as usize)];
+    let value = rest.trim_ascii_start().strip_prefix(b"=");
+    let value = value.unwrap_or_default().trim_ascii_start();
+    let end = value
+        .iter()
+        .position(|b| !is(*b, class::IDENT) && *b != b'.');
+    let mnemonic = &value[..end.unwrap_or(value.len())];
+    if is_opcode(mnemonic.split(|b| *b == b'.').next().unwrap_or_default()) {
+        let [mnemonic, name] = [mnemonic, name].map(String::from_utf8_lossy);
+        return d.with_help(format!(
+            "the result is the first operand: write `{mnemonic} {name}, …`"
+        ));
+    }
     match (operator.instead(), operator.help()) {
         (Some(opcode), _) => d.with_help(format!(
             "an instruction names its result first: use `{opcode}`, as in `{opcode}.b32 d, …;`"
