@@ -166,7 +166,7 @@ impl Parser<'_> {
 
     /// The error of an address size that is not a number.
     #[cold]
-    pub(crate) fn address_size_of(&self, mut d: Box<Diagnostic>) -> Box<Diagnostic> {
+    pub(crate) fn address_size_of(&self, mut d: Diagnostic) -> Box<Diagnostic> {
         let found = String::from_utf8_lossy(d.span.of(self.cursor.src));
         d.message = format!("expected an address size of 32 or 64, found `{found}`");
         let span = d.span;

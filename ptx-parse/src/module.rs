@@ -220,7 +220,7 @@ impl Parser<'_> {
             self.cursor.advance(directive.text().len());
             let args = self.directive_args(directive);
             let args = args.map_err(|d| match directive {
-                Directive::AddressSize => self.address_size_of(d),
+                Directive::AddressSize => self.address_size_of(*d),
                 _ => d,
             });
             self.check_header_order(directive, start);

@@ -341,27 +341,7 @@ impl Group<'_, '_> {
                 let stmt = declared.label(name).and_then(|label| label.stmt);
                 with_label(d, stmt, "defined here")
             }
-            Cause::BeyondRange => {
-                let range = declared.range(common);
-                let (stmt, count) = range.map_or((None, 0), |r| (r.stmt, r.count));
-                let last = count.saturating_sub(1);
-                let message = format!(
-                    "expected `{common}0` to `{common}{last}`, found `{name}`{}",
-                    self.others()
-                );
-                let needed = self.count();
-                let mut d = Diagnostic::error(Code::OutsideRange, self.first.span(), message)
-                    .with_help(format!("declare `{common}<{needed}>`"));
-                let old = format!("{common}<{count}>");
-                let place = stmt.map(|stmt| out.body.source_span(stmt));
-                let found = place.and_then(|p| memchr::memmem::find(p.of(src), old.as_bytes()));
-                if let (Some(place), Some(i)) = (place, found) {
-                    let at = place.start as usize + i;
-                    let span = Span::at(at, at + old.len());
-                    d = d.with_fix(span, format!("{common}<{needed}>"));
-                }
-                with_label(d, stmt, &format!("`{common}<{count}>` is declared here"))
-            }
+            Cause::BeyondRange => self.beyond_range(src, out, declared),
             Cause::Missing => {
                 let noun = context.expected.noun();
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
@@ -408,6 +388,33 @@ impl Group<'_, '_> {
                     }
                 }
             }
+        }
+    }
+
+    /// The error of a member that a range does not have.
+    fn beyond_range(&self, src: &[u8], out: &Output, declared: &Declared<'_>) -> Diagnostic {
+        let Use { name, common, .. } = self.first;
+        let range = declared.range(common);
+        let (stmt, count) = range.map_or((None, 0), |r| (r.stmt, r.count));
+        let last = count.saturating_sub(1);
+        let message = format!(
+            "expected `{common}0` to `{common}{last}`, found `{name}`{}",
+            self.others()
+        );
+        let needed = self.count();
+        let mut d = Diagnostic::error(Code::OutsideRange, self.first.span(), message)
+            .with_help(format!("declare `{common}<{needed}>`"));
+        let old = format!("{common}<{count}>");
+        let place = stmt.map(|stmt| out.body.source_span(stmt));
+        let found = place.and_then(|p| memchr::memmem::find(p.of(src), old.as_bytes()));
+        if let (Some(place), Some(i)) = (place, found) {
+            let at = place.start as usize + i;
+            let span = Span::at(at, at + old.len());
+            d = d.with_fix(span, format!("{common}<{needed}>"));
+        }
+        match place {
+            Some(place) => d.with_label(place, format!("`{common}<{count}>` is declared here")),
+            None => d,
         }
     }
 

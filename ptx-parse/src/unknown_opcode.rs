@@ -142,7 +142,7 @@ fn undotted(word: &str) -> Option<String> {
     // Names of instructions are short.
     let lengths = (2..word.len().min(LONGEST_NAME)).rev();
     let mut splits = lengths.filter(|length| word.is_char_boundary(*length));
-    let length = splits.find(|length| is_opcode(word[..*length].as_bytes()))?;
+    let length = splits.find(|length| is_opcode(&word.as_bytes()[..*length]))?;
     let (opcode, modifier) = word.split_at(length);
     let modifier = format!(".{}", modifier.trim_start_matches('_'));
     let known = Modifier::from_text(modifier.as_bytes()).is_some();
