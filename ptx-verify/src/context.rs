@@ -55,6 +55,10 @@ impl<'m> Context<'m> {
         *self.independent_textures.get_or_init(determine)
     }
 
+    pub(crate) fn findings_mut(&mut self) -> &mut Vec<Finding> {
+        &mut self.findings
+    }
+
     /// How many problems were found so far.
     pub(crate) fn problems(&self) -> usize {
         self.findings.len()
@@ -67,6 +71,7 @@ impl<'m> Context<'m> {
             at,
             labels: SmallVec::new(),
             repeats: Vec::new(),
+            redeclaration: None,
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_isa::ScalarType;
 use smallvec::SmallVec;
 
 use crate::location::Location;
@@ -22,6 +23,16 @@ pub(crate) struct Finding {
     pub(crate) labels: SmallVec<[Label; 2]>,
     /// Other places with the same problem.
     pub(crate) repeats: Vec<Location>,
+    /// The declaration that has the wrong type.
+    pub(crate) redeclaration: Option<Redeclaration>,
+}
+
+/// Another type for a declaration.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Redeclaration {
+    /// The type that is declared.
+    pub(crate) at: Location,
+    pub(crate) ty: ScalarType,
 }
 
 impl Finding {

@@ -8,7 +8,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Options, alias, body, debug, module_rules, too_old, uses};
+use crate::{Options, alias, body, debug, module_rules, too_old, uses, wrong_declaration};
 
 /// What an edit changed.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -302,6 +302,7 @@ fn of_body(
             body::check(&mut context, of_function, statement, span);
         }
     }
+    wrong_declaration::merge(&mut context, of_function);
     context.into_diagnostics()
 }
 

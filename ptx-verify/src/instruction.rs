@@ -290,5 +290,10 @@ fn guard(context: &mut Context<'_>, names: &NameTypes, body: &Body, stmt: StmtId
         _ => None,
     };
     let at = Location::part(body.source_span(stmt), Part::Guard);
-    context.report(at, CallProblem::Guard(ty));
+    let finding = context.report(at, CallProblem::Guard(ty));
+    if let Operand::Reg(register) = body.pool().get(guard.predicate)
+        && let Some(stmt) = body.reg_decl_of(register).and_then(|d| d.stmt)
+    {
+        finding.with_label(Location::exact(body.source_span(stmt)), "declared here");
+    }
 }

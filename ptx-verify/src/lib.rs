@@ -66,6 +66,7 @@ mod unused;
 mod uses;
 mod variable;
 mod variable_tables;
+mod wrong_declaration;
 
 pub use availability::Availability;
 pub use codegen_limits::codegen_limits;

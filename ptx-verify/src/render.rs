@@ -1,10 +1,11 @@
 //! From findings to diagnostics.
 
+use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Redeclaration};
 use crate::locate::Locator;
 use crate::location::Location;
 use crate::problem::{Side, Wording};
@@ -47,6 +48,13 @@ impl<'m> Renderer<'m> {
         }
         let repeats = finding.repeats.iter().map(|at| self.locator.span(*at));
         diagnostic.repeats = repeats.collect();
+        if let Some(Redeclaration { at, ty }) = finding.redeclaration {
+            let declared = self.locator.span(at);
+            diagnostic.help = Some(format!(
+                "most uses of the declaration need another type: declare it as `{ty}`"
+            ));
+            return diagnostic.with_fix(declared, ty.text());
+        }
         for fix in text.fix {
             let whole = self
                 .locator

@@ -30,6 +30,8 @@ pub(crate) enum InstProblemKind {
     },
     /// The elements of a vector are separate operands: the first and the last of them.
     MissingBraces(u32, u32),
+    /// Two operands next to each other are in the wrong order.
+    Swapped(Named, u32),
     Modifier(ModifierReason, Modifier, Named),
     MissingModifier(Named, &'static Slot),
     /// The modifiers are in no row of the form's table, or no form takes them together.
@@ -116,6 +118,18 @@ impl InstProblem {
                 .help(format!("instructions of this opcode: {}", list(&names)))
             }
             InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
+            InstProblemKind::Swapped(form, first) => {
+                let message = format!("operands of `{op}` are in the wrong order, found `{found}`");
+                let text = Text::error(Code::OperandKind, message);
+                match swap(found) {
+                    Some(swapped) => text.help(format!("write `{swapped}`")).fix(
+                        Part::Operands(first, first + 1),
+                        Side::Whole,
+                        swapped,
+                    ),
+                    None => text.help(form.syntax()),
+                }
+            }
             InstProblemKind::Count(form, found, least, most, extra) => {
                 let expected = match most - least {
                     0 => counted(least as u64, "operand"),
@@ -272,6 +286,22 @@ fn floor_text(floor: &Since, joint: &str) -> String {
     });
     let names: Vec<String> = names.collect();
     format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
+}
+
+/// Two operands in the other order.
+fn swap(operands: &str) -> Option<String> {
+    let mut depth = 0usize;
+    let comma = operands.bytes().position(|b| {
+        match b {
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        b == b',' && depth == 0
+    })?;
+    let (first, second) = operands.split_at_checked(comma)?;
+    let second = second.get(1..)?;
+    Some(format!("{}, {}", second.trim(), first.trim()))
 }
 
 /// The first few words, separated by commas, and how many more there are.
