@@ -27,14 +27,47 @@ fn vocabulary(text: &str) -> anyhow::Result<Vocabulary> {
     Ok(v)
 }
 
-/// The error for a block with the vocabulary above; empty if there is none.
+/// The generated files for a block with the vocabulary above.
+fn emitted(block: &str) -> anyhow::Result<String> {
+    let family = read_block::read("family", &lines("family.isa", block))?;
+    let output = crate::emit(&vocabulary(WORDS)?, &[family])?;
+    Ok(format!("{output:?}"))
+}
+
+/// The error for a block; empty if there is none.
 fn error(block: &str) -> String {
-    let run = || -> anyhow::Result<()> {
-        let family = read_block::read("family", &lines("family.isa", block))?;
-        crate::emit(&vocabulary(WORDS)?, &[family])?;
-        Ok(())
-    };
-    run().err().map_or_else(String::new, |e| e.to_string())
+    emitted(block)
+        .err()
+        .map_or_else(String::new, |e| e.to_string())
+}
+
+/// Lengths that are products of numbers in modifiers, the type among them, and the generated text or the error.
+const PRODUCTS: &[(&str, &str)] = &[
+    ("product .type", "L::Product(&[(1, D::First)], 1)"),
+    ("product .type / 32", "L::Product(&[(1, D::First)], 32)"),
+    (
+        "product last .type .rnd .type / 8",
+        "L::Product(&[(1, D::Last), (0, D::First), (1, D::First)], 8)",
+    ),
+    ("product", "expected a modifier"),
+    ("product .type /", "expected"),
+    ("product last / 8", "expected"),
+    ("product .num / 8", ".num is not a slot"),
+];
+
+#[test]
+fn a_product_is_generated_with_its_factors() {
+    for (length, expected) in PRODUCTS {
+        let block = GOOD.replace("  a  use .type", &format!("  a  use .type vec {length}"));
+        let found = match emitted(&block) {
+            Ok(text) => text,
+            Err(error) => error.to_string(),
+        };
+        assert!(
+            found.contains(expected),
+            "{length}: {expected} is not in {found}"
+        );
+    }
 }
 
 const GOOD: &str = "\

@@ -96,7 +96,8 @@ fn ours(case: &Case) -> Vec<u32> {
     found.extend(ptx_verify::verify(&parsed.module, &Default::default()));
     let lines = LineIndex::new(text);
     let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    errors.map(|d| lines.position(d.span.start).line).collect()
+    let places = errors.flat_map(|d| d.repeats.iter().chain([&d.span]));
+    places.map(|span| lines.position(span.start).line).collect()
 }
 
 /// Asks ptxas and stores its answers, one number per case in their order.

@@ -100,8 +100,10 @@ fn refused(module: &Module) -> HashSet<usize> {
     let legality = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
     let errors = parsed.diagnostics.iter().chain(&legality);
     let errors = errors.filter(|d| d.severity == Severity::Error);
-    errors
-        .filter_map(|d| module.case_on(lines.position(d.span.start).line as usize))
+    // An error with the same cause on several lines is one diagnostic.
+    let places = errors.flat_map(|d| d.repeats.iter().chain([&d.span]));
+    places
+        .filter_map(|span| module.case_on(lines.position(span.start).line as usize))
         .collect()
 }
 

@@ -29,6 +29,67 @@ fn required_targets_and_versions() {
 }
 
 #[test]
+fn newest_versions_and_targets() {
+    let cases = [
+        (
+            "clmad.lo.u64 d, d, d, d;",
+            "sm_80",
+            "9.3",
+            "CUDA 13.3",
+            "610.43.02",
+        ),
+        (
+            "fence.proxy.alias.acquire.sys;",
+            "sm_90",
+            "9.4",
+            "CUDA 13.4",
+            "null",
+        ),
+        (
+            "set.eq.u8x4 r, r, r;",
+            "sm_107a",
+            "9.4",
+            "CUDA 13.4",
+            "null",
+        ),
+        (
+            "fence.alias.release.sync_restrict::read.sys;",
+            "sm_90",
+            "9.5",
+            "CUDA 13.5",
+            "null",
+        ),
+    ];
+    for (line, target, version, toolkit, driver) in cases {
+        let text = format!(
+            ".version 9.5\n.target sm_107a\n.address_size 64\n.entry k() {{ .reg .b64 d; .reg .b32 r; {line} ret; }}\n"
+        );
+        let run = with_input(
+            &["requires", "--target", target, "--json", "-"],
+            text.as_bytes(),
+        );
+        let pairs = &objects(&run.out)[0]["pairs"];
+        let all = pairs.as_array().expect("a list");
+        let found = all.iter().find(|p| p["target"] == target).expect(line);
+        assert_eq!(found["ptx"], version, "{line}");
+        assert_eq!(found["toolkit"], toolkit, "{line}");
+        let known = found["driver"].as_str().unwrap_or("null");
+        assert_eq!(known, driver, "{line}");
+        let lowest = [
+            "retarget",
+            "--target",
+            target,
+            "--ptx-version",
+            "lowest",
+            "-",
+        ];
+        let run = with_input(&lowest, text.as_bytes());
+        let head = format!(".version {version}\n.target {target}\n");
+        assert!(run.out.starts_with(&head), "{line}: {}{}", run.out, run.err);
+    }
+}
+
+#[test]
 fn retargeting() {
     let run = with_input(
         &[

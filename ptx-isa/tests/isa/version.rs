@@ -17,6 +17,26 @@ fn releases() {
     assert_eq!(PtxVersion::new(8, 0).toolkit(), Some("CUDA 12.0"));
     assert_eq!(PtxVersion::new(8, 0).driver(), Some("525.60.13"));
     assert!(!PtxVersion::new(8, 9).is_known());
+    // The release notes of CUDA 12.7 and of those after 13.3 state no driver.
+    let newer = |v: &&PtxVersion| **v > PtxVersion::new(9, 1);
+    let releases: Vec<_> = (PtxVersion::KNOWN.iter().filter(newer))
+        .map(|v| (v.to_string(), v.toolkit(), v.driver()))
+        .collect();
+    let expected = [
+        ("9.2", "CUDA 13.2", Some("595.45.04")),
+        ("9.3", "CUDA 13.3", Some("610.43.02")),
+        ("9.4", "CUDA 13.4", None),
+        ("9.5", "CUDA 13.5", None),
+    ];
+    assert_eq!(
+        releases,
+        expected.map(|(version, toolkit, driver)| (version.into(), Some(toolkit), driver))
+    );
+    let unnamed = PtxVersion::KNOWN.iter().filter(|v| v.toolkit().is_none());
+    assert!(
+        unnamed.eq([&PtxVersion::new(1, 5)]),
+        "only PTX 1.5 has no toolkit"
+    );
     for (major, minor, newer) in [
         (9, 5, false),
         (9, 6, true),
