@@ -49,7 +49,7 @@ const PRODUCTS: &[(&str, &str)] = &[
         "product last .type .rnd .type / 8",
         "L::Product(&[(1, D::Last), (0, D::First), (1, D::First)], 8)",
     ),
-    ("product", "expected a modifier"),
+    ("product", "expected a number of elements, found product"),
     ("product .type /", "expected"),
     ("product last / 8", "expected"),
     ("product .num / 8", ".num is not a slot"),

@@ -9,6 +9,13 @@ use ptx_isa::ScalarType;
 use crate::cursor::ParseResult;
 use crate::parser::Parser;
 
+/// Other names that ptxas accepts for the types of data.
+const ALIASES: [(&[u8], ScalarType); 3] = [
+    (b".byte", ScalarType::B8),
+    (b".4byte", ScalarType::B32),
+    (b".quad", ScalarType::B64),
+];
+
 impl Parser<'_> {
     /// `.section .name { … }`; the directive is taken, `start` is its dot.
     pub(crate) fn section(&mut self, start: usize) {
@@ -150,7 +157,8 @@ impl Parser<'_> {
             }
         }
         let word = self.cursor.dot_word().unwrap_or_default();
-        match ScalarType::from_text(word) {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == word);
+        match alias.map_or_else(|| ScalarType::from_text(word), |(_, ty)| Some(*ty)) {
             Some(ty @ (ScalarType::B8 | ScalarType::B16 | ScalarType::B32 | ScalarType::B64)) => {
                 self.cursor.advance(word.len());
                 Ok(ty)

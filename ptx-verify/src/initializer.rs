@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
-    Binding, DeclId, Declarator, Linkage, Operand, OperandPool, OperandRef, Span, SymbolKind,
-    VarDecl, VarId,
+    Binding, DeclId, Declarator, Linkage, ListId, Operand, OperandPool, OperandRef, Span,
+    SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
@@ -117,9 +117,8 @@ impl<'c> Values<'c, '_> {
 
     /// Descends into the braces level by level, without recursion.
     fn check(&mut self, declarator: &Declarator) -> Checked {
-        let opaque = self.ty.kind() == TypeKind::Opaque;
-        if opaque {
-            self.fields(declarator.init)?;
+        if self.ty.kind() == TypeKind::Opaque {
+            return self.fields(declarator);
         }
         let mut row: Vec<Operand> = alloc::vec![declarator.init];
         let mut outermost = true;
@@ -136,7 +135,7 @@ impl<'c> Values<'c, '_> {
                         let outer = outermost.then_some(declarator.name);
                         return Err(InitializerProblem::TooMany(outer, len, most));
                     }
-                    Braces::Array(None) if len == 0 && !opaque => {
+                    Braces::Array(None) if len == 0 => {
                         return Err(InitializerProblem::NoValues(self.ty));
                     }
                     Braces::Vector(count) if len != count => {
@@ -148,7 +147,7 @@ impl<'c> Values<'c, '_> {
             row = next;
             outermost = false;
         }
-        if opaque || self.ty == ScalarType::F16x2 {
+        if self.ty == ScalarType::F16x2 {
             return Ok(());
         }
         row.into_iter().try_for_each(|operand| self.scalar(operand))
@@ -160,12 +159,10 @@ impl<'c> Values<'c, '_> {
         // An array of size 0 has the size of its values.
         let dims = dims.map(|d| Braces::Array(self.pool().integer(*d).filter(|n| *n != 0)));
         let mut levels: Vec<Braces> = dims.collect();
-        // Packed halves and the fields of opaque types are written like vectors of their parts.
+        // Packed halves are written like vectors of their parts.
         let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };
         let parts = self.decl.vector.max(halves);
-        if self.ty.kind() == TypeKind::Opaque {
-            levels.push(Braces::Array(None));
-        } else if self.decl.vector > 1 {
+        if self.decl.vector > 1 {
             levels.push(Braces::Vector(parts.into()));
         } else if parts > 1 {
             levels.push(Braces::Array(Some(parts.into())));
@@ -173,19 +170,33 @@ impl<'c> Values<'c, '_> {
         levels
     }
 
-    /// The fields of an opaque type.
-    fn fields(&self, init: Operand) -> Checked {
+    /// The fields of an opaque type. Those of all elements of an array may be in fewer braces than the array has dimensions.
+    fn fields(&self, declarator: &Declarator) -> Checked {
         let allowed = match self.ty {
             ScalarType::Texref => TEXTURE,
             ScalarType::Surfref => SURFACE,
             _ => SAMPLER,
         };
         let module = self.context.module;
-        let parts = match init {
-            Operand::Vector(list) => self.pool().list(list),
-            _ => &[],
+        let Operand::Vector(list) = declarator.init else {
+            return Err(InitializerProblem::MissingBraces(self.ty));
         };
-        for &part in parts {
+        let mut parts = self.pool().list(list).to_vec();
+        for dim in self.pool().slice(declarator.dims) {
+            let vectors: Vec<ListId> = parts.iter().filter_map(vector).collect();
+            let most = self.pool().integer(*dim).filter(|n| *n != 0);
+            if let Some(most) = most.filter(|most| vectors.len() as i64 > *most) {
+                let len = vectors.len() as i64;
+                return Err(InitializerProblem::TooMany(
+                    Some(declarator.name),
+                    len,
+                    most,
+                ));
+            }
+            parts.retain(|p| vector(p).is_none());
+            parts.extend(vectors.iter().flat_map(|v| self.pool().list(*v)));
+        }
+        for part in parts {
             let Operand::Field(at) = part else {
                 return Err(InitializerProblem::UnnamedField(self.ty));
             };
@@ -312,5 +323,12 @@ impl<'c> Values<'c, '_> {
             ScalarType::U8 | ScalarType::U32 | ScalarType::U64 => Ok(()),
             ty => Err(InitializerProblem::AddressByteType(ty)),
         }
+    }
+}
+
+fn vector(operand: &Operand) -> Option<ListId> {
+    match *operand {
+        Operand::Vector(list) => Some(list),
+        _ => None,
     }
 }

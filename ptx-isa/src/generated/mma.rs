@@ -286,6 +286,7 @@ pub(crate) static MOVMATRIX: [Form; 1] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_marks(&[K::ALLOW_PRED]),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG, K::ALLOW_PRED])])
+        .with_rules(&[deny(C::Operand(1, Q::Function))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
         .with_differences(&["predicate registers: accepted by ptxas"]),
 ];
