@@ -50,8 +50,8 @@ const PRODUCTS: &[(&str, &str)] = &[
         "L::Product(&[(1, D::Last), (0, D::First), (1, D::First)], 8)",
     ),
     ("product", "expected a number of elements, found product"),
-    ("product .type /", "expected"),
-    ("product last / 8", "expected"),
+    ("product .type /", "/ is neither an attribute"),
+    ("product last / 8", "family.isa:6:"),
     ("product .num / 8", ".num is not a slot"),
 ];
 
