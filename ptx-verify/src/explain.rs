@@ -172,7 +172,23 @@ impl Explainer<'_, '_> {
 
     /// The operands that violate something: those with the same cause together.
     fn operands(&self, selected: &FormMatch<'_>) -> Vec<Explanation> {
-        let mut repairs = self.full_repairs();
+        let mut violations = selected.violations().as_slice().iter();
+        // A constant out of range or a sign says nothing about the modifiers.
+        let first = violations.find_map(|v| match v {
+            Violation::Operand(_, problem) => Some(*problem),
+            _ => None,
+        });
+        let mut repairs = match first {
+            Some(
+                OperandViolation::Type
+                | OperandViolation::Length(_)
+                | OperandViolation::Space
+                | OperandViolation::Shape
+                | OperandViolation::Missing
+                | OperandViolation::Unexpected,
+            ) => self.full_repairs(),
+            _ => Vec::new(),
+        };
         repairs.retain(Repair::fits_operands);
         let one_cause = !repairs.is_empty();
         let all = selected.violations().as_slice().iter();
