@@ -109,10 +109,13 @@ impl Feature {
             | Self::UnsizedParameter
             | Self::OpaquePointer(_) => Code::Parameter,
             Self::ParameterBytes(_) => Code::ParameterSpace,
-            Self::Directive(_) | Self::Pragma(_) => Code::DirectiveFloor,
+            Self::Directive(_)
+            | Self::Pragma(_)
+            | Self::SectionLabel
+            | Self::LabelDifference
+            | Self::InlinedAt => Code::DirectiveFloor,
             Self::Unified => Code::Attribute,
             Self::InitialAddress | Self::GenericAddress | Self::AddressByte => Code::InitialValue,
-            Self::SectionLabel | Self::LabelDifference | Self::InlinedAt => Code::DebugInfo,
             Self::TargetOption(_) => Code::TargetOption,
         }
     }
