@@ -45,7 +45,7 @@ impl Args {
 }
 
 /// The highest percentage of modules on which the verifier and ptxas may disagree.
-const DISAGREEMENTS: f64 = 1.0;
+const DISAGREEMENTS: f64 = 0.5;
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("RANDOM MODULES")? else {
