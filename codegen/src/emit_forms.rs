@@ -13,7 +13,7 @@ use crate::schema::{Availability, Block, Definition, Family, Form, RuleKind, Slo
 use crate::vocabulary::Vocabulary;
 
 /// Longer lists have one item per line.
-const WIDTH: usize = 110;
+const WIDTH: usize = 150;
 
 /// The instructions by name: the paths of their forms and what the name itself requires.
 #[derive(Default)]
@@ -113,7 +113,7 @@ fn family_file<'f>(
                     Definition::Block => own.name(&format!("{ident}_"), slot),
                 });
             }
-            self::form(p, name, form, &slots, &mut forms)?;
+            self::form(p, form, &slots, &mut forms)?;
         }
         writeln!(blocks, "\n// {}", block.names.join(" "))?;
         own.print(p, "", &mut blocks)?;
@@ -152,19 +152,7 @@ fn add_instructions<'f>(
     }
 }
 
-fn form(
-    p: &Printer<'_>,
-    name: &str,
-    form: &Form,
-    slots: &[String],
-    out: &mut String,
-) -> Result<()> {
-    let space = if form.syntax.is_empty() || form.syntax.starts_with(['.', '{']) {
-        ""
-    } else {
-        " "
-    };
-    writeln!(out, "    // {name}{space}{}", form.syntax)?;
+fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Result<()> {
     write!(
         out,
         "    form({:?}, {:?}, &[{}], {})",
@@ -181,7 +169,7 @@ fn form(
         ("not_ignoring", &form.not_ignored),
     ] {
         if !ids.is_empty() {
-            write!(out, "\n        .{name}({})", p.modifiers(ids))?;
+            call(out, &format!(".{name}({})", p.modifiers(ids)));
         }
     }
     section(
@@ -219,25 +207,39 @@ fn form(
     Ok(())
 }
 
-/// A call with a list: on one line where it is short, else with one line per item.
+/// A call with a list: on one line where it fits, else on lines below.
 fn section(out: &mut String, name: &str, items: Vec<String>) -> Result<()> {
     let one_line = items.join(", ");
-    match items.len() {
-        0 => {}
-        _ if one_line.len() < WIDTH && name != "operands" && name != "rules"
-            || items.len() == 1 =>
-        {
-            write!(out, "\n        .with_{name}(&[{one_line}])")?;
+    if one_line.len() < WIDTH || items.len() == 1 {
+        if !items.is_empty() {
+            call(out, &format!(".with_{name}(&[{one_line}])"));
         }
-        _ => {
-            write!(
-                out,
-                "\n        .with_{name}(&[\n            {}])",
-                items.join(",\n            ")
-            )?;
+    } else {
+        write!(out, "\n        .with_{name}(&[\n            ")?;
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+                append(out, " ", "\n            ", item);
+            } else {
+                out.push_str(item);
+            }
         }
+        out.push_str("])");
     }
     Ok(())
+}
+
+/// Appends a call to the line, or on a new one where it does not fit.
+fn call(out: &mut String, text: &str) {
+    append(out, "", "\n        ", text);
+}
+
+/// Appends a text to the line after `space`, or after `new_line` where it does not fit.
+fn append(out: &mut String, space: &str, new_line: &str, text: &str) {
+    let line = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
+    let fits = line + space.len() + text.len() <= WIDTH;
+    out.push_str(if fits { space } else { new_line });
+    out.push_str(text);
 }
 
 /// One constant per set of targets that the forms name.

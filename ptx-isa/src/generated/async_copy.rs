@@ -12,31 +12,22 @@ const REPORT_OPT: &Slot = &slot(".report", &[M::MbarrierReportDisabled, M::Mbarr
 const CP_ASYNC_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
 pub(crate) static CP_ASYNC: [Form; 4] = [
-    // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).with_range(4, 16, 0),
-            op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
+            op("cp-size", 2, R::Imm).with_range(4, 16, 0), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[
-            ordered(3, 2),
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
+        .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
-    // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).with_range(16, 16, 1),
-            op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
+            op("cp-size", 2, R::Imm).with_range(16, 16, 1), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[
-            ordered(3, 2),
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
+        .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
-    // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -44,11 +35,8 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(4, 16, 0),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
+        .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
-    // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -56,34 +44,25 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(16, 16, 1),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
+        .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
 ];
 
 // cp.async.commit_group
 pub(crate) static CP_ASYNC_COMMIT_GROUP: [Form; 1] = [
-    // cp.async.commit_group
-    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))]),
+    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))]),
 ];
 
 // cp.async.wait_group
 pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [
-    // cp.async.wait_group N
-    form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, &t::SM_80)])
-        .with_operands(&[op("N", 0, R::Imm)])
+    form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, &t::SM_80)]).with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
 ];
 
 // cp.async.wait_all
 pub(crate) static CP_ASYNC_WAIT_ALL: [Form; 1] = [
-    // cp.async.wait_all
     form("9.7.9.25.3.3", "", &[], &[ptx(7, 0, &t::SM_80)])
-        .with_effects(&[
-            effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)),
-            effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)), effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
 ];
 
 // cp.async.bulk
@@ -98,7 +77,6 @@ const CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optio
 const CP_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
-    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -107,17 +85,12 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -129,23 +102,17 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             deny(C::Any(&[C::Operand(4, Q::Function), C::Operand(5, Q::Function)])),
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])),
-            since(C::Filled(8), &[ptx(8, 3, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])), since(C::Filled(8), &[ptx(8, 3, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
             since(C::Any(&[holds(6, &[M::MulticastCluster32b]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(0, &[M::Relaxed]), &[ptx(9, 3, &t::SM_90A_SM_100F_SM_103F_SM_110F)]),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::Operand(0, Q::Below(32)), C::Operand(1, Q::Below(64)), C::Operand(3, Q::Below(32))]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(3, Q::SpecialRegister), C::Operand(3, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -153,18 +120,12 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(5)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(5)])),
-            since(C::Filled(5), &[ptx(8, 3, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            deny(holds(1, &[M::Gpu, M::Sys]))])
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(5)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(5)])), since(C::Filled(5), &[ptx(8, 3, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), deny(holds(1, &[M::Gpu, M::Sys]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -173,19 +134,12 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(6))])
         .with_rules(&[
-            deny(C::Operand(4, Q::Function)),
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])),
-            since(C::Filled(7), &[ptx(8, 3, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(C::Filled(6), &[ptx(8, 6, &t::SM_100)])])
+            deny(C::Operand(4, Q::Function)), require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])), deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])),
+            since(C::Filled(7), &[ptx(8, 3, &t::SM_90)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), since(C::Filled(6), &[ptx(8, 6, &t::SM_100)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
-    // cp.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -196,16 +150,11 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("mbar", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
-            deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
+            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
+            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
 ];
 
@@ -213,7 +162,6 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
 const MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).optional();
 const MULTIMEM_CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optional();
 pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
-    // multimem.cp.async.bulk{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}
     form("9.7.9.25.4", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}", &[MULTIMEM_CP_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT, l::GLOBAL, l::SHARED_CTA, l::BULK_GROUP, l::CP_MASK_OPT, l::B128_OPT], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -221,16 +169,11 @@ pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("byteMask", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5))])
         .with_rules(&[
-            deny(C::Operand(3, Q::Function)),
-            require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(6)])),
-            require(C::Filled(1), holds(0, &[M::Relaxed])),
-            deny(C::All(&[holds(0, &[M::Weak]), C::Filled(6)])),
-            since(C::Filled(5), &[ptx(9, 1, &t::SM_100)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+            deny(C::Operand(3, Q::Function)), require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(6)])),
+            require(C::Filled(1), holds(0, &[M::Relaxed])), deny(C::All(&[holds(0, &[M::Weak]), C::Filled(6)])),
+            since(C::Filled(5), &[ptx(9, 1, &t::SM_100)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Bulk, AsyncPhase::Start)),
-            effect_if(C::Filled(0), E::Order(Source::Slot(0))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect_if(C::Filled(0), E::Order(Source::Slot(0))),
             effect_if(C::Filled(1), E::Scope(Source::Slot(1)))]),
 ];
 
@@ -248,7 +191,6 @@ const CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::B32, M::U32, M::S32
 const CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
 const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
 pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
-    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -257,9 +199,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             deny(holds(1, &[M::Gpu, M::Sys]))])
         .with_tables(&[table(&[5, 6], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32])], &[], &[]), 
@@ -267,11 +207,8 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -279,21 +216,15 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_tables(&[table(&[6, 7], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
-    // cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -302,14 +233,10 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
 ];
 
@@ -323,41 +250,30 @@ const MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
 pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
-    // multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_tables(&[table(&[5, 6], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
-    // multimem.cp.reduce.async.bulk{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, l::ADD, l::NOFTZ, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Slot(1))),
+            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
 ];
 
@@ -365,14 +281,12 @@ pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
 const CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_PREFETCH_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [
-    // cp.async.bulk.prefetch.L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
-    // cp.async.bulk.prefetch.L2.src.L2::evict_last [srcMem], size
     form("9.7.9.25.4.3", ".L2.src.L2::evict_last [srcMem], size", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, l::L2_EVICT_LAST], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
@@ -394,7 +308,6 @@ const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2: &Slot = &slot(".load_mode", &[M::Til
 const CP_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_TENSOR_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
@@ -409,20 +322,15 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
-            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            since(C::Any(&[C::Filled(5), C::Filled(8)]), &[ptx(9, 4, &t::SM_107F)]),
-            require(C::Filled(9), C::Filled(8)),
-            require(holds(9, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(9), C::Operand(6, Q::Nonzero)])),
-            deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])), since(C::Any(&[C::Filled(5), C::Filled(8)]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(9), C::Filled(8)), require(holds(9, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(9), C::Operand(6, Q::Nonzero)])), deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(9), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Global)),
+            effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
@@ -441,10 +349,8 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
             since(C::Any(&[C::Filled(5), C::Filled(9), holds(6, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
-            since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]),
-            require(C::Filled(10), C::Filled(9)),
-            require(holds(10, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(10), C::Operand(6, Q::Nonzero)])),
+            since(holds(6, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::SM_90)]), require(C::Filled(10), C::Filled(9)),
+            require(holds(10, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])), deny(C::All(&[C::Filled(10), C::Operand(6, Q::Nonzero)])),
             deny(C::All(&[holds(10, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(10), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(7, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
@@ -454,10 +360,8 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(7)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Global)),
+            effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -471,17 +375,12 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
         .with_rules(&[
             require(holds(3, &[M::Im2colNoOffs, M::Im2colNoOffsW]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileScatter4]), holds(0, &[M::D2d])),
-            since(C::Any(&[C::Filled(6), holds(3, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
-            require(C::Filled(7), C::Filled(6)),
-            require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])),
+            since(C::Any(&[C::Filled(6), holds(3, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]), require(C::Filled(7), C::Filled(6)),
+            require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])), deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]))),
             since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Write, M::Global)),
-            effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Write, M::Global)), effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
 ];
 
 // cp.reduce.async.bulk.tensor
@@ -493,7 +392,6 @@ const CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M
 const CP_REDUCE_ASYNC_BULK_TENSOR_REDOP: &Slot = &slot(".redOp", &[M::Add, M::Min, M::Max, M::Inc, M::Dec, M::And, M::Or, M::Xor]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
-    // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -506,18 +404,13 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[
             require(holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW]), holds(0, &[M::D3d, M::D4d, M::D5d])),
-            since(C::Any(&[C::Filled(7), holds(4, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]),
-            require(C::Filled(8), C::Filled(7)),
-            require(holds(8, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(8), C::Operand(5, Q::Nonzero)])),
+            since(C::Any(&[C::Filled(7), holds(4, &[M::Im2colNoOffsW])]), &[ptx(9, 4, &t::SM_107F)]), require(C::Filled(8), C::Filled(7)),
+            require(holds(8, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])), deny(C::All(&[C::Filled(8), C::Operand(5, Q::Nonzero)])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(8), C::Not(&holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW])))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Bulk, AsyncPhase::Start)),
-            effect(E::Memory(A::ReadModifyWrite, M::Global)),
-            effect(E::Order(Source::Fixed(M::Relaxed))),
-            effect(E::Scope(Source::Fixed(M::Gpu)))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::Memory(A::ReadModifyWrite, M::Global)),
+            effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]),
 ];
 
 // cp.async.bulk.prefetch.tensor
@@ -527,7 +420,6 @@ const CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level:
 const CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
-    // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}
     form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -543,28 +435,21 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(holds(3, &[M::Im2colW128]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
-            deny(C::All(&[C::Filled(4), C::Filled(5)])),
-            since(C::Any(&[C::Filled(6), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
-            require(C::Filled(7), C::Filled(6)),
-            require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])),
-            deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            deny(C::All(&[C::Filled(4), C::Filled(5)])), since(C::Any(&[C::Filled(6), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
+            require(C::Filled(7), C::Filled(6)), require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])), deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
 ];
 
 // cp.async.bulk.commit_group
 pub(crate) static CP_ASYNC_BULK_COMMIT_GROUP: [Form; 1] = [
-    // cp.async.bulk.commit_group
-    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)])
-        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))]),
+    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)]).with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))]),
 ];
 
 // cp.async.bulk.wait_group
 pub(crate) static CP_ASYNC_BULK_WAIT_GROUP: [Form; 1] = [
-    // cp.async.bulk.wait_group{.read} N
-    form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, &t::SM_90)])
-        .with_operands(&[op("N", 0, R::Imm)])
+    form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, &t::SM_90)]).with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]),
 ];
 
@@ -576,37 +461,28 @@ const TENSORMAP_REPLACE_MODE: &Slot = &slot(".mode", &[M::Tile]);
 const TENSORMAP_REPLACE_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::SharedCta]).optional();
 const TENSORMAP_REPLACE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
-    // tensormap.replace.mode.field1{.ss}.b1024.type [addr], new_val
     form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[
-            require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])),
-            require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
+        .with_rules(&[require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])), require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
-    // tensormap.replace.mode.field2{.ss}.b1024.type [addr], ord, new_val
     form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("ord", 1, R::Imm).with_range(0, 4, 1),
-            op("new_val", 2, R::Use).with_ty(T::Slot(4))])
+            op("ord", 1, R::Imm).with_range(0, 4, 1), op("new_val", 2, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(2, Q::Floating), C::Not(&holds(1, &[M::GlobalStride]))])).ptxas(),
-            require(holds(1, &[M::GlobalStride]), holds(4, &[M::B64])),
-            require(C::Not(&holds(1, &[M::GlobalStride])), holds(4, &[M::B32]))])
+            require(holds(1, &[M::GlobalStride]), holds(4, &[M::B64])), require(C::Not(&holds(1, &[M::GlobalStride])), holds(4, &[M::B32]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
-    // tensormap.replace.mode.elemtype{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 15, 1)])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
+            op("new_val", 1, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
         .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
-    // tensormap.replace.mode.field3{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
@@ -614,47 +490,37 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
             op("new_val", 1, R::Imm).with_range(0, 3, 1)])
         .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
-    // tensormap.replace.mode.interleave_layout{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 2, 1)])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
-    // tensormap.replace.mode.fill_mode{.ss}.b1024.b32 [addr], new_val
+            op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+            op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // cp.async.mbarrier.arrive
 pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
-    // cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr]
     form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
         .with_differences(&["ptxas does not check the state space of the variable"]),
 ];
 
 // tensormap.cp_fenceproxy
 const TENSORMAP_CP_FENCEPROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [
-    // tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
             op("size", 2, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[
-            effect(E::Converge(ConvergenceScope::Warp)),
-            effect(E::Proxy(Proxy::Tensormap)),
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(3))),
+            effect(E::Converge(ConvergenceScope::Warp)), effect(E::Proxy(Proxy::Tensormap)), effect(E::Fence), effect(E::Order(Source::Slot(3))),
             effect(E::Scope(Source::Slot(4)))]),
 ];

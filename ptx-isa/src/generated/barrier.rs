@@ -5,158 +5,106 @@ use crate::row::*;
 
 // barrier barrier.cta
 pub(crate) static BARRIER: [Form; 1] = [
-    // barrier.sync{.aligned} a{, b}
     form("9.7.13.1", ".sync{.aligned} a{, b}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
+            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
             effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // barrier.arrive barrier.cta.arrive
 pub(crate) static BARRIER_ARRIVE: [Form; 1] = [
-    // barrier.arrive{.aligned} a, b
     form("9.7.13.1", "{.aligned} a, b", &[l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
-        .with_operands(&[
-            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
-            op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
+        .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(0), E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::Release))),
+            effect(E::Barrier), effect_if(C::Filled(0), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))),
             effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // barrier.red barrier.cta.red
 const BARRIER_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
 pub(crate) static BARRIER_RED: [Form; 2] = [
-    // barrier.red.popc{.aligned}.u32 d, a{, b}, c
     form("9.7.13.1", ".popc{.aligned}.u32 d, a{, b}, c", &[l::POPC, l::ALIGNED_OPT, l::U32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
+            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
             effect(E::Scope(Source::Fixed(M::Cta)))]),
-    // barrier.red.op{.aligned}.pred p, a{, b}, c
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("p", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
+            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
             effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // bar bar.cta
 pub(crate) static BAR: [Form; 1] = [
-    // bar.sync a{, b}
     form("9.7.13.1", ".sync a{, b}", &[l::SYNC], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
-        .with_effects(&[
-            effect(E::Barrier),
-            effect(E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // bar.arrive bar.cta.arrive
 pub(crate) static BAR_ARRIVE: [Form; 1] = [
-    // bar.arrive a, b
     form("9.7.13.1", "a, b", &[], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
-            op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
-        .with_effects(&[
-            effect(E::Barrier),
-            effect(E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::Release))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+        .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))), effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // bar.red bar.cta.red
 const BAR_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
 pub(crate) static BAR_RED: [Form; 2] = [
-    // bar.red.popc.u32 d, a{, b}, c
     form("9.7.13.1", ".popc.u32 d, a{, b}, c", &[l::POPC, l::U32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[
-            effect(E::Barrier),
-            effect(E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))])
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
         .with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
-    // bar.red.op.pred p, a{, b}, c
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[
-            effect(E::Barrier),
-            effect(E::Converge(ConvergenceScope::Cta)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))])
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
         .with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
 ];
 
 // bar.warp
 pub(crate) static BAR_WARP: [Form; 1] = [
-    // bar.warp.sync membermask
-    form("9.7.13.2", ".sync membermask", &[l::SYNC], &[ptx(6, 0, &t::SM_30)])
-        .with_operands(&[op("membermask", 0, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_effects(&[
-            effect(E::Barrier),
-            effect(E::Lanes(0)),
-            effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+    form("9.7.13.2", ".sync membermask", &[l::SYNC], &[ptx(6, 0, &t::SM_30)]).with_operands(&[op("membermask", 0, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_effects(&[effect(E::Barrier), effect(E::Lanes(0)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))]),
 ];
 
 // barrier.cluster.arrive
 const BARRIER_CLUSTER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static BARRIER_CLUSTER_ARRIVE: [Form; 1] = [
-    // barrier.cluster.arrive{.sem}{.aligned}
     form("9.7.13.3", "{.sem}{.aligned}", &[BARRIER_CLUSTER_ARRIVE_SEM_OPT, l::ALIGNED_OPT], &[ptx(7, 8, &t::SM_90)])
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)),
-            effect(E::Order(Source::Slot(0))),
+            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Fixed(M::Cluster)))]),
 ];
 
 // barrier.cluster.wait
 pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [
-    // barrier.cluster.wait{.acquire}{.aligned}
     form("9.7.13.3", "{.acquire}{.aligned}", &[l::ACQUIRE_OPT, l::ALIGNED_OPT], &[ptx(7, 8, &t::SM_90)])
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
-            effect(E::Barrier),
-            effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)),
-            effect(E::Order(Source::Slot(0))),
+            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Fixed(M::Cluster)))]),
 ];
 
@@ -165,30 +113,18 @@ const FENCE_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta,
 const FENCE_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_SEM_OPT: &Slot = &slot(".sem", &[M::Sc, M::AcqRel, M::Acquire, M::Release]).with_default(M::AcqRel).optional();
 pub(crate) static FENCE: [Form; 6] = [
-    // fence{.sem}.scope
     form("9.7.13.4", "{.sem}.scope", &[FENCE_SEM_OPT, FENCE_SCOPE], &[ptx(6, 0, &t::SM_70)])
-        .with_rules(&[
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
+        .with_rules(&[since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // fence{.sem}.scope.async
     form("9.7.13.4", "{.sem}.scope.async", &[FENCE_SEM_OPT, FENCE_SCOPE, l::ASYNC], &[ptx(9, 4, &t::SM_90)]).ptxas()
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Slot(1))),
-            effect(E::Proxy(Proxy::Async))]),
-    // fence.acquire.sync_restrict::shared::cluster.cluster
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Proxy(Proxy::Async))]),
     form("9.7.13.4", ".acquire.sync_restrict::shared::cluster.cluster", &[l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]),
-    // fence.release.sync_restrict::shared::cta.cluster
     form("9.7.13.4", ".release.sync_restrict::shared::cta.cluster", &[l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]),
-    // fence.mbarrier_init.release{.restrict}.cluster
     form("9.7.13.4", ".mbarrier_init.release{.restrict}.cluster", &[l::MBARRIER_INIT, l::RELEASE, FENCE_RESTRICT_OPT, l::CLUSTER], &[ptx(8, 0, &t::SM_90)])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
-    // fence.alias.release.sync_restrict::read.sys
     form("9.7.13.4", ".alias.release.sync_restrict::read.sys", &[l::ALIAS, l::RELEASE, l::SYNC_RESTRICT_READ, l::SYS], &[ptx(9, 5, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
 ];
@@ -202,61 +138,29 @@ const FENCE_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).
 const FENCE_PROXY_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_PROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 pub(crate) static FENCE_PROXY: [Form; 8] = [
-    // fence.proxy.proxykind{.restrict}
     form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
-        .with_rules(&[
-            since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]),
-            since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence)])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.tensormap::generic.release.scope
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2))),
-            effect(E::Proxy(Proxy::Tensormap))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.tensormap::generic.acquire.scope [addr], size
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
-        .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)),
-            op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2))),
-            effect(E::Proxy(Proxy::Tensormap))])
+        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(3))),
-            effect(E::Proxy(Proxy::Async))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(3))),
-            effect(E::Proxy(Proxy::Async))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.async::generic.release.sync_restrict::shared::cluster::read.cluster
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cluster::read.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CLUSTER_READ, l::CLUSTER], &[ptx(9, 4, &t::SM_90)])
-        .with_effects(&[
-            effect(E::Fence),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(3))),
-            effect(E::Proxy(Proxy::Async))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.alias.order.sys
     form("9.7.13.4", ".alias.order.sys", &[l::ALIAS, FENCE_PROXY_ORDER, l::SYS], &[ptx(9, 4, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // fence.proxy.fabric.alias.order.level
     form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
         .with_rules(&[require(C::Not(&holds(3, &[M::Sys])), holds(2, &[M::AcqRel])).ptxas()])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))])
@@ -266,17 +170,13 @@ pub(crate) static FENCE_PROXY: [Form; 8] = [
 // membar
 const MEMBAR_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Gl, M::Sys]);
 pub(crate) static MEMBAR: [Form; 1] = [
-    // membar.level
-    form("9.7.13.4", ".level", &[MEMBAR_LEVEL], &[ptx(1, 4, &t::ALL)])
-        .with_rules(&[since(holds(0, &[M::Sys]), &[ptx(2, 0, &t::SM_20)])])
+    form("9.7.13.4", ".level", &[MEMBAR_LEVEL], &[ptx(1, 4, &t::ALL)]).with_rules(&[since(holds(0, &[M::Sys]), &[ptx(2, 0, &t::SM_20)])])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Fixed(M::Sc))), effect(E::Scope(Source::Slot(0)))]),
 ];
 
 // membar.proxy
 const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]);
 pub(crate) static MEMBAR_PROXY: [Form; 1] = [
-    // membar.proxy.proxykind
     form("9.7.13.4", ".proxykind", &[MEMBAR_PROXY_PROXYKIND], &[ptx(7, 5, &t::SM_60)])
-        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence)]),
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]),
 ];

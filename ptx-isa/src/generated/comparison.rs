@@ -9,45 +9,34 @@ const SET_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M:
 const SET_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const SET_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SET: [Form; 2] = [
-    // set.CmpOp{.ftz}.dtype.stype d, a, b
     form("9.7.6.1", ".CmpOp{.ftz}.dtype.stype d, a, b", &[SET_CMPOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
-            require(C::Filled(1), holds(3, &[M::F32])),
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
-    // set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c
+            require(C::Filled(1), holds(3, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(4, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(4, &[M::F32, M::F64])),
-            require(C::Filled(2), holds(4, &[M::F32])),
-            since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(2), holds(4, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // set
 const SET_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs]);
 const SET_2_TYPE: &Slot = &slot(".type", &[M::U8x4, M::S8x4, M::U16x2, M::S16x2]);
 pub(crate) static SET_2: [Form; 1] = [
-    // set.CmpOp.type d, a, b
     form("9.7.6", ".CmpOp.type d, a, b", &[SET_2_CMPOP, SET_2_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(1, &[M::U8x4, M::U16x2]))]),
 ];
@@ -57,67 +46,51 @@ const SETP_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SETP_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
 const SETP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SETP: [Form; 2] = [
-    // setp.CmpOp{.ftz}.type p{|q}, a, b
     form("9.7.6.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_CMPOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2))])
+            op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(2, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(2, &[M::F32, M::F64])),
-            require(C::Filled(1), holds(2, &[M::F32])),
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
-    // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
+            require(C::Filled(1), holds(2, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
-            require(C::Filled(2), holds(3, &[M::F32])),
-            since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(2), holds(3, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // selp
 const SELP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SELP: [Form; 1] = [
-    // selp.type d, a, b, c
     form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
 ];
 
 // slct
 const SLCT_DTYPE: &Slot = &slot(".dtype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SLCT: [Form; 2] = [
-    // slct.dtype.s32 d, a, b, c
     form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]),
-    // slct{.ftz}.dtype.f32 d, a, b, c
     form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(2))]).with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // set
@@ -129,116 +102,81 @@ const SET_3_DTYPE_2: &Slot = &slot(".dtype", &[M::F16x2, M::U32, M::S32]);
 const SET_3_DTYPE_3: &Slot = &slot(".dtype", &[M::Bf16x2, M::U32, M::S32]);
 const SET_3_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::F32, M::F64]);
 pub(crate) static SET_3: [Form; 12] = [
-    // set.CmpOp{.ftz}.f16.stype d, a, b
     form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(1), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
-    // set.CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(2), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
-    // set.CmpOp.bf16.btype d, a, b
     form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_3_CMPOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(2, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
-    // set.CmpOp.BoolOp.bf16.btype d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
-    // set.CmpOp{.ftz}.dtype.f16 d, a, b
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // set.CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
-    // set.CmpOp.dtype.bf16 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
     form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // set.CmpOp.BoolOp.dtype.bf16 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
-    // set.CmpOp{.ftz}.dtype.f16x2 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
-    // set.CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
-    // set.CmpOp.dtype.bf16x2 d, a, b
     form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // set.CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
 ];
 
 // setp
@@ -247,50 +185,38 @@ const SETP_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt,
 const SETP_2_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2]);
 const SETP_2_TYPE_2: &Slot = &slot(".type", &[M::Bf16, M::Bf16x2]);
 pub(crate) static SETP_2: [Form; 4] = [
-    // setp.CmpOp{.ftz}.type p{|q}, a, b
     form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::F16]), C::Operand(1, Q::Present)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["ptxas also accepts p alone"]),
-    // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
+        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::All(&[holds(3, &[M::F16]), C::Operand(1, Q::Present)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["ptxas also accepts p alone"]),
-    // setp.CmpOp.type p{|q}, a, b
+        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(1, &[M::Bf16]), C::Operand(1, Q::Present)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["ptxas also accepts p alone"]),
-    // setp.CmpOp.BoolOp.type p{|q}, a, b, c
+        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::Bf16]), C::Operand(1, Q::Present)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["ptxas also accepts p alone"]),
+        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
 ];

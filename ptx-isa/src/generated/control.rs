@@ -5,62 +5,46 @@ use crate::row::*;
 
 // bra
 pub(crate) static BRA: [Form; 1] = [
-    // bra{.uni} tgt
-    form("9.7.12.3", "{.uni} tgt", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[op("tgt", 0, R::Label)])
+    form("9.7.12.3", "{.uni} tgt", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)]).with_operands(&[op("tgt", 0, R::Label)])
         .with_effects(&[effect(E::Control(Control::Jump)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
 // brx.idx
 pub(crate) static BRX_IDX: [Form; 1] = [
-    // brx.idx{.uni} index, tlist
     form("9.7.12.4", "{.uni} index, tlist", &[l::UNI_OPT], &[ptx(6, 0, &t::SM_30)])
-        .with_operands(&[
-            op("index", 0, R::Use).with_ty(T::Scalar(S::U32)),
-            op("tlist", 1, R::LabelTable)])
+        .with_operands(&[op("index", 0, R::Use).with_ty(T::Scalar(S::U32)), op("tlist", 1, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Table)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
 // call
 pub(crate) static CALL: [Form; 3] = [
-    // call{.uni} {(ret-param),} func{, (param-list)}
     form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
-            op("func", 1, R::Func),
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("func", 1, R::Func),
             op("param-list", 2, R::Args).nested(N::Parentheses).optional()])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
         .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
-    // call{.uni} {(ret-param),} fptr{, (param-list)}, flist
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, flist", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
-            op("fptr", 1, R::Func).with_marks(&[K::REG]),
-            op("param-list", 2, R::Args).nested(N::Parentheses).optional(),
-            op("flist", 3, R::LabelTable)])
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("fptr", 1, R::Func).with_marks(&[K::REG]),
+            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("flist", 3, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
         .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
-    // call{.uni} {(ret-param),} fptr{, (param-list)}, fproto
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, fproto", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
-            op("fptr", 1, R::Func).with_marks(&[K::REG]),
-            op("param-list", 2, R::Args).nested(N::Parentheses).optional(),
-            op("fproto", 3, R::LabelTable)])
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("fptr", 1, R::Func).with_marks(&[K::REG]),
+            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("fproto", 3, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
         .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
 ];
 
 // ret
 pub(crate) static RET: [Form; 1] = [
-    // ret{.uni}
     form("9.7.12.6", "{.uni}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_effects(&[effect(E::Control(Control::Return)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
 // exit
 pub(crate) static EXIT: [Form; 1] = [
-    // exit
-    form("9.7.12.7", "", &[], &[ptx(1, 0, &t::ALL)])
-        .with_effects(&[effect(E::Control(Control::Exit))]),
+    form("9.7.12.7", "", &[], &[ptx(1, 0, &t::ALL)]).with_effects(&[effect(E::Control(Control::Exit))]),
 ];

@@ -6,26 +6,16 @@ use crate::row::*;
 // add
 const ADD_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static ADD: [Form; 1] = [
-    // add.cc.type d, a, b
-    form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryWrite)]),
+    form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)]),
 ];
 
 // addc
 const ADDC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static ADDC: [Form; 1] = [
-    // addc{.cc}.type d, a, b
     form("9.7.2.2", "{.cc}.type d, a, b", &[l::CC_OPT, ADDC_TYPE], &[ptx(1, 2, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];
@@ -33,26 +23,16 @@ pub(crate) static ADDC: [Form; 1] = [
 // sub
 const SUB_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static SUB: [Form; 1] = [
-    // sub.cc.type d, a, b
-    form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryWrite)]),
+    form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)]),
 ];
 
 // subc
 const SUBC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static SUBC: [Form; 1] = [
-    // subc{.cc}.type d, a, b
     form("9.7.2.4", "{.cc}.type d, a, b", &[l::CC_OPT, SUBC_TYPE], &[ptx(1, 2, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];
@@ -60,27 +40,19 @@ pub(crate) static SUBC: [Form; 1] = [
 // mad.hi mad.lo
 const MAD_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static MAD_HI: [Form; 1] = [
-    // mad.hi.cc.type d, a, b, c
     form("9.7.2.5", ".cc.type d, a, b, c", &[l::CC, MAD_HI_TYPE], &[ptx(3, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]).with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryWrite)]),
 ];
 
 // madc.hi madc.lo
 const MADC_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static MADC_HI: [Form; 1] = [
-    // madc.hi{.cc}.type d, a, b, c
     form("9.7.2.6", "{.cc}.type d, a, b, c", &[l::CC_OPT, MADC_HI_TYPE], &[ptx(3, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]).with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];

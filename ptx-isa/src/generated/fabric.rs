@@ -8,21 +8,18 @@ const OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M
 
 // fabric.submit
 pub(crate) static FABRIC_SUBMIT: [Form; 1] = [
-    // fabric.submit{.op_restrict::fetching}
     form("9.7.9", "{.op_restrict::fetching}", &[l::OP_RESTRICT_FETCHING_OPT], &[ptx(9, 3, &t::SM_100)])
         .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit)), effect(E::SideEffect)]),
 ];
 
 // fabric.wait
 pub(crate) static FABRIC_WAIT: [Form; 1] = [
-    // fabric.wait.sync_restrict::reads
     form("9.7.9", ".sync_restrict::reads", &[l::SYNC_RESTRICT_READS], &[ptx(9, 3, &t::SM_100)])
         .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]),
 ];
 
 // fabric.try_get.async
 pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
-    // fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
@@ -31,20 +28,14 @@ pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[
-            require(C::Filled(4), C::Filled(5)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+        .with_rules(&[require(C::Filled(4), C::Filled(5)).ptxas(), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_put.async
 pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
-    // fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::CP_MASK_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -54,16 +45,10 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
             op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
-        .with_rules(&[
-            require(C::Filled(6), C::Filled(7)).ptxas(),
-            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
+        .with_rules(&[require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
-    // fabric.try_put.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
+            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -73,22 +58,16 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            require(C::Filled(6), C::Filled(7)).ptxas(),
-            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
+        .with_rules(&[require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
+            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_red.async
 const FABRIC_TRY_RED_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_RED_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F32, M::F64]);
 pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
-    // fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -97,20 +76,14 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
-        .with_rules(&[
-            require(C::Filled(5), C::Filled(6)).ptxas(),
-            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
+        .with_rules(&[require(C::Filled(5), C::Filled(6)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[7, 8], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(5))),
-            effect(E::Scope(Source::Slot(6))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
-    // fabric.try_red.async{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(5))),
+            effect(E::Scope(Source::Slot(6))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -120,19 +93,14 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            require(C::Filled(6), C::Filled(7)).ptxas(),
-            deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
+        .with_rules(&[require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
         .with_tables(&[table(&[8, 9], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
+            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_pullred.async
@@ -140,7 +108,6 @@ const FABRIC_TRY_PULLRED_ASYNC_ACC_OPT: &Slot = &slot(".acc", &[M::AccF16, M::Ac
 const FABRIC_TRY_PULLRED_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_PULLRED_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F32, M::E4m3, M::E5m2]);
 pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
-    // fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op{.acc}.type.sync [dst], [le, offset], size, [mbar], membermask
     form("9.7.9", ".multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op{.acc}.type.sync [dst], [le, offset], size, [mbar], membermask", &[l::MULTIMEM, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_PULLRED_ASYNC_OP, FABRIC_TRY_PULLRED_ASYNC_ACC_OPT, FABRIC_TRY_PULLRED_ASYNC_TYPE, l::SYNC], &[ptx(9, 3, &t::SM_100)])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -150,9 +117,7 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("membermask", 4, R::Imm).with_range(4294967295, 4294967295, 1)])
-        .with_rules(&[
-            require(C::Filled(4), C::Filled(5)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
+        .with_rules(&[require(C::Filled(4), C::Filled(5)).ptxas(), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_tables(&[table(&[6, 7, 8], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), Cell::Absent, one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), Cell::Absent, one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[]), 
@@ -161,11 +126,8 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::AccF16]), one_of(&[M::E4m3, M::E5m2])], &[], &[ptx(9, 3, &t::SM_100F_SM_103F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::AccF32]), one_of(&[M::F16, M::Bf16, M::E4m3, M::E5m2])], &[], &[ptx(9, 3, &t::SM_100F_SM_103F_SM_110F_SM_120F)])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))])
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))])
         .with_differences(&["ptxas accepts `.acc::f32` with .e4m3 and .e5m2"]),
 ];
 
@@ -173,7 +135,6 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
 const FABRIC_TRY_ATOM_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Exch, M::Cas, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_ATOM_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::B128, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F16x2, M::Bf16x2, M::F32, M::F64]);
 pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
-    // fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED, l::SYS, FABRIC_TRY_ATOM_ASYNC_OP, FABRIC_TRY_ATOM_ASYNC_TYPE], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -189,17 +150,13 @@ pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16x2, M::Bf16x2])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F16x2, M::Bf16x2, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_get.async.tensor
 const FABRIC_TRY_GET_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
-    // fabric.try_get.async.tensor.dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}
     form("9.7.9", ".dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}", &[FABRIC_TRY_GET_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
@@ -215,21 +172,16 @@ pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
         .with_rules(&[
             require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
-            require(C::Filled(8), C::Filled(9)).ptxas(),
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])), require(C::Filled(8), C::Filled(9)).ptxas(),
             deny(C::Any(&[C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(8))),
-            effect(E::Scope(Source::Slot(9))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(8))),
+            effect(E::Scope(Source::Slot(9))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_put.async.tensor
 const FABRIC_TRY_PUT_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
-    // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -246,17 +198,11 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])),
-            require(C::Filled(9), C::Filled(10)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
-            deny(C::Operand(9, Q::SpecialRegister))])
+            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])), require(C::Filled(9), C::Filled(10)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(9))),
-            effect(E::Scope(Source::Slot(10))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
-    // fabric.try_put.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(9))),
+            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -274,23 +220,17 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
-            require(C::Filled(10), C::Filled(11)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
-            deny(C::Operand(10, Q::SpecialRegister))])
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])), require(C::Filled(10), C::Filled(11)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(10))),
-            effect(E::Scope(Source::Slot(11))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(10))),
+            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];
 
 // fabric.try_red.async.tensor
 const FABRIC_TRY_RED_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const FABRIC_TRY_RED_ASYNC_TENSOR_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
 pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
-    // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -307,17 +247,11 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(8, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(8, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])),
-            require(C::Filled(9), C::Filled(10)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
-            deny(C::Operand(9, Q::SpecialRegister))])
+            deny(C::All(&[C::Operand(3, Q::Unsigned), C::Not(&C::Operand(3, Q::Below(16)))])), require(C::Filled(9), C::Filled(10)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(9))),
-            effect(E::Scope(Source::Slot(10))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
-    // fabric.try_red.async.tensor{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(9))),
+            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -335,14 +269,9 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
         .with_rules(&[
             require(holds(9, &[M::OverrideGlobalDim]), holds(1, &[M::D1d])),
             deny(C::All(&[holds(9, &[M::OverrideGlobalDimStride]), holds(1, &[M::D1d])])),
-            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])),
-            require(C::Filled(10), C::Filled(11)).ptxas(),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
-            deny(C::Operand(10, Q::SpecialRegister))])
+            deny(C::All(&[C::Operand(4, Q::Unsigned), C::Not(&C::Operand(4, Q::Below(16)))])), require(C::Filled(10), C::Filled(11)).ptxas(),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)),
-            effect(E::Order(Source::Slot(10))),
-            effect(E::Scope(Source::Slot(11))),
-            effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(10))),
+            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
 ];

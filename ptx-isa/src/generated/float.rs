@@ -7,523 +7,297 @@ use crate::row::*;
 const TESTP_OP_OPT: &Slot = &slot(".op", &[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal]).optional();
 const TESTP_TYPE: &Slot = &slot(".type", &[M::F32, M::F64]);
 pub(crate) static TESTP: [Form; 1] = [
-    // testp{.op}.type p, a
     form("9.7.3.1", "{.op}.type p, a", &[TESTP_OP_OPT, TESTP_TYPE], &[ptx(2, 0, &t::SM_20)])
         .not_ignoring(&[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_differences(&["without an operation: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // copysign
 const COPYSIGN_TYPE: &Slot = &slot(".type", &[M::F32, M::F64]);
 pub(crate) static COPYSIGN: [Form; 1] = [
-    // copysign.type d, a, b
     form("9.7.3.2", ".type d, a, b", &[COPYSIGN_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // add
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
 pub(crate) static ADD: [Form; 3] = [
-    // add{.rnd}{.ftz}{.sat}.f32 d, a, b
     form("9.7.3.3", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
-            since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
-    // add{.rnd}{.ftz}.f32x2 d, a, b
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
     form("9.7.3.3", "{.rnd}{.ftz}.f32x2 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // add{.rnd}.f64 d, a, b
-    form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // sub
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
 pub(crate) static SUB: [Form; 3] = [
-    // sub{.rnd}{.ftz}{.sat}.f32 d, a, b
     form("9.7.3.4", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
-            since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
-    // sub{.rnd}{.ftz}.f32x2 d, a, b
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
     form("9.7.3.4", "{.rnd}{.ftz}.f32x2 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // sub{.rnd}.f64 d, a, b
-    form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul
 const MUL_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
 pub(crate) static MUL: [Form; 3] = [
-    // mul{.rnd}{.ftz}{.sat}.f32 d, a, b
     form("9.7.3.5", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
-            since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
-    // mul{.rnd}{.ftz}.f32x2 d, a, b
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
     form("9.7.3.5", "{.rnd}{.ftz}.f32x2 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // mul{.rnd}.f64 d, a, b
-    form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // fma
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static FMA: [Form; 3] = [
-    // fma.rnd{.ftz}{.sat}.f32 d, a, b, c
     form("9.7.3.6", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
-    // fma.rnd{.ftz}.f32x2 d, a, b, c
     form("9.7.3.6", ".rnd{.ftz}.f32x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // fma.rnd.f64 d, a, b, c
-    form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+    form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mad
 const MAD_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static MAD: [Form; 3] = [
-    // mad{.ftz}{.sat}.f32 d, a, b, c
     form("9.7.3.7", "{.ftz}{.sat}.f32 d, a, b, c", &[l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2)),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)),
             op("c", 3, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[
-            since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
-            removed_in(C::Always, &[ptx(3, 2, &t::SM_20)])]),
-    // mad.rnd{.ftz}{.sat}.f32 d, a, b, c
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), removed_in(C::Always, &[ptx(3, 2, &t::SM_20)])]),
     form("9.7.3.7", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[MAD_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
-    // mad.rnd.f64 d, a, b, c
     form("9.7.3.7", ".rnd.f64 d, a, b, c", &[MAD_RND, l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // div
 const DIV_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static DIV: [Form; 5] = [
-    // div.approx{.ftz}.f32 d, a, b
     form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2))]),
-    // div.rnd{.ftz}.f32 d, a, b
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
-    // div.rnd.f64 d, a, b
     form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
-    // div.f32 d, a, b
     form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
-    // div.f64 d, a, b
     form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // div.full
 pub(crate) static DIV_FULL: [Form; 1] = [
-    // div.full{.ftz}.f32 d, a, b
     form("9.7.3.8", "{.ftz}.f32 d, a, b", &[l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // abs
 pub(crate) static ABS: [Form; 2] = [
-    // abs{.ftz}.f32 d, a
-    form("9.7.3.9", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+    form("9.7.3.9", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
-    // abs.f64 d, a
-    form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // neg
 pub(crate) static NEG: [Form; 2] = [
-    // neg{.ftz}.f32 d, a
-    form("9.7.3.10", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+    form("9.7.3.10", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
-    // neg.f64 d, a
-    form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // min
 pub(crate) static MIN: [Form; 3] = [
-    // min{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     form("9.7.3.11", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
-            since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
-            since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // min{.ftz}{.NaN}{.abs}.f32 d, a, b, c
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.3.11", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
-    // min.f64 d, a, b
-    form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // max
 pub(crate) static MAX: [Form; 3] = [
-    // max{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b
     form("9.7.3.12", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
-            since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
-            since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // max{.ftz}{.NaN}{.abs}.f32 d, a, b, c
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.3.12", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
             op("c", 3, R::Use).with_ty(T::Slot(3))]),
-    // max.f64 d, a, b
-    form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // rcp
 const RCP_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static RCP: [Form; 5] = [
-    // rcp.approx{.ftz}.f32 d, a
     form("9.7.3.13", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // rcp.rnd{.ftz}.f32 d, a
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.13", ".rnd{.ftz}.f32 d, a", &[RCP_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // rcp.rnd.f64 d, a
-    form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
-    // rcp.rnd.ftz.f64 d, a
     form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::ALL)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
-        .with_notes(&["without effect: there is nothing to flush"]),
-    // rcp.f32 d, a
-    form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]).with_notes(&["without effect: there is nothing to flush"]),
+    form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // rcp
 pub(crate) static RCP_2: [Form; 1] = [
-    // rcp.approx.ftz.f64 d, a
     form("9.7.3.14", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(2, 1, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sqrt
 const SQRT_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static SQRT: [Form; 5] = [
-    // sqrt.approx{.ftz}.f32 d, a
     form("9.7.3.15", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // sqrt.rnd{.ftz}.f32 d, a
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.15", ".rnd{.ftz}.f32 d, a", &[SQRT_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // sqrt.rnd.f64 d, a
-    form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
-    // sqrt.f32 d, a
-    form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+    form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
-    // sqrt.f64 d, a
-    form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+    form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // rsqrt
 pub(crate) static RSQRT: [Form; 4] = [
-    // rsqrt.approx{.ftz}.f32 d, a
     form("9.7.3.16", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // rsqrt.approx.f64 d, a
-    form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))]),
-    // rsqrt.f32 d, a
-    form("9.7.3.16", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.3.16", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
-    // rsqrt.f64 d, a
-    form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+    form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // rsqrt
 pub(crate) static RSQRT_2: [Form; 1] = [
-    // rsqrt.approx.ftz.f64 d, a
     form("9.7.3.17", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(4, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sin
 pub(crate) static SIN: [Form; 2] = [
-    // sin.approx{.ftz}.f32 d, a
     form("9.7.3.18", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // sin.f32 d, a
-    form("9.7.3.18", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.18", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // cos
 pub(crate) static COS: [Form; 2] = [
-    // cos.approx{.ftz}.f32 d, a
     form("9.7.3.19", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // cos.f32 d, a
-    form("9.7.3.19", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.19", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // lg2
 pub(crate) static LG2: [Form; 2] = [
-    // lg2.approx{.ftz}.f32 d, a
     form("9.7.3.20", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // lg2.f32 d, a
-    form("9.7.3.20", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.20", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // ex2
 pub(crate) static EX2: [Form; 2] = [
-    // ex2.approx{.ftz}.f32 d, a
     form("9.7.3.21", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2))]),
-    // ex2.f32 d, a
-    form("9.7.3.21", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+    form("9.7.3.21", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // tanh
 pub(crate) static TANH: [Form; 1] = [
-    // tanh.approx.f32 d, a
-    form("9.7.3.22", ".approx.f32 d, a", &[l::APPROX, l::F32], &[ptx(7, 0, &t::SM_75)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.3.22", ".approx.f32 d, a", &[l::APPROX, l::F32], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))]),
 ];

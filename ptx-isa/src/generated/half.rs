@@ -6,99 +6,75 @@ use crate::row::*;
 // add
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).with_default(M::Rn).optional();
 pub(crate) static ADD: [Form; 4] = [
-    // add{.rnd}{.ftz}{.sat}.f16 d, a, b
     form("9.7.4.1", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // add{.rnd}{.ftz}{.sat}.f16x2 d, a, b
     form("9.7.4.1", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // add{.rnd}.bf16 d, a, b
     form("9.7.4.1", "{.rnd}.bf16 d, a, b", &[ADD_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // add{.rnd}.bf16x2 d, a, b
     form("9.7.4.1", "{.rnd}.bf16x2 d, a, b", &[ADD_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
 ];
 
 // sub
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).optional();
 pub(crate) static SUB: [Form; 4] = [
-    // sub{.rnd}{.ftz}{.sat}.f16 d, a, b
     form("9.7.4.2", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // sub{.rnd}{.ftz}{.sat}.f16x2 d, a, b
     form("9.7.4.2", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // sub{.rnd}.bf16 d, a, b
     form("9.7.4.2", "{.rnd}.bf16 d, a, b", &[SUB_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // sub{.rnd}.bf16x2 d, a, b
     form("9.7.4.2", "{.rnd}.bf16x2 d, a, b", &[SUB_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
 ];
 
 // mul
 const MUL_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).optional();
 pub(crate) static MUL: [Form; 4] = [
-    // mul{.rnd}{.ftz}{.sat}.f16 d, a, b
     form("9.7.4.3", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // mul{.rnd}{.ftz}{.sat}.f16x2 d, a, b
     form("9.7.4.3", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // mul{.rnd}.bf16 d, a, b
     form("9.7.4.3", "{.rnd}.bf16 d, a, b", &[MUL_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // mul{.rnd}.bf16x2 d, a, b
     form("9.7.4.3", "{.rnd}.bf16x2 d, a, b", &[MUL_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
 ];
 
@@ -107,209 +83,125 @@ const FMA_HTYPE: &Slot = &slot(".htype", &[M::F16, M::F16x2]);
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn]);
 const FMA_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2]);
 pub(crate) static FMA: [Form; 8] = [
-    // fma.rnd{.ftz}{.sat}.f16 d, a, b, c
     form("9.7.4.4", ".rnd{.ftz}{.sat}.f16 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // fma.rnd{.ftz}{.sat}.f16x2 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd{.ftz}{.sat}.f16x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // fma.rnd{.ftz}.relu.f16 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd{.ftz}.relu.f16 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::RELU, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // fma.rnd{.ftz}.relu.f16x2 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd{.ftz}.relu.f16x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::RELU, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // fma.rnd{.relu}.bf16 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd{.relu}.bf16 d, a, b, c", &[FMA_RND, l::RELU_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // fma.rnd{.relu}.bf16x2 d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd{.relu}.bf16x2 d, a, b, c", &[FMA_RND, l::RELU_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // fma.rnd.oob.sat.htype d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd.oob.sat.htype d, a, b, c", &[FMA_RND, l::OOB, l::SAT, FMA_HTYPE], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // fma.rnd.oob{.relu}.type d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     form("9.7.4.4", ".rnd.oob{.relu}.type d, a, b, c", &[FMA_RND, l::OOB, l::RELU_OPT, FMA_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
 ];
 
 // neg
 pub(crate) static NEG: [Form; 4] = [
-    // neg{.ftz}.f16 d, a
-    form("9.7.4.5", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 0, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // neg{.ftz}.f16x2 d, a
-    form("9.7.4.5", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 0, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // neg.bf16 d, a
-    form("9.7.4.5", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
-    // neg.bf16x2 d, a
-    form("9.7.4.5", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+    form("9.7.4.5", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+    form("9.7.4.5", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+    form("9.7.4.5", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+    form("9.7.4.5", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
 ];
 
 // abs
 pub(crate) static ABS: [Form; 4] = [
-    // abs{.ftz}.f16 d, a
-    form("9.7.4.6", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 5, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // abs{.ftz}.f16x2 d, a
-    form("9.7.4.6", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 5, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // abs.bf16 d, a
-    form("9.7.4.6", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
-    // abs.bf16x2 d, a
-    form("9.7.4.6", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+    form("9.7.4.6", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+    form("9.7.4.6", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+    form("9.7.4.6", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+    form("9.7.4.6", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
 ];
 
 // min
 pub(crate) static MIN: [Form; 4] = [
-    // min{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b
     form("9.7.4.7", "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // min{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.7", "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // min{.NaN}{.xorsign.abs}.bf16 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.7", "{.NaN}{.xorsign.abs}.bf16 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // min{.NaN}{.xorsign.abs}.bf16x2 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.7", "{.NaN}{.xorsign.abs}.bf16x2 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
 ];
 
 // max
 pub(crate) static MAX: [Form; 4] = [
-    // max{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b
     form("9.7.4.8", "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // max{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.8", "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // max{.NaN}{.xorsign.abs}.bf16 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.8", "{.NaN}{.xorsign.abs}.bf16 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
-    // max{.NaN}{.xorsign.abs}.bf16x2 d, a, b
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
     form("9.7.4.8", "{.NaN}{.xorsign.abs}.bf16x2 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
 ];
 
 // tanh
 const TANH_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2]);
 pub(crate) static TANH: [Form; 1] = [
-    // tanh.approx.type d, a
-    form("9.7.4.9", ".approx.type d, a", &[l::APPROX, TANH_TYPE], &[ptx(7, 0, &t::SM_75)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+    form("9.7.4.9", ".approx.type d, a", &[l::APPROX, TANH_TYPE], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[since(holds(1, &[M::Bf16, M::Bf16x2]), &[ptx(7, 8, &t::SM_90)])]),
 ];
 
@@ -317,16 +209,10 @@ pub(crate) static TANH: [Form; 1] = [
 const EX2_ATYPE: &Slot = &slot(".atype", &[M::F16, M::F16x2]);
 const EX2_BTYPE: &Slot = &slot(".btype", &[M::Bf16, M::Bf16x2]);
 pub(crate) static EX2: [Form; 2] = [
-    // ex2.approx.atype d, a
     form("9.7.4.10", ".approx.atype d, a", &[l::APPROX, EX2_ATYPE], &[ptx(7, 0, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // ex2.approx.ftz.btype d, a
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
     form("9.7.4.10", ".approx.ftz.btype d, a", &[l::APPROX, l::FTZ, EX2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
 ];

@@ -7,24 +7,12 @@ use crate::row::*;
 const ADD_STYPE: &Slot = &slot(".stype", &[M::S32, M::U32, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
 const ADD_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
 pub(crate) static ADD: [Form; 2] = [
-    // add.type d, a, b
-    form("9.7.1.1", ".type d, a, b", &[ADD_TYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[
-            since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
+    form("9.7.1.1", ".type d, a, b", &[ADD_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_rules(&[since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
         .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"]),
-    // add.sat.stype d, a, b
-    form("9.7.1.1", ".sat.stype d, a, b", &[l::SAT, ADD_STYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
+    form("9.7.1.1", ".sat.stype d, a, b", &[l::SAT, ADD_STYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(1, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)]),
             since(holds(1, &[M::U32, M::U16x2, M::S16x2]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
@@ -37,398 +25,244 @@ const SUB_PTYPE_2: &Slot = &slot(".ptype", &[M::U16x2, M::S16x2]);
 const SUB_STYPE: &Slot = &slot(".stype", &[M::U8x4, M::S8x4]);
 const SUB_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static SUB: [Form; 5] = [
-    // sub.sat.stype d, a, b
     form("9.7.1.2", ".sat.stype d, a, b", &[l::SAT, SUB_STYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
-    // sub.ptype d, a, b
-    form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
-    // sub.ptype d, a, b
-    form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas().ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])]),
-    // sub.type d, a, b
-    form("9.7.1.2", ".type d, a, b", &[SUB_TYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
-    // sub{.sat}.s32 d, a, b
-    form("9.7.1.2", "{.sat}.s32 d, a, b", &[l::SAT_OPT, l::S32], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.1.2", ".type d, a, b", &[SUB_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.1.2", "{.sat}.s32 d, a, b", &[l::SAT_OPT, l::S32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul.hi mul.lo
 const MUL_HI_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static MUL_HI: [Form; 1] = [
-    // mul.hi.type d, a, b
     form("9.7.1.3", ".type d, a, b", &[MUL_HI_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mul.wide
 const MUL_WIDE_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::S16, M::S32]);
 pub(crate) static MUL_WIDE: [Form; 1] = [
-    // mul.wide.type d, a, b
     form("9.7.1.3", ".type d, a, b", &[MUL_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::DoubleWidth(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::DoubleWidth(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad.hi mad.lo
 const MAD_HI_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static MAD_HI: [Form; 1] = [
-    // mad.hi.type d, a, b, c
     form("9.7.1.4", ".type d, a, b, c", &[MAD_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad.wide
 const MAD_WIDE_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::S16, M::S32]);
 pub(crate) static MAD_WIDE: [Form; 1] = [
-    // mad.wide.type d, a, b, c
     form("9.7.1.4", ".type d, a, b, c", &[MAD_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::DoubleWidth(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::DoubleWidth(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::DoubleWidth(0))]),
 ];
 
 // mad.hi
 pub(crate) static MAD_HI_2: [Form; 1] = [
-    // mad.hi.sat.s32 d, a, b, c
     form("9.7.1.4", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul24.hi mul24.lo
 const MUL24_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static MUL24_HI: [Form; 1] = [
-    // mul24.hi.type d, a, b
     form("9.7.1.5", ".type d, a, b", &[MUL24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad24.hi mad24.lo
 const MAD24_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static MAD24_HI: [Form; 1] = [
-    // mad24.hi.type d, a, b, c
     form("9.7.1.6", ".type d, a, b, c", &[MAD24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad24.hi
 pub(crate) static MAD24_HI_2: [Form; 1] = [
-    // mad24.hi.sat.s32 d, a, b, c
     form("9.7.1.6", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // sad
 const SAD_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static SAD: [Form; 1] = [
-    // sad.type d, a, b, c
     form("9.7.1.7", ".type d, a, b, c", &[SAD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // div
 const DIV_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static DIV: [Form; 1] = [
-    // div.type d, a, b
     form("9.7.1.8", ".type d, a, b", &[DIV_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
 ];
 
 // rem
 const REM_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static REM: [Form; 1] = [
-    // rem.type d, a, b
     form("9.7.1.9", ".type d, a, b", &[REM_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
 ];
 
 // abs
 const ABS_TYPE: &Slot = &slot(".type", &[M::S16, M::S32, M::S64]);
 pub(crate) static ABS: [Form; 1] = [
-    // abs.type d, a
-    form("9.7.1.10", ".type d, a", &[ABS_TYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.1.10", ".type d, a", &[ABS_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // neg
 const NEG_PTYPE: &Slot = &slot(".ptype", &[M::S16x2, M::U16x2]);
 const NEG_TYPE: &Slot = &slot(".type", &[M::S16, M::S32, M::S64]);
 pub(crate) static NEG: [Form; 3] = [
-    // neg.s8x4 d, a
-    form("9.7.1.11", ".s8x4 d, a", &[l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
-    // neg.ptype d, a
-    form("9.7.1.11", ".ptype d, a", &[NEG_PTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+    form("9.7.1.11", ".s8x4 d, a", &[l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.1.11", ".ptype d, a", &[NEG_PTYPE], &[ptx(1, 0, &t::ALL)]).ptxas().ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])]),
-    // neg.type d, a
-    form("9.7.1.11", ".type d, a", &[NEG_TYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+    form("9.7.1.11", ".type d, a", &[NEG_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // min
 const MIN_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MIN_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
 pub(crate) static MIN: [Form; 4] = [
-    // min.u8x4 d, a, b
-    form("9.7.1.12", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
-    // min{.relu}.s8x4 d, a, b
+    form("9.7.1.12", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
     form("9.7.1.12", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
-    // min.atype d, a, b
-    form("9.7.1.12", ".atype d, a, b", &[MIN_ATYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.1.12", ".atype d, a, b", &[MIN_ATYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])]),
-    // min{.relu}.btype d, a, b
     form("9.7.1.12", "{.relu}.btype d, a, b", &[l::RELU_OPT, MIN_BTYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[
-            since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
 ];
 
 // max
 const MAX_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MAX_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
 pub(crate) static MAX: [Form; 4] = [
-    // max.u8x4 d, a, b
-    form("9.7.1.13", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))]),
-    // max{.relu}.s8x4 d, a, b
+    form("9.7.1.13", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
     form("9.7.1.13", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))]),
-    // max.atype d, a, b
-    form("9.7.1.13", ".atype d, a, b", &[MAX_ATYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+    form("9.7.1.13", ".atype d, a, b", &[MAX_ATYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])]),
-    // max{.relu}.btype d, a, b
     form("9.7.1.13", "{.relu}.btype d, a, b", &[l::RELU_OPT, MAX_BTYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[
-            since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .with_rules(&[since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
 ];
 
 // popc
 const POPC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static POPC: [Form; 1] = [
-    // popc.type d, a
     form("9.7.1.14", ".type d, a", &[POPC_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // clz
 const CLZ_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static CLZ: [Form; 1] = [
-    // clz.type d, a
     form("9.7.1.15", ".type d, a", &[CLZ_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // bfind
 const BFIND_TYPE: &Slot = &slot(".type", &[M::U32, M::U64, M::S32, M::S64]);
 pub(crate) static BFIND: [Form; 2] = [
-    // bfind.type d, a
     form("9.7.1.16", ".type d, a", &[BFIND_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
-    // bfind.shiftamt.type d, a
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
     form("9.7.1.16", ".shiftamt.type d, a", &[l::SHIFTAMT, BFIND_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // fns
 pub(crate) static FNS: [Form; 1] = [
-    // fns.b32 d, mask, base, offset
     form("9.7.1.17", ".b32 d, mask, base, offset", &[l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("mask", 1, R::Use).with_ty(T::Slot(0)),
-            op("base", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("mask", 1, R::Use).with_ty(T::Slot(0)), op("base", 2, R::Use).with_ty(T::Slot(0)),
             op("offset", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // brev
 const BREV_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static BREV: [Form; 1] = [
-    // brev.type d, a
     form("9.7.1.18", ".type d, a", &[BREV_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // bfe
 const BFE_TYPE: &Slot = &slot(".type", &[M::U32, M::U64, M::S32, M::S64]);
 pub(crate) static BFE: [Form; 1] = [
-    // bfe.type d, a, b, c
     form("9.7.1.19", ".type d, a, b, c", &[BFE_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1), op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
 ];
 
 // bfi
 const BFI_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static BFI: [Form; 1] = [
-    // bfi.type f, a, b, c, d
     form("9.7.1.20", ".type f, a, b, c, d", &[BFI_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("f", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1),
-            op("d", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
+            op("f", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1), op("d", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
 ];
 
 // szext
 const SZEXT_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const SZEXT_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static SZEXT: [Form; 1] = [
-    // szext.mode.type d, a, b
     form("9.7.1.21", ".mode.type d, a, b", &[SZEXT_MODE, SZEXT_TYPE], &[ptx(7, 6, &t::SM_70)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // bmsk
 const BMSK_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 pub(crate) static BMSK: [Form; 1] = [
-    // bmsk.mode.b32 d, a, b
     form("9.7.1.22", ".mode.b32 d, a, b", &[BMSK_MODE, l::B32], &[ptx(7, 6, &t::SM_70)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // dp4a
 const DP4A_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const DP4A_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 pub(crate) static DP4A: [Form; 1] = [
-    // dp4a.atype.btype d, a, b, c
     form("9.7.1.23", ".atype.btype d, a, b, c", &[DP4A_ATYPE, DP4A_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Floating), C::Operand(2, Q::Floating)])).ptxas()]),
 ];
 
@@ -436,25 +270,19 @@ pub(crate) static DP4A: [Form; 1] = [
 const DP2A_LO_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const DP2A_LO_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 pub(crate) static DP2A_LO: [Form; 1] = [
-    // dp2a.lo.atype.btype d, a, b, c
     form("9.7.1.24", ".atype.btype d, a, b, c", &[DP2A_LO_ATYPE, DP2A_LO_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::EXACT_ELEMENT_TYPE]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Floating), C::Operand(2, Q::Floating)])).ptxas()]),
 ];
 
 // clmad.hi clmad.lo
 const CLMAD_HI_TYPE: &Slot = &slot(".type", &[M::U64, M::S64]);
 pub(crate) static CLMAD_HI: [Form; 1] = [
-    // clmad.hi.type d, a, b, c
     form("9.7.1", ".type d, a, b, c", &[CLMAD_HI_TYPE], &[ptx(9, 3, &t::SM_80)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_differences(&[".s64: accepted by ptxas, not documented in the PTX ISA manual"]),

@@ -6,123 +6,88 @@ use crate::row::*;
 // and
 const AND_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
 pub(crate) static AND: [Form; 1] = [
-    // and.type d, a, b
     form("9.7.8.1", ".type d, a, b", &[AND_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
             op("b", 2, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])]),
 ];
 
 // or
 const OR_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
 pub(crate) static OR: [Form; 1] = [
-    // or.type d, a, b
     form("9.7.8.2", ".type d, a, b", &[OR_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
             op("b", 2, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])]),
 ];
 
 // xor
 const XOR_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
 pub(crate) static XOR: [Form; 1] = [
-    // xor.type d, a, b
     form("9.7.8.3", ".type d, a, b", &[XOR_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
             op("b", 2, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])]),
 ];
 
 // not
 const NOT_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
 pub(crate) static NOT: [Form; 1] = [
-    // not.type d, a
     form("9.7.8.4", ".type d, a", &[NOT_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])]),
 ];
 
 // cnot
 const CNOT_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64]);
 pub(crate) static CNOT: [Form; 1] = [
-    // cnot.type d, a
     form("9.7.8.5", ".type d, a", &[CNOT_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // lop3
 const LOP3_BOOLOP: &Slot = &slot(".BoolOp", &[M::Or, M::And]);
 pub(crate) static LOP3: [Form; 2] = [
-    // lop3.b32 d, a, b, c, immLut
     form("9.7.8.6", ".b32 d, a, b, c, immLut", &[l::B32], &[ptx(4, 3, &t::SM_50)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Slot(0)),
-            op("immLut", 4, R::Imm)])
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0)), op("immLut", 4, R::Imm)])
         .with_differences(&["ptxas does not check that immLut is in the range 0 to 255"]),
-    // lop3.BoolOp.b32 d|p, a, b, c, immLut, q
     form("9.7.8.6", ".BoolOp.b32 d|p, a, b, c, immLut, q", &[LOP3_BOOLOP, l::B32], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1)),
-            op("immLut", 4, R::Imm),
-            op("q", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::DISCARD]), op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)), op("c", 3, R::Use).with_ty(T::Slot(1)),
+            op("immLut", 4, R::Imm), op("q", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_differences(&["ptxas does not check that immLut is in the range 0 to 255"]),
 ];
 
 // shf.l
 const SHF_L_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 pub(crate) static SHF_L: [Form; 1] = [
-    // shf.l.mode.b32 d, a, b, c
     form("9.7.8.7", ".mode.b32 d, a, b, c", &[SHF_L_MODE, l::B32], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // shf.r
 const SHF_R_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 pub(crate) static SHF_R: [Form; 1] = [
-    // shf.r.mode.b32 d, a, b, c
     form("9.7.8.7", ".mode.b32 d, a, b, c", &[SHF_R_MODE, l::B32], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // shl
 const SHL_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64]);
 pub(crate) static SHL: [Form; 1] = [
-    // shl.type d, a, b
     form("9.7.8.8", ".type d, a, b", &[SHL_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // shr
 const SHR_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 pub(crate) static SHR: [Form; 1] = [
-    // shr.type d, a, b
     form("9.7.8.9", ".type d, a, b", &[SHR_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];

@@ -8,35 +8,28 @@ const LAYOUT_OPT: &Slot = &slot(".layout", &[M::LayoutV0, M::LayoutV1]).optional
 
 // mbarrier.init
 pub(crate) static MBARRIER_INIT: [Form; 1] = [
-    // mbarrier.init{.layout}{.shared{::cta}}.b64 [addr], count
     form("9.7.13.15.9", "{.layout}{.shared{::cta}}.b64 [addr], count", &[LAYOUT_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(1, 1048575, 1)])
-        .with_rules(&[
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
+        .with_rules(&[since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // mbarrier.check_layout
 pub(crate) static MBARRIER_CHECK_LAYOUT: [Form; 1] = [
-    // mbarrier.check_layout.layout{.shared{::cta}}.b64 p, [addr]
     form("9.7.13.15", ".layout{.shared{::cta}}.b64 p, [addr]", &[LAYOUT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(1)]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(1)]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // mbarrier.inval
 pub(crate) static MBARRIER_INVAL: [Form; 1] = [
-    // mbarrier.inval{.shared{::cta}}.b64 [addr]
     form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // mbarrier.expect_tx
@@ -44,25 +37,17 @@ const MBARRIER_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster
 const MBARRIER_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_EXPECT_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [
-    // mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [addr], txCount
     form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask
     form("9.7.13.15.11", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(2, Q::Function))])
+            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -71,25 +56,17 @@ const MBARRIER_COMPLETE_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Clust
 const MBARRIER_COMPLETE_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_COMPLETE_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
-    // mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [addr], txCount
     form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.complete_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask
     form("9.7.13.15.12", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(2, Q::Function))])
+            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -97,58 +74,42 @@ pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
 const MBARRIER_ARRIVE_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
-    // mbarrier.arrive{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCluster]), &[ptx(8, 0, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::Operand(1, Q::Unified))])
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
+            require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.arrive{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -156,11 +117,8 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1),
             op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(3, Q::Function)),
-            require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
+            require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -168,43 +126,32 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
 const MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
-    // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
+            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(3, Q::Function)),
-            require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
+            require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -212,54 +159,38 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
 const MBARRIER_ARRIVE_DROP_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
-    // mbarrier.arrive_drop{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            since(C::Filled(2), &[ptx(8, 0, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::Operand(1, Q::Unified))])
+            since(C::Filled(2), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
+            require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.arrive_drop.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(1), C::Filled(2)),
+            require(C::Filled(2), C::Filled(1))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -267,11 +198,8 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1),
             op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(3, Q::Function)),
-            require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
+            require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -279,43 +207,31 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
-    // mbarrier.arrive_drop.expect_tx{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
     form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])),
-            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])), since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.arrive_drop.expect_tx{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
     form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1)),
-            deny(C::Operand(1, Q::Unified))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.arrive_drop.expect_tx{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask
+            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
+            deny(C::Operand(1, Q::Unified))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask", &[MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
+            op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
-            deny(C::Operand(3, Q::Function)),
-            require(C::Filled(2), C::Operand(0, Q::Discard)),
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
+            require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -323,25 +239,16 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
 const MBARRIER_TEST_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TEST_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
-    // mbarrier.test_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state", &[MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("state", 2, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.test_wait.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -350,39 +257,25 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
             op("addr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("state", 3, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
 // mbarrier.test_wait.parity
 const MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TEST_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
-    // mbarrier.test_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.test_wait.parity.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -391,35 +284,22 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
             op("addr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("phaseParity", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.test_wait.parity.phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
 // mbarrier.try_wait
 const MBARRIER_TRY_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TRY_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
-    // mbarrier.try_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -427,16 +307,9 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
             op("state", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.try_wait.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state{, suspendTimeHint}
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -446,21 +319,15 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
             op("state", 3, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("suspendTimeHint", 4, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
 // mbarrier.try_wait.parity
 const MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TRY_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
-    // mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -468,16 +335,9 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
             op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Slot(1)))]),
-    // mbarrier.try_wait.parity.phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity{, suspendTimeHint}
+            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -487,37 +347,22 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
             op("phaseParity", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
             op("suspendTimeHint", 4, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1)),
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
-    // mbarrier.try_wait.parity.phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
             op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[
-            effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)),
-            effect(E::Order(Source::Slot(1))),
-            effect(E::Scope(Source::Slot(2)))]),
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
 // mbarrier.pending_count
 pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [
-    // mbarrier.pending_count{.layout::v0}.b64 count, state
     form("9.7.13.15.17", "{.layout::v0}.b64 count, state", &[l::LAYOUT_V0_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
-        .with_operands(&[
-            op("count", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("state", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])])
+        .with_operands(&[op("count", 0, R::Def).with_ty(T::Scalar(S::U32)), op("state", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])])
         .with_rules(&[since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])]),
 ];

@@ -7,13 +7,9 @@ use crate::row::*;
 const ADD_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
 pub(crate) static ADD: [Form; 1] = [
-    // add{.rnd}{.sat}.f32.atype d, a, c
     form("9.7.5.1", "{.rnd}{.sat}.f32.atype d, a, c", &[ADD_RND_OPT, l::SAT_OPT, l::F32, ADD_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 2, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // add
@@ -22,28 +18,21 @@ const ADD_2_ATYPE: &Slot = &slot(".atype", &[M::F16x2, M::Bf16x2]);
 const ADD_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const ADD_2_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
 pub(crate) static ADD_2: [Form; 4] = [
-    // add{.rnd}.f32x2.atype.f32x2 d, a, c
     form("9.7.5", "{.rnd}.f32x2.atype.f32x2 d, a, c", &[ADD_2_RND_OPT, l::F32X2, ADD_2_ATYPE, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // add{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c
     form("9.7.5", "{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // add{.rz}.bf16x2.f32x2.f32x2 d, a, c
     form("9.7.5", "{.rz}.bf16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // add{.rn}{.satfinite}.cdtype.abtype d, a, c
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, ADD_2_CDTYPE, ADD_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -56,13 +45,9 @@ pub(crate) static ADD_2: [Form; 4] = [
 const SUB_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
 pub(crate) static SUB: [Form; 1] = [
-    // sub{.rnd}{.sat}.f32.atype d, a, c
     form("9.7.5.2", "{.rnd}{.sat}.f32.atype d, a, c", &[SUB_RND_OPT, l::SAT_OPT, l::F32, SUB_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 2, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sub
@@ -71,28 +56,21 @@ const SUB_2_ATYPE: &Slot = &slot(".atype", &[M::F16x2, M::Bf16x2]);
 const SUB_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const SUB_2_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
 pub(crate) static SUB_2: [Form; 4] = [
-    // sub{.rnd}.f32x2.atype.f32x2 d, a, c
     form("9.7.5", "{.rnd}.f32x2.atype.f32x2 d, a, c", &[SUB_2_RND_OPT, l::F32X2, SUB_2_ATYPE, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // sub{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c
     form("9.7.5", "{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // sub{.rz}.bf16x2.f32x2.f32x2 d, a, c
     form("9.7.5", "{.rz}.bf16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // sub{.rn}{.satfinite}.cdtype.abtype d, a, c
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, SUB_2_CDTYPE, SUB_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -105,14 +83,11 @@ pub(crate) static SUB_2: [Form; 4] = [
 const FMA_ABTYPE: &Slot = &slot(".abtype", &[M::F16, M::Bf16]);
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static FMA: [Form; 1] = [
-    // fma.rnd{.sat}.f32.abtype d, a, b, c
     form("9.7.5.3", ".rnd{.sat}.f32.abtype d, a, b, c", &[FMA_RND, l::SAT_OPT, l::F32, FMA_ABTYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // mul
@@ -120,35 +95,26 @@ const MUL_ATYPE: &Slot = &slot(".atype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E
 const MUL_BTYPE: &Slot = &slot(".btype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const MUL_DTYPE: &Slot = &slot(".dtype", &[M::E5m2x4, M::E4m3x4]);
 pub(crate) static MUL: [Form; 5] = [
-    // mul.rz.ftz.f16x2.f32x2.f32x2 d, a, b
     form("9.7.5", ".rz.ftz.f16x2.f32x2.f32x2 d, a, b", &[l::RZ, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
-    // mul.rz.bf16x2.f32x2.f32x2 d, a, b
     form("9.7.5", ".rz.bf16x2.f32x2.f32x2 d, a, b", &[l::RZ, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // mul.bf16x2.bf16x2.f16x2 d, a, b
     form("9.7.5", ".bf16x2.bf16x2.f16x2 d, a, b", &[l::BF16X2, l::BF16X2, l::F16X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // mul.f16x2.f16x2.bf16x2 d, a, b
     form("9.7.5", ".f16x2.f16x2.bf16x2 d, a, b", &[l::F16X2, l::F16X2, l::BF16X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
-    // mul{.rn}{.satfinite}.dtype.atype.btype d, a, b
     form("9.7.5", "{.rn}{.satfinite}.dtype.atype.btype d, a, b", &[l::RN_OPT, l::SATFINITE_OPT, MUL_DTYPE, MUL_ATYPE, MUL_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -164,15 +130,11 @@ const FMA_2_BTYPE: &Slot = &slot(".btype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M:
 const FMA_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const FMA_2_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static FMA_2: [Form; 2] = [
-    // fma.rnd.f32x2.abtype.f32x2.f32x2 d, a, b, c
     form("9.7.5", ".rnd.f32x2.abtype.f32x2.f32x2 d, a, b, c", &[FMA_2_RND, l::F32X2, FMA_2_ABTYPE, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
-    // fma{.rn}{.satfinite}.cdtype.atype.btype d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
     form("9.7.5", "{.rn}{.satfinite}.cdtype.atype.btype d, a, b, c", &[l::RN_OPT, l::SATFINITE_OPT, FMA_2_CDTYPE, FMA_2_ATYPE, FMA_2_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[

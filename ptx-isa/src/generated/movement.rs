@@ -14,101 +14,67 @@ const MOV_VEC: &Slot = &slot(".vec", &[M::V2, M::V4]);
 const MOV_VEC_2: &Slot = &slot(".vec", &[M::V4]);
 const MOV_VTYPE: &Slot = &slot(".vtype", &[M::U32, M::S32, M::B32, M::U16, M::S16, M::B16]);
 pub(crate) static MOV: [Form; 8] = [
-    // mov.vec.etype d, a
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.vec.etype d, a
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.vec.etype d, sreg
     form("9.7.9.3", ".vec.etype d, sreg", &[MOV_VEC, MOV_ETYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
-            op("sreg", 1, R::Sreg).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("sreg", 1, R::Sreg).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.vec.vtype d, sreg
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Fixed(4)),
-            op("sreg", 1, R::Sreg).with_ty(T::Slot(1)).with_length(L::Fixed(4))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Fixed(4)), op("sreg", 1, R::Sreg).with_ty(T::Slot(1)).with_length(L::Fixed(4))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.type d, a
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.itype d, sreg
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.atype d, avar
     form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
-    // mov.atype d, fname
     form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("fname", 1, R::Func)])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("fname", 1, R::Func)])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
 ];
 
 // mov
 const MOV_2_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::B128]);
 pub(crate) static MOV_2: [Form; 4] = [
-    // mov.type d, a
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
-    // mov.type d, a
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
-            op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
-    // mov.type d, sreg
     form("9.7.9.4", ".type d, sreg", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
-            op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
-    // mov.type d, avar
     form("9.7.9.4", ".type d, avar", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
             op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
-        .with_rules(&[
-            since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            deny(C::Operand(1, Q::Handle))]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), deny(C::Operand(1, Q::Handle))]),
 ];
 
 // shfl
 const SHFL_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL: [Form; 1] = [
-    // shfl.mode.b32 d{|p}, a, b, c
     form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
@@ -119,27 +85,20 @@ pub(crate) static SHFL: [Form; 1] = [
 // shfl
 const SHFL_2_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL_2: [Form; 1] = [
-    // shfl.sync.mode.b32 d{|p}, a, b, c, membermask
     form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(2)),
-            op("c", 3, R::Use).with_ty(T::Slot(2)),
-            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_effects(&[effect(E::Lanes(5))]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)), op("c", 3, R::Use).with_ty(T::Slot(2)),
+            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]),
 ];
 
 // prmt
 const PRMT_MODE_OPT: &Slot = &slot(".mode", &[M::F4e, M::B4e, M::Rc8, M::Ecl, M::Ecr, M::Rc16]).optional();
 pub(crate) static PRMT: [Form; 1] = [
-    // prmt.b32{.mode} d, a, b, c
     form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)),
-            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
             op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
@@ -154,7 +113,6 @@ const LD_SS_OPT: &Slot = &slot(".ss", &[M::Const, M::Global, M::Local, M::Param,
 const LD_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static LD: [Form; 8] = [
-    // ld{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -167,20 +125,14 @@ pub(crate) static LD: [Form; 8] = [
             require(C::Any(&[C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
-            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]), since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]), since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -194,21 +146,15 @@ pub(crate) static LD: [Form; 8] = [
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]), since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld.volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]
     form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -221,18 +167,14 @@ pub(crate) static LD: [Form; 8] = [
             deny(holds(1, &[M::Const, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(C::Filled(2), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(2, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]), since(C::Filled(2), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(2, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
             since(holds(4, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -247,21 +189,15 @@ pub(crate) static LD: [Form; 8] = [
             deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -276,57 +212,43 @@ pub(crate) static LD: [Form; 8] = [
             deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld.mmio.relaxed.sys{.global}{.vec}.type d, [a]
     form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
         .with_rules(&[
-            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas(),
-            since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
+            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld.mmio.acquire.sys{.global}{.vec}.type d, [a]
     form("9.7.9.8", ".mmio.acquire.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::ACQUIRE, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
         .with_rules(&[
-            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas()])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // ld{.global}{.vec}.proxy::readonly.type d, [a]
     form("9.7.9.8", "{.global}{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL_OPT, LD_VEC_OPT, l::PROXY_READONLY, LD_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
         .with_rules(&[
-            deny(C::All(&[holds(1, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(3, &[M::B128]), C::Filled(1)])),
+            deny(C::All(&[holds(1, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(3, &[M::B128]), C::Filled(1)])),
             since(C::Any(&[C::All(&[holds(1, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(1, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(holds(3, &[M::B128]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak))), effect(E::Proxy(Proxy::ReadOnly))])
+            deny(holds(3, &[M::B128]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak))), effect(E::Proxy(Proxy::ReadOnly))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -339,50 +261,38 @@ const LD_2_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::
 const LD_2_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_2_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static LD_2: [Form; 3] = [
-    // ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0)),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
-            deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
-            since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]), since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
-    // ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0)),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
+            deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
             require(C::Filled(3), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
-            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
-    // ld.global.nc{.vec}.proxy::readonly.type d, [a]
     form("9.7.9.9", ".global.nc{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL, l::NC, LD_2_VEC_OPT, l::PROXY_READONLY, LD_2_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
         .with_rules(&[
-            deny(C::All(&[holds(2, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[holds(4, &[M::B128]), C::Filled(2)])),
+            deny(C::All(&[holds(2, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(4, &[M::B128]), C::Filled(2)])),
             since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(holds(4, &[M::B128]))])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+            deny(holds(4, &[M::B128]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
 ];
 
 // ldu
@@ -390,16 +300,13 @@ const LDU_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const LDU_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LDU_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 pub(crate) static LDU: [Form; 1] = [
-    // ldu{.ss}{.vec}.type d, [a]
     form("9.7.9.10", "{.ss}{.vec}.type d, [a]", &[LDU_SS_OPT, LDU_VEC_OPT, LDU_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
         .with_rules(&[
-            deny(C::All(&[holds(2, &[M::B128]), C::Filled(1)])),
-            since(holds(2, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            deny(C::All(&[holds(1, &[M::V4]), holds(2, &[M::B64, M::U64, M::S64, M::F64])]))])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+            deny(C::All(&[holds(2, &[M::B128]), C::Filled(1)])), since(holds(2, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            deny(C::All(&[holds(1, &[M::V4]), holds(2, &[M::B64, M::U64, M::S64, M::F64])]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
 ];
 
 // st
@@ -412,7 +319,6 @@ const ST_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Local, M::Param, M::ParamF
 const ST_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static ST: [Form; 7] = [
-    // st{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -422,22 +328,15 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             require(C::Filled(3), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
-            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]), since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]), since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
             since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
-    // st{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
+            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))]),
     form("9.7.9.11", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -447,24 +346,16 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
             require(C::Filled(3), C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
-            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]), since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]), since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
-    // st.volatile{.ss}{.vec}.type [a], b
+            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))]),
     form("9.7.9.11", ".volatile{.ss}{.vec}.type [a], b", &[l::VOLATILE, ST_SS_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -473,20 +364,13 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::All(&[holds(2, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(3, &[M::B128]), C::Filled(2)])),
-            deny(holds(1, &[M::Param, M::ParamFunc])),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(3, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(3, &[M::B128]), C::Filled(2)])), deny(holds(1, &[M::Param, M::ParamFunc])),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]), since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(3, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry])),
-            since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
+            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry])), since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))]),
-    // st.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
@@ -496,24 +380,17 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
             require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])), since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // st.release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
@@ -523,24 +400,17 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
             require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])), since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // st.mmio.relaxed.sys{.global}{.vec}.type [a], b
     form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
@@ -548,14 +418,10 @@ pub(crate) static ST: [Form; 7] = [
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
-            since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])), since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas(),
-            since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
+            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // st.mmio.release.sys{.global}{.vec}.type [a], b
     form("9.7.9.11", ".mmio.release.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELEASE, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
@@ -563,11 +429,9 @@ pub(crate) static ST: [Form; 7] = [
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)),
-            deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
+            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas()])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
 // st.async
@@ -582,68 +446,52 @@ const ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::B128, M::U32, M
 const ST_ASYNC_TYPE_2: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_ASYNC_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 pub(crate) static ST_ASYNC: [Form; 4] = [
-    // st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
             op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
-            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]),
-            require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
+            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
+            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
         .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // st.async.cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
             op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
-            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
-            deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]),
-            require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
+            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
+            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
         .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
-    // st.async{.mmio}.sem.scope{.ss}.type [a], b
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
-        .with_rules(&[
-            require(C::Filled(0), holds(2, &[M::Sys])),
-            deny(C::Operand(1, Q::Function)).ptxas()])
+        .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
-    // st.async{.scope}{.ss}.type [a], b
     form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[
-            deny(C::Operand(1, Q::Function)).ptxas(),
-            since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
+        .with_rules(&[deny(C::Operand(1, Q::Function)).ptxas(), since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
         .with_effects(&[effect(E::Scope(Source::Slot(0)))]),
 ];
 
 // st.bulk
 pub(crate) static ST_BULK: [Form; 2] = [
-    // st.bulk{.weak}{.shared::cta} [a], size, initval
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
-            op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8),
-            op("initval", 2, R::Imm).with_range(0, 0, 1)])
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
-    // st.bulk{.weak}{.shared::cta} [a], size, initval
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
-            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
-            op("initval", 2, R::Imm).with_range(0, 0, 1)])
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
 ];
@@ -659,42 +507,32 @@ const MULTIMEM_LD_REDUCE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, 
 const MULTIMEM_LD_REDUCE_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_LD_REDUCE_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
-    // multimem.ld_reduce{.ldsem}{.scope}{.ss}.op.type d, [a]
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .not_ignoring(&[M::AccF16, M::AccF32])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0))])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
-            require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])),
-            deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
+            require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // multimem.ld_reduce.weak{.ss}.op.type d, [a]
     form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .not_ignoring(&[M::AccF16, M::AccF32])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
         .with_rules(&[
             require(holds(2, &[M::And, M::Or, M::Xor]), holds(3, &[M::B32, M::B64])),
-            require(holds(3, &[M::B32, M::B64]), holds(2, &[M::And, M::Or, M::Xor])),
-            deny(C::All(&[holds(2, &[M::Add]), holds(3, &[M::S64])]))])
+            require(holds(3, &[M::B32, M::B64]), holds(2, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(2, &[M::Add]), holds(3, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
-    // multimem.ld_reduce{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .not_ignoring(&[M::AccF16, M::AccF32])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD, K::ELEMENTS]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0))])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             deny(C::All(&[holds(6, &[M::F32, M::F64]), holds(3, &[M::Min, M::Max])])),
             require(holds(4, &[M::AccF32]), C::All(&[holds(3, &[M::Add]), holds(6, &[M::F16, M::F16x2, M::Bf16, M::Bf16x2])])),
             require(holds(4, &[M::AccF16]), C::All(&[holds(3, &[M::Add]), holds(6, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])])),
@@ -706,10 +544,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // multimem.ld_reduce.weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
     form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .not_ignoring(&[M::AccF16, M::AccF32])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::DISCARD, K::ELEMENTS]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
@@ -735,34 +571,26 @@ const MULTIMEM_ST_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64,
 const MULTIMEM_ST_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_ST: [Form; 4] = [
-    // multimem.st{.stsem}{.scope}{.ss}.type [a], b
     form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0))])
+            op("b", 1, R::Use).with_ty(T::Slot(3))]).with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
-    // multimem.st.weak{.ss}.type [a], b
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(2))])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))])
+            op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
-    // multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             since(holds(4, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[3, 4], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
@@ -771,7 +599,6 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
-    // multimem.st.weak{.ss}{.vec}.type [a], b
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -797,28 +624,23 @@ const MULTIMEM_RED_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_RED_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_RED: [Form; 2] = [
-    // multimem.red{.redsem}{.scope}{.ss}.op.type [a], b
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
-            require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])),
-            deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
+            require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
-    // multimem.red{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::ELEMENTS])])
         .with_rules(&[
-            require(C::Filled(0), C::Filled(1)),
-            require(C::Filled(1), C::Filled(0)),
+            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::Min, M::Max]), C::All(&[C::Filled(4), C::Not(&holds(5, &[M::F32]))]))])
         .with_tables(&[table(&[4, 5], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64])], &[], &[]), 
@@ -833,7 +655,6 @@ const MULTIMEM_ST_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
 const MULTIMEM_ST_ASYNC_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [
-    // multimem.st.async.release.scope{.ss}.type [a], b
     form("9.7.9", ".release.scope{.ss}.type [a], b", &[l::RELEASE, MULTIMEM_ST_ASYNC_SCOPE, MULTIMEM_ST_ASYNC_SS_OPT, MULTIMEM_ST_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
@@ -848,23 +669,15 @@ const PREFETCH_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority
 const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).optional();
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
 pub(crate) static PREFETCH: [Form; 5] = [
-    // prefetch{.space}.level [a]
     form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
-        .with_effects(&[effect(E::SideEffect)]),
-    // prefetch.global.level::eviction_priority [a]
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
     form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
-        .with_effects(&[effect(E::SideEffect)]),
-    // prefetch.level::eviction_priority [a]
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]),
-    // prefetch{.global}.L1::32B.valid_addr [a]
     form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
-        .with_effects(&[effect(E::SideEffect)]),
-    // prefetch{.tensormap_space}.tensormap [a]
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
@@ -872,26 +685,20 @@ pub(crate) static PREFETCH: [Form; 5] = [
 
 // prefetchu
 pub(crate) static PREFETCHU: [Form; 1] = [
-    // prefetchu.L1 [a]
     form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))])
-        .with_effects(&[effect(E::SideEffect)]),
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))]).with_effects(&[effect(E::SideEffect)]),
 ];
 
 // applypriority
 const APPLYPRIORITY_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictNormal]);
 pub(crate) static APPLYPRIORITY: [Form; 1] = [
-    // applypriority{.global}.level::eviction_priority [a], size
     form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
-            op("size", 1, R::Imm).with_range(128, 128, 1)])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[effect(E::SideEffect)]),
 ];
 
 // applypriority.async.bulk
 pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [
-    // applypriority.async.bulk{.global}.bulk_group.L2::evict_normal [a], size
     form("9.7.9", "{.global}.bulk_group.L2::evict_normal [a], size", &[l::GLOBAL_OPT, l::BULK_GROUP, l::L2_EVICT_NORMAL], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
@@ -905,7 +712,6 @@ const APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode",
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M::OverrideGlobalDimStride]).optional();
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT: &Slot = &slot(".override", &[M::OverrideGlobalAddress]).optional();
 pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
-    // applypriority.async.bulk.tensor.dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}
     form("9.7.9", ".dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}", &[APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM, l::GLOBAL_OPT, l::BULK_GROUP, APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, l::L2_EVICT_NORMAL, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
@@ -916,10 +722,8 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
             op("tensorCoords", 0, R::Use).nested(N::Bracket(5)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
             op("im2colInfo", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]))])
         .with_rules(&[
-            require(C::Filled(6), C::Filled(5)),
-            require(holds(6, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
-            deny(C::All(&[C::Filled(6), C::Operand(5, Q::Nonzero)])),
-            deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
+            require(C::Filled(6), C::Filled(5)), require(holds(6, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
+            deny(C::All(&[C::Filled(6), C::Operand(5, Q::Nonzero)])), deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
@@ -928,44 +732,35 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
 // discard
 const DISCARD_LEVEL: &Slot = &slot(".level", &[M::L2]);
 pub(crate) static DISCARD: [Form; 1] = [
-    // discard{.global}.level [a], size
     form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Fixed(128)),
-            op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+            op("size", 1, R::Imm).with_range(128, 128, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // createpolicy.range
 const CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_priority", &[M::L2EvictLast, M::L2EvictNormal, M::L2EvictFirst, M::L2EvictUnchanged]);
 const CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
 pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [
-    // createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
-            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
+            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[ordered(2, 3)]),
-    // createpolicy.range.fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size
     form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
-            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
-            op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            ordered(3, 4),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]),
+            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_rules(&[ordered(3, 4), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]),
 ];
 
 // createpolicy.fractional
 const CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_priority", &[M::L2EvictLast, M::L2EvictNormal, M::L2EvictFirst, M::L2EvictUnchanged]);
 const CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
 pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
-    // createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
     form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
@@ -974,37 +769,24 @@ pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
 
 // createpolicy.cvt
 pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
-    // createpolicy.cvt.L2.b64 cache-policy, access-property
     form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[
-            op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
-            op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))]),
+        .with_operands(&[op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)), op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))]),
 ];
 
 // isspacep
 const ISSPACEP_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static ISSPACEP: [Form; 2] = [
-    // isspacep.space p, a
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
-    // isspacep.space p, a
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U64))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
 ];
 
@@ -1012,28 +794,17 @@ pub(crate) static ISSPACEP: [Form; 2] = [
 const CVTA_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA: [Form; 2] = [
-    // cvta.space.size p, a
     form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]),
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))]),
-    // cvta.space.size p, var
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))]),
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(1)),
-            op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
 ];
 
@@ -1041,18 +812,12 @@ pub(crate) static CVTA: [Form; 2] = [
 const CVTA_TO_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_TO_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA_TO: [Form; 1] = [
-    // cvta.to.space.size p, a
     form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]),
-            deny(C::Operand(1, Q::Variable))]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Operand(1, Q::Variable))]),
 ];
 
 // cvt
@@ -1074,15 +839,10 @@ const CVT_IRND_OPT: &Slot = &slot(".irnd", &[M::Rni, M::Rzi, M::Rmi, M::Rpi]).op
 const CVT_STYPE: &Slot = &slot(".stype", &[M::E4m3x2, M::E5m2x2, M::E2m3x2, M::E3m2x2, M::E2m1x2]);
 const CVT_TYPE: &Slot = &slot(".type", &[M::F16x2, M::Bf16x2]);
 pub(crate) static CVT: [Form; 39] = [
-    // cvt{.irnd}{.ftz}{.sat}.dtype.atype d, a
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
-            deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
         .with_tables(&[table(&[0, 1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -1102,16 +862,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt{.sat}.dtype.atype d, sreg
     form("9.7.9.21", "{.sat}.dtype.atype d, sreg", &[l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WIDEN]),
-            op("sreg", 1, R::Sreg).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WIDEN]), op("sreg", 1, R::Sreg).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
         .with_tables(&[table(&[0, 1, 2], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -1122,16 +877,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd{.ftz}{.sat}.dtype.atype d, a
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -1140,16 +890,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt{.irnd}{.ftz}.dtype.atype d, a
     form("9.7.9.21", "{.irnd}{.ftz}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[0, 1, 2, 3], &[], &[
                 row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
@@ -1158,459 +903,260 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd{.ftz}.dtype.atype d, a
     form("9.7.9.21", ".frnd{.ftz}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd{.ftz}.bf16.atype d, a
     form("9.7.9.21", ".frnd{.ftz}.bf16.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::BF16, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, &t::SM_80)])])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
-            since(C::Filled(2), &[ptx(8, 1, &t::SM_70)]),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
+        .with_rules(&[since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(C::Filled(2), &[ptx(8, 1, &t::SM_70)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN]),
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
-        .with_rules(&[
-            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
-            op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5))])
-        .with_rules(&[
-            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5)),
-            op("b", 2, R::Use).with_ty(T::Slot(5))])
-        .with_rules(&[
-            since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)), op("b", 2, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rna{.satfinite}.tf32.f32 d, a
     form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[
-            deny(C::Operand(1, Q::NotF32Bits)).ptxas(),
-            since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .with_rules(&[deny(C::Operand(1, Q::NotF32Bits)).ptxas(), since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a
     form("9.7.9.21", ".frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::PZO_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5))])
-        .with_rules(&[
-            since(C::Filled(1), &[ptx(8, 6, &t::SM_100)]),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
+        .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(3, Q::Function)),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(2, Q::Function)),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[deny(C::Operand(2, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::Operand(2, Q::Function)),
-            deny(C::All(&[C::Filled(4), C::Operand(1, Q::Function)])),
+            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.relu}.f16x2.f8x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
-            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(3, Q::Function)),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::Operand(2, Q::Function)),
-            deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
+            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.relu}.f16x2.f4x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
-            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(3, Q::Function)),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)),
-            op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[
-            deny(C::Operand(2, Q::Function)),
-            deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
+            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.relu}.f16x2.f6x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
-            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)),
-            op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.bf16x2.ue8m0x2 d, a
     form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd4.pzo.hftype.f32 d, a
     form("9.7.9.21", ".frnd4.pzo.hftype.f32 d, a", &[CVT_FRND4, l::PZO, CVT_HFTYPE, l::F32], &[ptx(9, 4, &t::SM_107F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(3))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, l::F32], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_rules(&[
-            deny(C::Operand(3, Q::Function)),
-            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, CVT_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[
-            deny(C::Operand(2, Q::Function)),
-            deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
+            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn.f16x2.ue5m3x2 d, a
     form("9.7.9.21", ".rn.f16x2.ue5m3x2 d, a", &[l::RN, l::F16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}
     form("9.7.9.21", ".rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)),
-            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5)),
-            op("b", 2, R::Use).with_ty(T::Slot(5)),
+            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)), op("b", 2, R::Use).with_ty(T::Slot(5)),
             op("scale", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
-    // cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)),
-            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
-        .with_notes(&[
-            "operands of .bf16 and .tf32 have exactly their width",
-            "the random bits must be in a register of a bits type"])
+        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
 ];
 
@@ -1620,19 +1166,14 @@ const CVT_PACK_CONVERTTYPE: &Slot = &slot(".convertType", &[M::U16, M::S16]);
 const CVT_PACK_CONVERTTYPE_2: &Slot = &slot(".convertType", &[M::U2, M::S2, M::U4, M::S4, M::U8, M::S8]);
 const CVT_PACK_CTYPE: &Slot = &slot(".cType", &[M::B32]);
 pub(crate) static CVT_PACK: [Form; 2] = [
-    // cvt.pack.sat.convertType.abType d, a, b
     form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])]),
-    // cvt.pack.sat.convertType.abType.cType d, a, b, c
     form("9.7.9.22", ".sat.convertType.abType.cType d, a, b, c", &[l::SAT, CVT_PACK_CONVERTTYPE_2, CVT_PACK_ABTYPE, CVT_PACK_CTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
-            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, &t::SM_75)])]),
 ];
 
@@ -1640,19 +1181,13 @@ pub(crate) static CVT_PACK: [Form; 2] = [
 const MAPA_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const MAPA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static MAPA: [Form; 2] = [
-    // mapa{.space}.type d, a, b
     form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Operand(1, Q::Variable))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // mapa{.space}.type d, sh, b
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
             op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
@@ -1661,18 +1196,12 @@ pub(crate) static MAPA: [Form; 2] = [
 const GETCTARANK_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const GETCTARANK_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static GETCTARANK: [Form; 2] = [
-    // getctarank{.space}.type d, a
     form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::Operand(1, Q::Variable))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // getctarank{.space}.type d, var
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -1681,7 +1210,6 @@ const SPCOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
 const SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
 const SPCOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp2_4]);
 pub(crate) static SPCOMPRESS: [Form; 2] = [
-    // spcompress.b8.itype.ratio.num mdata, cdata, data, desc
     form("9.7.9", ".b8.itype.ratio.num mdata, cdata, data, desc", &[l::B8, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 8)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -1689,7 +1217,6 @@ pub(crate) static SPCOMPRESS: [Form; 2] = [
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))]),
-    // spcompress.b16.itype.ratio.num mdata, cdata, data, desc
     form("9.7.9", ".b16.itype.ratio.num mdata, cdata, data, desc", &[l::B16, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 16)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -1705,7 +1232,6 @@ const SPDECOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
 const SPDECOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
 const SPDECOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp1_2, M::Sp1_4, M::Sp1_8, M::Sp1_16, M::Sp2_4, M::Sp2_8, M::Sp2_16, M::Sp4_8, M::Sp4_16]);
 pub(crate) static SPDECOMPRESS: [Form; 1] = [
-    // spdecompress.etype.itype.ratio.num data, mdata, cdata
     form("9.7.9", ".etype.itype.ratio.num data, mdata, cdata", &[SPDECOMPRESS_ETYPE, SPDECOMPRESS_ITYPE, SPDECOMPRESS_RATIO, SPDECOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("data", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::Last), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),

@@ -6,52 +6,38 @@ use crate::row::*;
 // tcgen05.alloc
 const TCGEN05_ALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_ALLOC: [Form; 2] = [
-    // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
-        .with_rules(&[
-            must_agree(0, Enforcement::Warning),
-            deny(C::All(&[C::Filled(3), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
+        .with_rules(&[must_agree(0, Enforcement::Warning), deny(C::All(&[C::Filled(3), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
-    // tcgen05.alloc.exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[l::EXCLUSIVE, TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
-        .with_rules(&[
-            must_agree(1, Enforcement::Warning),
-            deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
+        .with_rules(&[must_agree(1, Enforcement::Warning), deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
 // tcgen05.dealloc
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [
-    // tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&[
-            op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
-            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
-    // tcgen05.dealloc.exclusive.cta_group.sync.aligned.b32 taddr, nCols
+        .with_operands(&[op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]), op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
+        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned.b32 taddr, nCols", &[l::EXCLUSIVE, TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
-            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)]).with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
 // tcgen05.relinquish_alloc_permit
 const TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_RELINQUISH_ALLOC_PERMIT: [Form; 1] = [
-    // tcgen05.relinquish_alloc_permit.cta_group.sync.aligned
     form("9.7.16.7.1", ".cta_group.sync.aligned", &[TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP, l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
+        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
 
 // tcgen05.ld
@@ -60,7 +46,6 @@ const TCGEN05_LD_PACK_OPT: &Slot = &slot(".pack", &[M::Pack16b]).optional();
 const TCGEN05_LD_SHAPE1: &Slot = &slot(".shape1", &[M::D16x64b, M::D16x128b, M::D16x256b, M::D32x32b]);
 const TCGEN05_LD_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 pub(crate) static TCGEN05_LD: [Form; 2] = [
-    // tcgen05.ld.sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -88,7 +73,6 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
-    // tcgen05.ld.sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -104,35 +88,29 @@ const TCGEN05_LD_RED_SHAPE3: &Slot = &slot(".shape3", &[M::D32x32b]);
 const TCGEN05_LD_RED_SHAPE4: &Slot = &slot(".shape4", &[M::D16x32bx2]);
 const TCGEN05_LD_RED_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
-    // tcgen05.ld.red.sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
-    // tcgen05.ld.red.sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
-            op("immHalfSplitoff", 3, R::Imm)])
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
-    // tcgen05.ld.red.sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
-    // tcgen05.ld.red.sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
-            op("immHalfSplitoff", 3, R::Imm)])
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
@@ -140,7 +118,6 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
 const TCGEN05_LD_RED_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_RED_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
 pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
-    // tcgen05.ld.red.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_RED_SPCOMPRESS_NUM, TCGEN05_LD_RED_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::NAN_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -154,7 +131,6 @@ pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
 const TCGEN05_LD_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
 pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [
-    // tcgen05.ld.spcompress.sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]
     form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_SPCOMPRESS_NUM, TCGEN05_LD_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -169,7 +145,6 @@ const TCGEN05_ST_SHAPE1: &Slot = &slot(".shape1", &[M::D16x64b, M::D16x128b, M::
 const TCGEN05_ST_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 const TCGEN05_ST_UNPACK_OPT: &Slot = &slot(".unpack", &[M::Unpack16b]).optional();
 pub(crate) static TCGEN05_ST: [Form; 2] = [
-    // tcgen05.st.sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
@@ -197,7 +172,6 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
-    // tcgen05.st.sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
@@ -208,7 +182,6 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
 
 // tcgen05.wait::ld tcgen05.wait::st
 pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [
-    // tcgen05.wait::ld.sync.aligned
     form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))]),
 ];
@@ -220,30 +193,21 @@ const TCGEN05_CP_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::Warpx2_02_13, M
 const TCGEN05_CP_SHAPE: &Slot = &slot(".shape", &[M::D128x256b, M::D4x256b, M::D128x128b, M::D64x128b, M::D32x128b]);
 const TCGEN05_CP_SRC_FMT_OPT: &Slot = &slot(".src_fmt", &[M::B6x16P32, M::B4x16P64]).optional();
 pub(crate) static TCGEN05_CP: [Form; 1] = [
-    // tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
     form("9.7.16.9.2", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc", &[TCGEN05_CP_CTA_GROUP, TCGEN05_CP_SHAPE, TCGEN05_CP_MULTICAST_OPT, TCGEN05_CP_DST_FMT_OPT, TCGEN05_CP_SRC_FMT_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("s-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR])])
         .with_rules(&[
-            must_agree(0, Enforcement::Warning),
-            require(C::Filled(3), C::Filled(4)),
-            require(C::Filled(4), C::Filled(3)),
+            must_agree(0, Enforcement::Warning), require(C::Filled(3), C::Filled(4)), require(C::Filled(4), C::Filled(3)),
             require(holds(1, &[M::D64x128b]), holds(2, &[M::Warpx2_02_13, M::Warpx2_01_23])),
-            require(holds(1, &[M::D32x128b]), holds(2, &[M::Warpx4])),
-            require(C::Filled(2), holds(1, &[M::D64x128b, M::D32x128b]))])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            require(holds(1, &[M::D32x128b]), holds(2, &[M::Warpx4])), require(C::Filled(2), holds(1, &[M::D64x128b, M::D32x128b]))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
 ];
 
 // tcgen05.shift
 const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
-    // tcgen05.shift.cta_group.down [taddr]
     form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)])
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
@@ -261,7 +225,6 @@ const TCGEN05_MMA_KIND_4: &Slot = &slot(".kind", &[M::KindF8f6f4]);
 const TCGEN05_MMA_KIND_5: &Slot = &slot(".kind", &[M::KindMxf8f6f4]);
 const TCGEN05_MMA_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 pub(crate) static TCGEN05_MMA: [Form; 10] = [
-    // tcgen05.mma.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -272,17 +235,10 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
-            must_agree(0, Enforcement::Warning),
-            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]),
-            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
+            since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -294,17 +250,10 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
-            deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
-            must_agree(0, Enforcement::Warning),
-            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]),
-            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
+            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -317,20 +266,13 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
         .with_rules(&[
             require(holds(3, &[M::ScaleVec1X]), holds(1, &[M::KindMxf8f6f4])),
             require(holds(3, &[M::ScaleVec2X]), holds(1, &[M::KindMxf4, M::KindMxf4nvf4])),
-            require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
-            require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
-            must_agree(0, Enforcement::Warning),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
+            require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])), require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
+            must_agree(0, Enforcement::Warning), since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -343,20 +285,13 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
         .with_rules(&[
             require(holds(3, &[M::ScaleVec1X]), holds(1, &[M::KindMxf8f6f4])),
             require(holds(3, &[M::ScaleVec2X]), holds(1, &[M::KindMxf4, M::KindMxf4nvf4])),
-            require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
-            require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
-            must_agree(0, Enforcement::Warning),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
+            require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])), require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
+            must_agree(0, Enforcement::Warning), since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -367,18 +302,11 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]),
-            deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
+            must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -389,19 +317,12 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
-            must_agree(0, Enforcement::Warning),
+            deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(0, Enforcement::Warning),
             since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
-            deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
+            since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -410,15 +331,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
-            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -427,15 +342,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("lut", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
-            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -445,15 +354,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
-            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -463,13 +366,8 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
-            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -482,7 +380,6 @@ const TCGEN05_MMA_2_KIND_2: &Slot = &slot(".kind", &[M::KindMxf8f6f4, M::KindMxf
 const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
-    // tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -494,17 +391,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
-            must_agree(1, Enforcement::Warning),
-            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]),
-            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
+            since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -517,17 +407,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
-            deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
-            must_agree(1, Enforcement::Warning),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]),
-            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -541,21 +424,14 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             require(holds(4, &[M::ScaleVec1X]), holds(2, &[M::KindMxf8f6f4])),
             require(holds(4, &[M::ScaleVec2X]), holds(2, &[M::KindMxf4, M::KindMxf4nvf4])),
-            require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
-            require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
-            must_agree(1, Enforcement::Warning),
-            since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
+            require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])), require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
+            must_agree(1, Enforcement::Warning), since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -569,21 +445,14 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             require(holds(4, &[M::ScaleVec1X]), holds(2, &[M::KindMxf8f6f4])),
             require(holds(4, &[M::ScaleVec2X]), holds(2, &[M::KindMxf4, M::KindMxf4nvf4])),
-            require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
-            require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
-            must_agree(1, Enforcement::Warning),
-            since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
+            require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])), require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
+            must_agree(1, Enforcement::Warning), since(C::Filled(6), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -595,19 +464,12 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]),
-            deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
+            must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
-    // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -619,18 +481,12 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
-            deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
-            must_agree(1, Enforcement::Warning),
+            deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])), must_agree(1, Enforcement::Warning),
             since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
-            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]),
-            deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
+            since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -639,7 +495,6 @@ const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M:
 const TCGEN05_MMA_WS_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
-    // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -647,14 +502,8 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -662,14 +511,8 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(0, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -679,15 +522,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -697,14 +534,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
 ];
 
 // tcgen05.mma.ws
@@ -712,7 +544,6 @@ const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[
 const TCGEN05_MMA_WS_2_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
-    // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -721,14 +552,8 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(1, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -737,14 +562,8 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
-        .with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(1, Enforcement::Warning)])
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -755,15 +574,9 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
-    // tcgen05.mma.ws.sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -774,28 +587,19 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[
-            must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
+            must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
-            effect(E::OneThread),
-            effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
 ];
 
 // tcgen05.fence::before_thread_sync
 pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [
-    // tcgen05.fence::before_thread_sync
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_effects(&[effect(E::Fence)]),
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)]),
 ];
 
 // tcgen05.fence::after_thread_sync
 pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [
-    // tcgen05.fence::after_thread_sync
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_effects(&[effect(E::Fence)]),
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)]),
 ];
 
 // tcgen05.commit
@@ -804,17 +608,14 @@ const TCGEN05_COMMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::C
 const TCGEN05_COMMIT_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster, M::MulticastCluster16b, M::MulticastCluster32b]).optional();
 const TCGEN05_COMMIT_RESTRICTION_OPT: &Slot = &slot(".restriction", &[M::SyncRestrictSharedReadMmaA]).optional();
 pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
-    // tcgen05.commit.cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}
     form("9.7.16.12.1", ".cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, TCGEN05_COMMIT_RESTRICTION_OPT, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_align(8).with_size(Size::Fixed(8)),
             op("ctaMask", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(holds(4, &[M::MulticastCluster, M::MulticastCluster16b])),
             op("ctaMask32", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).required_if(holds(4, &[M::MulticastCluster32b]))])
         .with_rules(&[
-            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])),
-            since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),
+            deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),
             since(C::Any(&[C::Filled(2), holds(4, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
-            since(holds(4, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::ALL)]),
-            must_agree(0, Enforcement::Warning)])
+            since(holds(4, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::ALL)]), must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]),
 ];

@@ -8,7 +8,6 @@ const TEX_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX: [Form; 2] = [
-    // tex.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -19,27 +18,20 @@ pub(crate) static TEX: [Form; 2] = [
             op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Operand(3, Q::Present), &[ptx(1, 5, &t::ALL)]),
-            since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, &t::ALL)]),
-            since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, &t::ALL)]),
-            since(holds(0, &[M::Acube]), &[ptx(3, 0, &t::SM_20)]),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(C::Operand(3, Q::Present), &[ptx(1, 5, &t::ALL)]), since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, &t::ALL)]),
+            since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, &t::ALL)]), since(holds(0, &[M::Acube]), &[ptx(3, 0, &t::SM_20)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))])
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a separate sampler requires .texmode_independent"])
         .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
-    // tex.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -50,8 +42,7 @@ pub(crate) static TEX: [Form; 2] = [
             op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
@@ -59,8 +50,7 @@ pub(crate) static TEX: [Form; 2] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))])
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a separate sampler requires .texmode_independent"])
         .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
 ];
@@ -70,7 +60,6 @@ const TEX_BASE_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_BASE_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_BASE_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_BASE: [Form; 2] = [
-    // tex.base.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V4, TEX_BASE_DTYPE, TEX_BASE_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -81,20 +70,16 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
-    // tex.base.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -105,8 +90,7 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(6, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
@@ -114,8 +98,7 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
 ];
 
 // tex.level
@@ -123,7 +106,6 @@ const TEX_LEVEL_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_LEVEL_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_LEVEL_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_LEVEL: [Form; 2] = [
-    // tex.level.geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V4, TEX_LEVEL_DTYPE, TEX_LEVEL_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -135,23 +117,18 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
-    // tex.level.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
+            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -163,20 +140,17 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(7, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
 ];
 
 // tex.grad
@@ -184,7 +158,6 @@ const TEX_GRAD_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_GRAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GRAD_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_GRAD: [Form; 2] = [
-    // tex.grad.geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V4, TEX_GRAD_DTYPE, TEX_GRAD_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -197,24 +170,20 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::A1d, M::A2d, M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas(),
             deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d, M::Cube, M::Acube])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
-    // tex.grad.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -227,16 +196,14 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
-            require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
+            require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])), require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
             deny(C::All(&[holds(0, &[M::D3d, M::D2dms, M::A2dms]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(8, Q::Present)])),
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::A1d, M::A2d, M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas()])
@@ -248,7 +215,6 @@ const TLD4_COMP: &Slot = &slot(".comp", &[M::R, M::G, M::B, M::A]);
 const TLD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const TLD4_GEOM: &Slot = &slot(".geom", &[M::D2d, M::A2d, M::Cube, M::Acube]);
 pub(crate) static TLD4: [Form; 1] = [
-    // tld4.comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.4", ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}", &[TLD4_COMP, TLD4_GEOM, l::V4, TLD4_DTYPE, l::F32], &[ptx(2, 2, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -261,13 +227,11 @@ pub(crate) static TLD4: [Form; 1] = [
         .with_rules(&[
             since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating)])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(1, &[M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))])
+            deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -275,48 +239,32 @@ pub(crate) static TLD4: [Form; 1] = [
 const TXQ_SQUERY: &Slot = &slot(".squery", &[M::ForceUnnormalizedCoords, M::FilterMode, M::AddrMode0, M::AddrMode1, M::AddrMode2]);
 const TXQ_TQUERY: &Slot = &slot(".tquery", &[M::Width, M::Height, M::Depth, M::ChannelDataType, M::ChannelOrder, M::NormalizedCoords, M::ArraySize, M::NumMipmapLevels, M::NumSamples]);
 pub(crate) static TXQ: [Form; 3] = [
-    // txq.tquery.b32 d, [a]
     form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
-            since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]),
-            since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
-            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]),
-            since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
-    // txq.squery.b32 d, [a]
+            since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]), since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
+            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]), since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
     form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
             since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]),
-    // txq.squery.b32 d, [b]
     form("9.7.10.5", ".squery.b32 d, [b]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("b", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SAMPLER])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("b", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SAMPLER])]),
 ];
 
 // txq.level
 const TXQ_LEVEL_TLQUERY: &Slot = &slot(".tlquery", &[M::Width, M::Height, M::Depth]);
 pub(crate) static TXQ_LEVEL: [Form; 1] = [
-    // txq.level.tlquery.b32 d, [a], lod
     form("9.7.10.5", ".tlquery.b32 d, [a], lod", &[TXQ_LEVEL_TLQUERY, l::B32], &[ptx(4, 3, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]),
             op("lod", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1))]),
 ];
 
 // istypep
 const ISTYPEP_TYPE: &Slot = &slot(".type", &[M::Texref, M::Samplerref, M::Surfref]);
 pub(crate) static ISTYPEP: [Form; 1] = [
-    // istypep.type p, a
     form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, &t::SM_30)])
-        .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]),
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]),
 ];

@@ -9,26 +9,18 @@ const VADD_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VADD_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VADD: [Form; 3] = [
-    // vadd.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vadd.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT, VADD_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vadd.dtype.atype.btype{.sat} d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
         .with_notes(&["d is c with the selected bytes or half-word replaced"]),
 ];
 
@@ -38,26 +30,18 @@ const VSUB_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSUB_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VSUB: [Form; 3] = [
-    // vsub.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vsub.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT, VSUB_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vsub.dtype.atype.btype{.sat} d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vabsdiff
@@ -66,26 +50,18 @@ const VABSDIFF_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VABSDIFF_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VABSDIFF: [Form; 3] = [
-    // vabsdiff.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vabsdiff.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT, VABSDIFF_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vabsdiff.dtype.atype.btype{.sat} d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmin
@@ -94,26 +70,18 @@ const VMIN_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMIN_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VMIN: [Form; 3] = [
-    // vmin.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vmin.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT, VMIN_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vmin.dtype.atype.btype{.sat} d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmax
@@ -122,26 +90,18 @@ const VMAX_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMAX_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VMAX: [Form; 3] = [
-    // vmax.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vmax.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT, VMAX_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vmax.dtype.atype.btype{.sat} d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vshl
@@ -150,26 +110,18 @@ const VSHL_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSHL_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const VSHL_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VSHL: [Form; 3] = [
-    // vshl.dtype.atype.u32{.sat}.mode d, a, b
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vshl.dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE, VSHL_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vshl.dtype.atype.u32{.sat}.mode d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vshr
@@ -178,26 +130,18 @@ const VSHR_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSHR_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const VSHR_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VSHR: [Form; 3] = [
-    // vshr.dtype.atype.u32{.sat}.mode d, a, b
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
-    // vshr.dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE, VSHR_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
-    // vshr.dtype.atype.u32{.sat}.mode d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmad
@@ -206,21 +150,15 @@ const VMAD_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMAD_SCALE_OPT: &Slot = &slot(".scale", &[M::Shr7, M::Shr15]).optional();
 pub(crate) static VMAD: [Form; 2] = [
-    // vmad.dtype.atype.btype{.sat}{.scale} d, a, b, c
     form("9.7.18.1.3", ".dtype.atype.btype{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES, K::NEG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NEG])])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES, K::NEG]), op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NEG])])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
-    // vmad.dtype.atype.btype.po{.sat}{.scale} d, a, b, c
     form("9.7.18.1.3", ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::PO, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
 ];
 
@@ -230,26 +168,18 @@ const VSET_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
 const VSET_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
 pub(crate) static VSET: [Form; 3] = [
-    // vset.atype.btype.cmp d, a, b
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES])]),
-    // vset.atype.btype.cmp.op2 d, a, b, c
     form("9.7.18.1.4", ".atype.btype.cmp.op2 d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP, VSET_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
-    // vset.atype.btype.cmp d, a, b, c
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // vadd2
@@ -257,18 +187,14 @@ const VADD2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VADD2: [Form; 2] = [
-    // vadd2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vadd2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -278,18 +204,14 @@ const VSUB2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VSUB2: [Form; 2] = [
-    // vsub2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vsub2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -299,18 +221,14 @@ const VAVRG2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VAVRG2: [Form; 2] = [
-    // vavrg2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vavrg2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -320,18 +238,14 @@ const VABSDIFF2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VABSDIFF2: [Form; 2] = [
-    // vabsdiff2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vabsdiff2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -341,18 +255,14 @@ const VMIN2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VMIN2: [Form; 2] = [
-    // vmin2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vmin2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -362,18 +272,14 @@ const VMAX2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VMAX2: [Form; 2] = [
-    // vmax2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vmax2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -383,14 +289,12 @@ const VSET2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET2_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
 pub(crate) static VSET2: [Form; 2] = [
-    // vset2.atype.btype.cmp d, a, b, c
     form("9.7.18.2.2", ".atype.btype.cmp d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vset2.atype.btype.cmp.add d, a, b, c
     form("9.7.18.2.2", ".atype.btype.cmp.add d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
@@ -404,18 +308,14 @@ const VADD4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VADD4: [Form; 2] = [
-    // vadd4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vadd4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -425,18 +325,14 @@ const VSUB4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VSUB4: [Form; 2] = [
-    // vsub4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vsub4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -446,18 +342,14 @@ const VAVRG4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VAVRG4: [Form; 2] = [
-    // vavrg4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vavrg4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -467,18 +359,14 @@ const VABSDIFF4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VABSDIFF4: [Form; 2] = [
-    // vabsdiff4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vabsdiff4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -488,18 +376,14 @@ const VMIN4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VMIN4: [Form; 2] = [
-    // vmin4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vmin4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -509,18 +393,14 @@ const VMAX4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 pub(crate) static VMAX4: [Form; 2] = [
-    // vmax4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vmax4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
@@ -530,14 +410,12 @@ const VSET4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET4_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
 pub(crate) static VSET4: [Form; 2] = [
-    // vset4.atype.btype.cmp d, a, b, c
     form("9.7.18.2.4", ".atype.btype.cmp d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
-    // vset4.atype.btype.cmp.add d, a, b, c
     form("9.7.18.2.4", ".atype.btype.cmp.add d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),

@@ -17,7 +17,6 @@ const WGMMA_MMA_ASYNC_SHAPE_3: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n16k
 const WGMMA_MMA_ASYNC_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n24k32, M::M64n16k32, M::M64n32k32, M::M64n48k32, M::M64n64k32, M::M64n80k32, M::M64n96k32, M::M64n112k32, M::M64n128k32, M::M64n144k32, M::M64n160k32, M::M64n176k32, M::M64n192k32, M::M64n208k32, M::M64n224k32, M::M64n240k32, M::M64n256k32]);
 const WGMMA_MMA_ASYNC_SHAPE_5: &Slot = &slot(".shape", &[M::M64n8k256, M::M64n24k256, M::M64n16k256, M::M64n32k256, M::M64n48k256, M::M64n64k256, M::M64n80k256, M::M64n96k256, M::M64n112k256, M::M64n128k256, M::M64n144k256, M::M64n160k256, M::M64n176k256, M::M64n192k256, M::M64n208k256, M::M64n224k256, M::M64n240k256, M::M64n256k256]);
 pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -25,16 +24,11 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1),
-            op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -42,15 +36,11 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
             op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -58,16 +48,11 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1),
-            op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -75,15 +60,11 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
             op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -91,14 +72,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -106,14 +83,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -121,14 +94,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -136,14 +105,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -153,11 +118,8 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -167,11 +129,8 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -180,11 +139,8 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -193,9 +149,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
 ];
 
@@ -211,7 +165,6 @@ const WGMMA_MMA_ASYNC_2_SHAPE_2: &Slot = &slot(".shape", &[M::M64n8k16, M::M64n1
 const WGMMA_MMA_ASYNC_2_SHAPE_3: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n16k64, M::M64n24k64, M::M64n32k64, M::M64n40k64, M::M64n48k64, M::M64n56k64, M::M64n64k64, M::M64n72k64, M::M64n80k64, M::M64n88k64, M::M64n96k64, M::M64n104k64, M::M64n112k64, M::M64n120k64, M::M64n128k64, M::M64n136k64, M::M64n144k64, M::M64n152k64, M::M64n160k64, M::M64n168k64, M::M64n176k64, M::M64n184k64, M::M64n192k64, M::M64n200k64, M::M64n208k64, M::M64n216k64, M::M64n224k64, M::M64n232k64, M::M64n240k64, M::M64n248k64, M::M64n256k64]);
 const WGMMA_MMA_ASYNC_2_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n24k64, M::M64n16k64, M::M64n32k64, M::M64n48k64, M::M64n64k64, M::M64n80k64, M::M64n96k64, M::M64n112k64, M::M64n128k64, M::M64n144k64, M::M64n160k64, M::M64n176k64, M::M64n192k64, M::M64n208k64, M::M64n224k64, M::M64n240k64, M::M64n256k64]);
 pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -221,16 +174,11 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1),
-            op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -240,15 +188,11 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -258,16 +202,11 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1),
-            op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -277,15 +216,11 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -295,14 +230,10 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -312,14 +243,10 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -329,14 +256,10 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -346,14 +269,10 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -365,11 +284,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
-    // wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -381,30 +297,24 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
-            effect(E::Converge(ConvergenceScope::Warpgroup)),
-            effect(E::Proxy(Proxy::Async)),
+            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
 ];
 
 // wgmma.fence
 pub(crate) static WGMMA_FENCE: [Form; 1] = [
-    // wgmma.fence.sync{.aligned}
     form("9.7.15.7.1", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_effects(&[effect(E::Fence), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
 
 // wgmma.commit_group
 pub(crate) static WGMMA_COMMIT_GROUP: [Form; 1] = [
-    // wgmma.commit_group.sync{.aligned}
     form("9.7.15.7.2", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Commit)), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
 
 // wgmma.wait_group
 pub(crate) static WGMMA_WAIT_GROUP: [Form; 1] = [
-    // wgmma.wait_group.sync{.aligned} N
-    form("9.7.15.7.3", ".sync{.aligned} N", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
-        .with_operands(&[op("N", 0, R::Imm)])
+    form("9.7.15.7.3", ".sync{.aligned} N", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)]).with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Wait)), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
