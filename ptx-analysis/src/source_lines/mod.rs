@@ -338,6 +338,3 @@ fn marker(text: &[u8]) -> Option<(&[u8], u32)> {
     let number = core::str::from_utf8(digits).ok()?.parse().ok()?;
     Some((path.get(..end)?, number))
 }
-
-#[cfg(test)]
-mod tests;

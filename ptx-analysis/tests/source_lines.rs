@@ -1,10 +1,9 @@
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+//! Source lines of instructions.
 
-use ptx_ir::Statement;
+use std::borrow::Cow;
 
-use super::*;
+use ptx_analysis::source_lines::{Frame, SourceLines};
+use ptx_ir::{Statement, StmtId};
 
 /// The frames of each instruction, one line each, with `asm` for inline assembly.
 fn frames(text: &str) -> Vec<String> {
