@@ -20,6 +20,7 @@ use crate::ranges::RangeKind;
 use crate::scope::Meaning;
 use crate::statement_extent::declared_space;
 use crate::suggest;
+use crate::undeclared::register_class_of;
 use crate::unknown_opcode::{apart, glued};
 
 /// What precedes the names of a declaration or parameter.
@@ -215,7 +216,14 @@ impl Parser<'_> {
                 let help = suggestion(&String::from_utf8_lossy(&word));
                 Box::new(d.with_help(help).with_fix(at, "."))
             }
-            false => d,
+            // `.reg %rd<4>`
+            false => match register_class_of(d.span.of(self.cursor.src)) {
+                Some(ty) => {
+                    let help = format!("add its type, for example `{ty}`");
+                    Box::new(d.with_help(help).with_fix(at, format!("{ty} ")))
+                }
+                None => d,
+            },
         }
     }
 

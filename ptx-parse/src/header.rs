@@ -17,17 +17,17 @@ use crate::suggest;
 impl Parser<'_> {
     #[cold]
     pub(crate) fn missing_header(&mut self, at: usize) {
-        let (code, directive, example, next) = match self.header.state {
+        let (code, directive, value, next) = match self.header.state {
             HeaderPart::Empty => (
                 Code::MissingVersion,
                 Directive::Version,
-                "8.0",
+                format!("{}", self.likely_version(at)),
                 HeaderPart::Version,
             ),
             _ => (
                 Code::MissingTarget,
                 Directive::Target,
-                "sm_90",
+                format!("{}", self.likely_target()),
                 HeaderPart::Target,
             ),
         };
@@ -39,12 +39,38 @@ impl Parser<'_> {
         };
         let message = format!("expected `{directive}` before this");
         let d = Diagnostic::error(code, Span::at(at, end), message);
-        self.report(d.with_help(format!(
-            "a module begins with `.version`, then `.target`: add `{directive} {example}`"
-        )));
+        let help =
+            format!("a module begins with `.version`, then `.target`: add `{directive} {value}`");
+        let line = format!("{directive} {value}\n");
+        self.report(d.with_help(help).with_fix(Span::at(at, at), line));
         // The rest of the header is checked as if the directive were there.
         self.header.state = next;
         self.header.reported = true;
+    }
+
+    /// A version to add before the directive at `at`: a common one, or a later one if the target needs it. What the rest of
+    /// the module needs is reported once there is a version.
+    fn likely_version(&self, at: usize) -> PtxVersion {
+        let text = self.cursor.src.get(at..).unwrap_or_default();
+        let mut words = Lexer::fragment(text)
+            .filter(|t| !t.kind.is_trivia())
+            .map(|t| t.span.of(text));
+        let directive = words.next().and_then(Directive::from_text);
+        let target = words
+            .next()
+            .filter(|_| directive == Some(Directive::Target));
+        let target = target.and_then(Target::from_name);
+        let common = PtxVersion::new(8, 0);
+        target.map_or(common, |t| t.min_version().max(common))
+    }
+
+    /// A target to add: the oldest that current toolkits compile for, or an older one if the version does not have it.
+    fn likely_target(&self) -> Target {
+        let version = self.out.module.header().version;
+        let has = |t: Target| version.is_none_or(|v| t.min_version() <= v);
+        let older = |t: &Target| t.number() <= Target::Sm75.number() && has(*t);
+        let targets = Target::ALL.iter().copied().filter(older);
+        targets.max_by_key(|t| t.number()).unwrap_or(Target::Sm75)
     }
 
     /// Checks the position of a header directive, and what it says.

@@ -165,14 +165,22 @@ impl Parser<'_> {
                 let message =
                     format!("expected a component of a vector or register, found `{text}`");
                 let help = "components are `.x .y .z .w` and `.r .g .b .a`; video instructions take `.b0` to `.b3210` and `.h0` to `.h32`";
-                let mut d = self.cursor.error(
+                let d = self.cursor.error(
                     Code::UnknownSelector,
                     self.cursor.pos,
                     self.cursor.pos + word.len(),
                     message,
                 );
-                d.help = Some(String::from(help));
-                Err(d)
+                let lower = text.to_ascii_lowercase();
+                let known = Selector::from_text(&lower.as_bytes()[1..]).is_some();
+                Err(Box::new(match known {
+                    true => {
+                        let span = d.span;
+                        let help = format!("components are written in lower case: `{lower}`");
+                        d.with_help(help).with_fix(span, lower)
+                    }
+                    false => d.with_help(help),
+                }))
             }
         }
     }

@@ -504,6 +504,12 @@ impl Group<'_, '_> {
     }
 }
 
+/// The type of the registers to which compilers give this name: a prefix and perhaps a number.
+pub(crate) fn register_class_of(name: &[u8]) -> Option<ScalarType> {
+    let name = core::str::from_utf8(name).ok()?;
+    register_class(name.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
 /// The type of the registers to which compilers give names that begin like this.
 fn register_class(prefix: &str) -> Option<ScalarType> {
     let mut types = ScalarType::ALL.iter().copied();

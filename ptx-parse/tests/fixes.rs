@@ -106,11 +106,31 @@ fn declarations_are_repaired() {
         ),
         (kernel("").replace("a)\n{", "a)\n"), "a)\n", "a)\n{\n"),
         (kernel("").replace("sm_90", "cc_90"), "cc_90", "sm_90"),
+        (kernel(".reg %fd<5>;"), ".reg %fd<5>", ".reg .f64 %fd<5>"),
+        (kernel(".reg .v4 .b32 v; mov.b32 %r1, v.Y;"), "v.Y", "v.y"),
     ];
     for (wrong, from, to) in cases {
         let right = wrong.replacen(from, to, 1);
         assert_eq!(fixed(&wrong), right, "{wrong}");
         assert!(!parse(right.as_bytes()).has_errors(), "{right}");
+    }
+}
+
+#[test]
+fn a_missing_header_directive_fits_the_rest_of_the_header() {
+    let cases = [
+        ("sm_90", "8.0", ".version 8.0\n.target sm_90\n"),
+        ("sm_100a", "8.6", ".version 8.6\n.target sm_100a\n"),
+    ];
+    for (target, version, head) in cases {
+        let whole = format!(".version {version}\n.target {target}\n.address_size 64\n");
+        let lost = whole.replace(&format!(".version {version}\n"), "");
+        assert!(fixed(&lost).starts_with(head), "{}", fixed(&lost));
+    }
+    for (version, target) in [("8.0", "sm_75"), ("6.0", "sm_70"), ("3.1", "sm_35")] {
+        let lost = format!(".version {version}\n.address_size 64\n");
+        let head = format!(".version {version}\n.target {target}\n");
+        assert!(fixed(&lost).starts_with(&head), "{}", fixed(&lost));
     }
 }
 
