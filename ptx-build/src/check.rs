@@ -50,15 +50,11 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
         Span::new(back(span.start), back(span.end))
     };
     for d in &mut found {
-        d.span = shift(d.span);
         // The caller did not write the text around it.
-        let inside = |span: Span| start <= span.start as usize && span.end as usize <= end;
-        let repeats = d.repeats.iter().copied().filter(|span| inside(*span));
-        d.repeats = repeats.map(shift).collect();
-        d.labels.retain(|label| inside(label.span));
-        for label in &mut d.labels {
-            label.span = shift(label.span);
-        }
+        let inside = |span: &Span| start <= span.start as usize && span.end as usize <= end;
+        let own = shift(d.span);
+        d.relocate(|span| Some(span).filter(inside).map(shift));
+        d.span = own;
     }
     Err(found)
 }

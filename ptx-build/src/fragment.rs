@@ -129,15 +129,14 @@ impl Fragment<'_> {
     fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> BuildError {
         let renamed = |text: &str| self.renamed(text);
         for d in &mut found {
-            d.span = filled.back(d.span);
+            d.relocate(|span| Some(filled.back(span)));
             d.message = renamed(&d.message);
             d.help = d.help.as_deref().map(renamed);
-            for span in &mut d.repeats {
-                *span = filled.back(*span);
-            }
             for label in &mut d.labels {
-                label.span = filled.back(label.span);
                 label.message = renamed(&label.message);
+            }
+            for edit in &mut d.fix {
+                edit.text = renamed(&edit.text);
             }
         }
         BuildError::illegal(self.template.to_string(), found)

@@ -333,6 +333,28 @@ impl Diagnostic {
         self
     }
 
+    /// Moves it to another text. `place` gives the place of a span there, `None` outside of it: labels and repeats without a
+    /// place are removed, and a fix with such an edit.
+    pub fn relocate(&mut self, place: impl Fn(Span) -> Option<Span>) {
+        self.span = place(self.span).unwrap_or(self.span);
+        self.repeats = self.repeats.iter().filter_map(|s| place(*s)).collect();
+        self.labels.retain_mut(|label| match place(label.span) {
+            Some(span) => {
+                label.span = span;
+                true
+            }
+            None => false,
+        });
+        let edits: Option<Vec<Span>> = self.fix.iter().map(|edit| place(edit.span)).collect();
+        let Some(edits) = edits else {
+            self.fix.clear();
+            return;
+        };
+        for (edit, span) in self.fix.iter_mut().zip(edits) {
+            edit.span = span;
+        }
+    }
+
     /// Adds a label at another place.
     #[must_use]
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {

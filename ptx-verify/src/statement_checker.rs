@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Statement, StmtId,
+    Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Span, Statement, StmtId,
 };
 
 use crate::body;
@@ -75,7 +75,8 @@ impl StatementChecker {
     }
 
     /// The errors of a statement of the entered body, without warnings. Spans are from the start of the module's
-    /// source, which has to have the text of the statement at its place.
+    /// source, which has to have the text of the statement at its place. Nothing is said about places outside of the statement,
+    /// since the source may not have their text.
     #[must_use]
     pub fn errors(&mut self, module: &Module, body: &Body, stmt: StmtId) -> Vec<Diagnostic> {
         let mut context = Context::new(module, self.environment);
@@ -93,6 +94,11 @@ impl StatementChecker {
         }
         let mut found = context.into_diagnostics();
         found.retain(|d| d.severity == Severity::Error);
+        let place = body.source_span(stmt);
+        let inside = |span: &Span| place.start <= span.start && span.end <= place.end;
+        for d in &mut found {
+            d.relocate(|span| Some(span).filter(inside));
+        }
         found
     }
 }

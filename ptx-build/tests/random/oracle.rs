@@ -33,7 +33,9 @@ pub(crate) fn error(call: &str, error: &BuildError) {
     for d in error.diagnostics() {
         assert_eq!(d.severity, Severity::Error);
         let labels = d.labels.iter().map(|l| l.span);
-        for span in labels.chain([d.span]) {
+        let edits = d.fix.iter().map(|e| e.span);
+        let repeats = d.repeats.iter().copied();
+        for span in labels.chain(edits).chain(repeats).chain([d.span]) {
             let inside = span.start <= span.end && span.end as usize <= text.len();
             assert!(inside, "{call}: {d:?} is not in {text:?}");
         }
