@@ -3,6 +3,7 @@ use ptx_analysis::cfg::Cfg;
 use ptx_analysis::fold::is_copy;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Dominators, PostDominators, ReversePostOrder};
+use ptx_analysis::source_lines::file_number;
 use ptx_ir::facts::ModuleFacts;
 use ptx_isa::Opcode;
 
@@ -56,4 +57,16 @@ fn calls_and_taken_addresses() {
     assert_eq!(calls.calls_of(id("leaf")).count(), 0);
     assert_eq!(calls.address_taken(), [id("taken")]);
     assert!(calls.is_address_taken(id("taken")) && !calls.is_address_taken(id("leaf")));
+}
+
+#[test]
+fn numbers_of_files() {
+    let text =
+        b".version 8.0 .target sm_80 .address_size 64 .file 7 \"a.cu\" .pragma \"nounroll\";";
+    let module = ptx_parse::parse(text).module;
+    let files = module
+        .directives()
+        .values()
+        .map(|d| file_number(&module, d));
+    assert_eq!(files.flatten().collect::<Vec<_>>(), [7]);
 }

@@ -49,6 +49,7 @@ fn an_instruction_of_the_table() {
     let operands = [Register(T::F32), Register(T::F32), Register(T::F32)].map(ActualOperand::new);
     let request = InstQuery::new(Opcode::Add, &modifiers, &operands);
     assert!(request.candidates().count() > 0);
+    assert!(request.with_operands(&[]).operands().is_empty());
     let mut selection = request.select_anywhere().unwrap();
     assert!(selection.violations().is_empty());
     assert_eq!(selection.redundant().count(), 0);
@@ -105,4 +106,11 @@ fn roles_of_operands() {
     let roles: Vec<_> = add.operands().iter().map(role).collect();
     assert_eq!(roles[..2], ["written", "read"]);
     assert_eq!(ptx_isa::operand_count(add), (3, 3));
+}
+
+#[test]
+fn modifiers_that_are_meant_where_one_is_missing() {
+    assert!(Modifier::Rn.is_usual(Opcode::Fma) && !Modifier::Rm.is_usual(Opcode::Fma));
+    // A half of a product, and a comparison.
+    assert!(Modifier::Lo.is_usual(Opcode::Mul) && !Modifier::Lo.is_usual(Opcode::Setp));
 }

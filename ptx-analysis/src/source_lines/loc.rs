@@ -1,6 +1,7 @@
 //! The operands of `.loc` and `.file`.
 
 use ptx_ir::{DirectiveStmt, Module, NameId, Operand, OperandPool};
+use ptx_isa::Directive;
 
 /// A line and a column of a file, which is the number of a `.file`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,11 +75,14 @@ impl DebugName {
     }
 }
 
-/// The number of a `.file`. Manual 11.5.3.
+/// The number of a `.file`; `None` for another directive. Manual 11.5.3.
 #[must_use]
 pub fn file_number(module: &Module, file: &DirectiveStmt) -> Option<i64> {
     let first = module.pool().slice(file.args).first()?;
-    module.pool().integer(*first)
+    match file.directive {
+        Directive::File => module.pool().integer(*first),
+        _ => None,
+    }
 }
 
 /// The path of a `.file`, without its quotes.

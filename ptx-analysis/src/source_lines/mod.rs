@@ -50,8 +50,7 @@ impl<'m> SourceLines<'m> {
                 return None;
             };
             let directive = module.directives().get(id)?;
-            let is_file = directive.directive == Directive::File;
-            let number = file_number(module, directive).filter(|_| is_file)?;
+            let number = file_number(module, directive)?;
             Some((number, loc::file_path(module, directive)?))
         };
         let mut files: Vec<_> = module.items().filter_map(file).collect();
