@@ -135,7 +135,7 @@ impl Fragment<'_> {
             for label in &mut d.labels {
                 label.message = renamed(&label.message);
             }
-            for edit in &mut d.fix {
+            for edit in d.fix.iter_mut() {
                 edit.text = renamed(&edit.text);
             }
         }

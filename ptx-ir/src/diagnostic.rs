@@ -291,7 +291,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Edits that repair it, where only one repair is likely; [`apply_fixes`](crate::apply_fixes) makes them.
     #[cfg_attr(feature = "serde", serde(default))]
-    pub fix: Vec<Patch<String>>,
+    pub fix: Box<[Patch<String>]>,
 }
 
 impl Diagnostic {
@@ -306,7 +306,7 @@ impl Diagnostic {
             labels: Vec::new(),
             repeats: Box::default(),
             help: None,
-            fix: Vec::new(),
+            fix: Box::default(),
         }
     }
 
@@ -328,9 +328,15 @@ impl Diagnostic {
     /// Adds an edit to the [fix](Self::fix). An empty span inserts.
     #[must_use]
     pub fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
-        let text = text.into();
-        self.fix.push(Patch { span, text });
+        self.add_fix([(span, text.into())]);
         self
+    }
+
+    /// Adds edits to the [fix](Self::fix).
+    pub fn add_fix(&mut self, edits: impl IntoIterator<Item = (Span, String)>) {
+        let edits = edits.into_iter().map(|(span, text)| Patch { span, text });
+        let old = core::mem::take(&mut self.fix).into_vec();
+        self.fix = old.into_iter().chain(edits).collect();
     }
 
     /// Moves it to another text. `place` gives the place of a span there, `None` outside of it: labels and repeats without a
@@ -347,7 +353,7 @@ impl Diagnostic {
         });
         let edits: Option<Vec<Span>> = self.fix.iter().map(|edit| place(edit.span)).collect();
         let Some(edits) = edits else {
-            self.fix.clear();
+            self.fix = Box::default();
             return;
         };
         for (edit, span) in self.fix.iter_mut().zip(edits) {

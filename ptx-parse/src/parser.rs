@@ -6,9 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{
-    Code, Diagnostic, Limits, Module, NameId, Patch, SourceText, Span, Statement, StmtId,
-};
+use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId};
 
 use crate::cascade;
 use crate::cursor::Cursor;
@@ -234,8 +232,8 @@ fn remove_repeated_line(src: &[u8], d: &mut Diagnostic) {
     let text = src[start..end].trim_ascii();
     let statement = text.starts_with(b".") && text.ends_with(b";");
     if statement && text == src[a..b].trim_ascii() && a != start {
-        let (span, text) = (Span::at(start, end), String::new());
-        d.fix = alloc::vec![Patch { span, text }];
+        d.fix = Default::default();
+        d.add_fix([(Span::at(start, end), String::new())]);
         d.help = Some("remove one of the declarations".into());
     }
 }

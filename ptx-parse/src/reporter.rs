@@ -2,7 +2,7 @@
 
 use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::{Code, Diagnostic, Patch, Span};
+use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::cascade::Cascade;
 use crate::undeclared::MOST_COMPARISONS;
@@ -77,11 +77,8 @@ impl Reporter {
                 // What replaces the first name replaces the others.
                 let replaced = diagnostic.fix.iter().find(|f| f.span == diagnostic.span);
                 if let Some(text) = replaced.map(|f| f.text.clone()) {
-                    let edit = |&span: &Span| Patch {
-                        span,
-                        text: text.clone(),
-                    };
-                    diagnostic.fix.extend(diagnostic.repeats.iter().map(edit));
+                    let edit = |&(_, span): &(usize, Span)| (span, text.clone());
+                    diagnostic.add_fix(repeats.iter().map(edit));
                 }
             }
         }

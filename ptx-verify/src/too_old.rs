@@ -54,16 +54,12 @@ pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<D
         && let Some((number, name)) = header_tokens(module)
     {
         if version != environment.version() {
-            head.fix.push(patch(number, format!("{version}")));
+            head.add_fix([(number, format!("{version}"))]);
         }
         if Some(target) != environment.target() {
-            head.fix.push(patch(name, target.text().into()));
+            head.add_fix([(name, target.text().into())]);
         }
     }
-}
-
-fn patch(span: Span, text: String) -> ptx_ir::Patch<String> {
-    ptx_ir::Patch { span, text }
 }
 
 /// The nearest target that has something, and the version that is needed there. The target of the environment if it has it
