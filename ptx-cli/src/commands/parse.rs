@@ -5,10 +5,11 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use peakmem_alloc::{INSTRUMENTED_SYSTEM, PeakMemAllocTrait};
+use peakmem_alloc::PeakMemAllocTrait;
 use ptx_ir::{Limits, Module};
 use ptx_parse::Parsed;
 
+use crate::ALLOCATOR;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::{counted, tally};
@@ -128,9 +129,9 @@ impl Timing {
 
         // Memory is measured in a separate run, which also warms up the caches.
         let shared = source.bytes.clone();
-        INSTRUMENTED_SYSTEM.reset_peak_memory();
+        ALLOCATOR.reset_peak_memory();
         let parsed = ptx_parse::parse_shared(shared, &limits);
-        let peak = INSTRUMENTED_SYSTEM.get_peak_memory();
+        let peak = ALLOCATOR.get_peak_memory();
         drop(black_box(parsed));
 
         let (mut time, mut all) = (Duration::MAX, Duration::ZERO);
