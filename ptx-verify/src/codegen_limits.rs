@@ -86,7 +86,11 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
         let results = returns.of(module.params()).iter();
         let mut all = results.chain(params.of(module.params()));
         if let Some(ty) = all.find_map(small) {
-            let problem = ResourceProblem::SmallParameter(function.name, ty);
+            let wide = match ty {
+                ScalarType::Pred => ScalarType::B32,
+                _ => ScalarType::B16,
+            };
+            let problem = ResourceProblem::SmallParameter(function.name, ty, wide);
             context.report(names.get(id), problem);
         }
     }

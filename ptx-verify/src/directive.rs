@@ -164,9 +164,10 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };
         let text = context.module.name(id).trim_matches('"');
-        let known = |t: &&str| t.eq_ignore_ascii_case(text);
-        if !directive.texts().is_empty() && !directive.texts().iter().any(known) {
-            let problem = InterfaceProblem::DirectiveText(directive, id);
+        let is_it = |t: &&str| t.eq_ignore_ascii_case(text);
+        let known = directive.texts();
+        if !known.is_empty() && !known.iter().any(is_it) {
+            let problem = InterfaceProblem::DirectiveText(directive, id, known);
             context.report(at, problem);
         }
     }

@@ -38,9 +38,10 @@ fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: O
     let mut textures: Option<TargetOption> = None;
     for (at, text) in names {
         if let (Some(target), Some(version)) = (Target::from_name(text), version)
-            && version < target.min_version()
+            && let first = target.min_version()
+            && version < first
         {
-            context.report(at, HeaderProblem::TargetVersion(target, version));
+            context.report(at, HeaderProblem::TargetVersion(target, first, version));
         }
         let Some(option) = TargetOption::from_text(text) else {
             continue;

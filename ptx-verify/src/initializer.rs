@@ -132,8 +132,10 @@ impl<'c> Values<'c, '_> {
                 let len = parts.len() as i64;
                 match braces {
                     Braces::Array(Some(most)) if len > most => {
-                        let outer = outermost.then_some(declarator.name);
-                        return Err(InitializerProblem::TooMany(outer, len, most));
+                        return Err(match outermost {
+                            true => InitializerProblem::TooMany(declarator.name, len, most),
+                            false => InitializerProblem::TooManyInside(len, most),
+                        });
                     }
                     Braces::Array(None) if len == 0 => {
                         return Err(InitializerProblem::NoValues(self.ty));
@@ -187,11 +189,7 @@ impl<'c> Values<'c, '_> {
             let most = self.pool().integer(*dim).filter(|n| *n != 0);
             if let Some(most) = most.filter(|most| vectors.len() as i64 > *most) {
                 let len = vectors.len() as i64;
-                return Err(InitializerProblem::TooMany(
-                    Some(declarator.name),
-                    len,
-                    most,
-                ));
+                return Err(InitializerProblem::TooMany(declarator.name, len, most));
             }
             parts.retain(|p| vector(p).is_none());
             parts.extend(vectors.iter().flat_map(|v| self.pool().list(*v)));

@@ -184,7 +184,10 @@ impl Checker<'_, '_> {
         } else if !(0..=10).contains(&bank) {
             Some(VariableProblem::BankNumber(bank))
         } else if names.any(|d| (external && unsized_array(d)) != (bank != 0)) {
-            Some(VariableProblem::BankContents(bank))
+            Some(match bank {
+                0 => VariableProblem::NoBank,
+                _ => VariableProblem::BankContents(bank),
+            })
         } else {
             None
         }
@@ -231,12 +234,13 @@ impl Checker<'_, '_> {
         if len < 2 {
             return;
         }
+        let bits = u32::from(len) * u32::from(ty.bits());
         let problem = if ty.kind() == TypeKind::Opaque || ty == ScalarType::Pred {
             VariableProblem::VectorType(ty)
         } else if !matches!(len, 2 | 4) {
             VariableProblem::VectorLength(len)
-        } else if u32::from(len) * u32::from(ty.bits()) > 128 {
-            VariableProblem::VectorBits(len, ty)
+        } else if bits > 128 {
+            VariableProblem::VectorBits(len, ty, bits)
         } else {
             return;
         };

@@ -11,6 +11,7 @@ pub(crate) mod operand;
 pub(crate) mod redeclaration;
 mod repair;
 pub(crate) mod resource;
+mod table;
 pub(crate) mod variable;
 
 use alloc::string::String;
@@ -26,6 +27,7 @@ use instruction::InstProblem;
 use interface::InterfaceProblem;
 use redeclaration::RedeclarationProblem;
 use resource::ResourceProblem;
+use table::problems;
 use variable::VariableProblem;
 
 use crate::location::Part;

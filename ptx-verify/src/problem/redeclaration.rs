@@ -1,10 +1,10 @@
 //! Problems of names that are declared more than once, and of aliases.
 
-use alloc::format;
-use alloc::string::String;
-use ptx_ir::{Code, FunctionKind, Linkage, NameId};
+use core::fmt;
 
-use super::{Text, Wording, counted};
+use ptx_ir::{FunctionKind, Linkage, NameId};
+
+use super::{counted, problems};
 
 /// How two prototypes differ.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -28,181 +28,82 @@ pub(crate) enum Property {
     Alignment,
 }
 
-impl PrototypeDifference {
-    fn describe(self) -> String {
+impl fmt::Display for PrototypeDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::Count(List::Parameters, ..) | Self::Item(List::Parameters, ..) => "parameter",
+            _ => "result",
+        };
         match self {
-            Self::Count(list, here, first) => {
-                let what = match list {
-                    List::Parameters => "parameter",
-                    List::Results => "result",
-                };
-                format!("expected {}, found {here}", counted(first, what))
+            Self::Count(_, here, first) => {
+                write!(f, "expected {}, found {here}", counted(*first, what))
             }
-            Self::Item(list, nth, property) => {
-                let what = match list {
-                    List::Parameters => "parameter",
-                    List::Results => "result",
-                };
+            Self::Item(_, nth, property) => {
                 let property = match property {
                     Property::Type => "type",
                     Property::Space => "state space",
                     Property::Alignment => "alignment",
                 };
-                format!("{what} {nth} has a different {property}")
+                write!(f, "{what} {nth} has a different {property}")
             }
         }
     }
 }
 
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum RedeclarationProblem {
-    ExternDefinition(NameId),
-    DeclaredAfterDefinition(NameId),
-    /// Found, expected.
-    Kind(NameId, FunctionKind, FunctionKind),
-    Linkage(NameId, Option<Linkage>, Option<Linkage>),
-    Noreturn(NameId),
-    Prototype(NameId, PrototypeDifference),
-    VariableType(NameId),
-    /// An external variable whose definition has no linkage.
-    VariableLinkage(NameId),
-    AliasOfVariable(NameId),
-    /// A special register as an alias or as its aliasee.
-    AliasOfSpecial,
-    AliasOfItself(NameId),
-    AliasIsVariable(NameId),
-    AliasOfKernel(NameId),
-    AliasOfLinkage(NameId, Linkage),
-    AliasIsDefined(NameId),
-    AliasTwice(NameId),
-    AliasNoreturn(NameId, NameId),
-    AliasPrototype(NameId, NameId, PrototypeDifference),
-}
-
-fn kind(kind: FunctionKind) -> &'static str {
-    match kind {
-        FunctionKind::Entry => "a kernel",
-        FunctionKind::Func => "a function",
-    }
-}
-
-fn linkage(linkage: Option<Linkage>) -> String {
-    linkage.map_or("no linkage directive".into(), |l| {
-        format!("`{}`", l.directive().text())
-    })
-}
-
-impl RedeclarationProblem {
-    pub(super) fn text(self, wording: Wording<'_>) -> Text {
-        let name = |id| wording.module.name(id);
-        let error = |message| Text::error(Code::Redeclaration, message);
-        match self {
-            Self::ExternDefinition(id) => Text::error(
-                Code::Linkage,
-                format!("`{}` is `.extern` and cannot have a body", name(id)),
-            )
-            .help("remove `.extern` or the body"),
-            Self::DeclaredAfterDefinition(id) => error(format!(
-                "`{}` is already defined and cannot be declared again",
-                name(id)
-            ))
-            .help("remove this declaration, or move it before the definition"),
-            Self::Kind(id, found, expected) => error(format!(
-                "expected `{}` to be {}, found {}",
-                name(id),
-                kind(expected),
-                kind(found)
-            ))
-            .help("rename one of the two"),
-            Self::Linkage(id, found, expected) => error(format!(
-                "expected {} on `{}`, found {}",
-                linkage(expected),
-                name(id),
-                linkage(found)
-            ))
-            .help("use the same linkage on all declarations"),
-            Self::Noreturn(id) => error(format!(
-                "the declarations of `{}` differ in `.noreturn`",
-                name(id)
-            ))
-            .help("add `.noreturn` to all declarations, or to none"),
-            Self::Prototype(id, difference) => Text::error(
-                Code::Prototype,
-                format!(
-                    "`{}` differs from its first declaration: {}",
-                    name(id),
-                    difference.describe()
-                ),
-            )
-            .help("use the same parameters and results on all declarations"),
-            Self::VariableType(id) => error(format!(
-                "`{}` differs from its first declaration: it has a different type",
-                name(id)
-            ))
-            .help("use the same type on all declarations"),
-            Self::VariableLinkage(id) => error(format!(
-                "expected `.visible`, `.weak` or `.common` on the definition of the external variable `{}`, found no linkage directive",
-                name(id)
-            ))
-            .help("add `.visible`"),
-            _ => self.alias(wording),
-        }
-    }
-
-    fn alias(self, wording: Wording<'_>) -> Text {
-        let name = |id| wording.module.name(id);
-        let error = |message| Text::error(Code::Alias, message);
-        match self {
-            Self::AliasOfVariable(id) => error(format!(
-                "expected a function as the aliasee, found the variable `{}`",
-                name(id)
-            ))
-            .help("name a function that is defined in this module"),
-            Self::AliasOfSpecial => {
-                error("expected a function in `.alias`, found a special register".into())
-                    .help("declare and define functions for both names")
-            }
-            Self::AliasOfItself(id) => {
-                error(format!("`{}` cannot be an alias of itself", name(id)))
-                    .help("name another function after the comma")
-            }
-            Self::AliasIsVariable(id) => error(format!(
-                "expected a declared function as the alias, found the variable `{}`",
-                name(id)
-            ))
-            .help("declare a function for the alias"),
-            Self::AliasOfKernel(id) => error(format!(
-                "expected a function as the aliasee, found the kernel `{}`",
-                name(id)
-            ))
-            .help("name a function that is defined in this module"),
-            Self::AliasOfLinkage(id, linkage) => error(format!(
-                "`{}` is `{}` and cannot have an alias",
-                name(id),
-                linkage.directive().text()
-            ))
-            .help("name a function without that linkage"),
-            Self::AliasIsDefined(id) => error(format!(
-                "expected a declared function as the alias, but `{}` is defined",
-                name(id)
-            ))
-            .help("remove its body, or use another name"),
-            Self::AliasTwice(id) => error(format!("`{}` is already an alias", name(id)))
-                .help("remove one of the `.alias` directives"),
-            Self::AliasNoreturn(alias, aliasee) => error(format!(
-                "the alias `{}` and `{}` differ in `.noreturn`",
-                name(alias),
-                name(aliasee)
-            ))
-            .help("add `.noreturn` to both, or to none"),
-            Self::AliasPrototype(alias, aliasee, difference) => error(format!(
-                "the alias `{}` differs from `{}`: {}",
-                name(alias),
-                name(aliasee),
-                difference.describe()
-            ))
-            .help("declare the alias with the same parameters and results"),
-            _ => error("invalid alias".into()),
-        }
-    }
-}
+problems! { RedeclarationProblem {
+    ExternDefinition(name: NameId): error Linkage
+        "`{name}` is `.extern` and cannot have a body",
+        "remove `.extern` or the body";
+    DeclaredAfterDefinition(name: NameId): error Redeclaration
+        "`{name}` is already defined and cannot be declared again",
+        "remove this declaration, or move it before the definition";
+    Kind(name: NameId, found: FunctionKind, expected: FunctionKind): error Redeclaration
+        "expected `{name}` to be {expected}, found {found}",
+        "rename one of the two";
+    Linkage(name: NameId, found: Option<Linkage>, expected: Option<Linkage>): error Redeclaration
+        "expected {expected} on `{name}`, found {found}",
+        "use the same linkage on all declarations";
+    Noreturn(name: NameId): error Redeclaration
+        "the declarations of `{name}` differ in `.noreturn`",
+        "add `.noreturn` to all declarations, or to none";
+    Prototype(name: NameId, difference: PrototypeDifference): error Prototype
+        "`{name}` differs from its first declaration: {difference}",
+        "use the same parameters and results on all declarations";
+    VariableType(name: NameId): error Redeclaration
+        "`{name}` differs from its first declaration: it has a different type",
+        "use the same type on all declarations";
+    VariableLinkage(name: NameId): error Redeclaration
+        "expected `.visible`, `.weak` or `.common` on the definition of the external variable `{name}`, \
+         found no linkage directive",
+        "add `.visible`";
+    AliasOfVariable(name: NameId): error Alias
+        "expected a function as the aliasee, found the variable `{name}`",
+        "name a function that is defined in this module";
+    AliasOfSpecial: error Alias
+        "expected a function in `.alias`, found a special register",
+        "declare and define functions for both names";
+    AliasOfItself(name: NameId): error Alias
+        "`{name}` cannot be an alias of itself",
+        "name another function after the comma";
+    AliasIsVariable(name: NameId): error Alias
+        "expected a declared function as the alias, found the variable `{name}`",
+        "declare a function for the alias";
+    AliasOfKernel(name: NameId): error Alias
+        "expected a function as the aliasee, found the kernel `{name}`",
+        "name a function that is defined in this module";
+    AliasOfLinkage(name: NameId, linkage: Linkage): error Alias
+        "`{name}` is `{linkage}` and cannot have an alias",
+        "name a function without that linkage";
+    AliasIsDefined(name: NameId): error Alias
+        "expected a declared function as the alias, but `{name}` is defined",
+        "remove its body, or use another name";
+    AliasTwice(name: NameId): error Alias
+        "`{name}` is already an alias",
+        "remove one of the `.alias` directives";
+    AliasNoreturn(alias: NameId, aliasee: NameId): error Alias
+        "the alias `{alias}` and `{aliasee}` differ in `.noreturn`",
+        "add `.noreturn` to both, or to none";
+    AliasPrototype(alias: NameId, aliasee: NameId, difference: PrototypeDifference): error Alias
+        "the alias `{alias}` differs from `{aliasee}`: {difference}",
+        "declare the alias with the same parameters and results";
+}}
