@@ -95,46 +95,21 @@ impl FunctionAnalysis {
         }
     }
 
-    /// The control-flow graph.
-    #[must_use]
-    pub fn cfg(&self) -> &Cfg {
-        &self.cfg
-    }
-
-    /// The numbers of the registers and of the elements of vector registers.
-    #[must_use]
-    pub fn variables(&self) -> &Variables {
-        &self.variables
-    }
-
-    /// What each block reads and writes.
-    #[must_use]
-    pub fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    /// What is live at the start and at the end of each block.
-    #[must_use]
-    pub fn liveness(&self) -> &Liveness {
-        &self.liveness
-    }
-
-    /// The dominators of the blocks.
-    #[must_use]
-    pub fn dominators(&self) -> &Dominators<BlockId> {
-        &self.dominators
-    }
-
-    /// The natural loops. For irreducible loops too, use [`Loops::new`].
-    #[must_use]
-    pub fn loops(&self) -> &Loops<BlockId> {
-        &self.loops
-    }
-
-    /// The greatest number of registers that are live at once.
-    #[must_use]
-    pub fn pressure(&self) -> Pressure {
-        self.pressure
+    ptx_isa::getters! {
+        /// The control-flow graph.
+        cfg: &Cfg = &cfg;
+        /// The numbers of the registers and of the elements of vector registers.
+        variables: &Variables = &variables;
+        /// What each block reads and writes.
+        summary: &Summary = &summary;
+        /// What is live at the start and at the end of each block.
+        liveness: &Liveness = &liveness;
+        /// The dominators of the blocks.
+        dominators: &Dominators<BlockId> = &dominators;
+        /// The natural loops. For irreducible loops too, use [`Loops::new`].
+        loops: &Loops<BlockId> = &loops;
+        /// The greatest number of registers that are live at once.
+        pressure: Pressure = pressure;
     }
 
     /// Whether the entry reaches a block.

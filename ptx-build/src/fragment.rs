@@ -29,59 +29,26 @@ pub struct AsmReport {
 }
 
 impl AsmReport {
-    /// The operands, by their names, that are read; other registers by theirs.
-    #[must_use]
-    pub fn reads(&self) -> &[String] {
-        &self.reads
-    }
-
-    /// The operands and registers that are written, or may be.
-    #[must_use]
-    pub fn writes(&self) -> &[String] {
-        &self.writes
-    }
-
-    /// The accesses to memory, in order. Bases that are operands are among [`reads`](Self::reads).
-    #[must_use]
-    pub fn memory(&self) -> &[MemoryAccess] {
-        &self.memory
-    }
-
-    /// Whether threads wait for each other in it.
-    #[must_use]
-    pub fn has_barrier(&self) -> bool {
-        self.barrier
-    }
-
-    /// Whether it orders memory.
-    #[must_use]
-    pub fn has_fence(&self) -> bool {
-        self.fence
-    }
-
-    /// Whether it must be kept and not be moved even though no register shows why.
-    #[must_use]
-    pub fn has_side_effects(&self) -> bool {
-        self.side_effects
-    }
-
-    /// Whether it jumps, calls, returns or ends the thread.
-    #[must_use]
-    pub fn has_control_flow(&self) -> bool {
-        self.control_flow
-    }
-
-    /// How many instructions it has.
-    #[must_use]
-    pub fn instruction_count(&self) -> usize {
-        self.instructions
-    }
-
-    /// Whether the text can be inserted twice in one function, as compilers may do: it declares no name and no label outside
-    /// of braces that would then be declared twice. What [`FunctionBuilder::asm`] adds always can.
-    #[must_use]
-    pub fn is_repeatable(&self) -> bool {
-        self.repeatable
+    ptx_isa::getters! {
+        /// The operands, by their names, that are read; other registers by theirs.
+        reads: &[String] = &reads;
+        /// The operands and registers that are written, or may be.
+        writes: &[String] = &writes;
+        /// The accesses to memory, in order. Bases that are operands are among [`reads`](Self::reads).
+        memory: &[MemoryAccess] = &memory;
+        /// Whether threads wait for each other in it.
+        has_barrier: bool = barrier;
+        /// Whether it orders memory.
+        has_fence: bool = fence;
+        /// Whether it must be kept and not be moved even though no register shows why.
+        has_side_effects: bool = side_effects;
+        /// Whether it jumps, calls, returns or ends the thread.
+        has_control_flow: bool = control_flow;
+        /// How many instructions it has.
+        instruction_count: usize = instructions;
+        /// Whether the text can be inserted twice in one function, as compilers may do: it declares no name and no label outside
+        /// of braces that would then be declared twice. What [`FunctionBuilder::asm`] adds always can.
+        is_repeatable: bool = repeatable;
     }
 }
 

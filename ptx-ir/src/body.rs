@@ -344,25 +344,41 @@ impl Body {
 
 /// The tables.
 impl Body {
-    /// The offset of the `{` in the source; spans of statements count from here.
-    #[inline]
-    #[must_use]
-    pub fn base(&self) -> u32 {
-        self.base
-    }
-
-    /// One past the `}`, counted from [`base`](Self::base).
-    #[inline]
-    #[must_use]
-    pub fn end(&self) -> u32 {
-        self.end
-    }
-
-    /// Whether the closing `}` is there.
-    #[inline]
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.closed
+    ptx_isa::getters! {
+        /// The offset of the `{` in the source; spans of statements count from here.
+        base: u32 = base;
+        /// One past the `}`, counted from [`base`](Self::base).
+        end: u32 = end;
+        /// Whether the closing `}` is there.
+        is_closed: bool = closed;
+        /// Every statement by id, removed ones included. [`statements`](Self::statements) gives them in
+        /// the order of the text.
+        statement_table: &PrimaryMap<StmtId, Statement> = &statements;
+        /// The span of each statement of [`statement_table`](Self::statement_table), from
+        /// [`base`](Self::base).
+        stmt_spans: &[StmtSpan] = &origins;
+        /// Every instruction by id, those of removed statements included.
+        inst_table: &PrimaryMap<InstId, Inst> = &insts;
+        /// Operands of instructions, directives and initializers.
+        pool: &OperandPool = &pool;
+        /// The registers mentioned, in the order of their first mention.
+        registers: &PrimaryMap<RegId, Register> = &registers;
+        /// The register names declared.
+        reg_decls: &PrimaryMap<RegDeclId, RegDecl> = &reg_decls;
+        /// Parameters and variables.
+        vars: &PrimaryMap<VarId, Var> = &vars;
+        /// The labels.
+        labels: &PrimaryMap<LabelId, Label> = &labels;
+        /// The inner scopes; scope `n` is at index `n - 1`, as scope 0 is the function itself.
+        inner_scopes: &[Scope] = &inner_scopes;
+        /// The declarations.
+        declarations: &Declarations = &declarations;
+        /// The directives.
+        directives: &PrimaryMap<DirectiveId, DirectiveStmt> = &directives;
+        /// The call prototypes.
+        prototypes: &PrimaryMap<PrototypeId, Prototype> = &prototypes;
+        /// Statements that could not be parsed.
+        opaques: &PrimaryMap<OpaqueId, Opaque> = &opaques;
     }
 
     /// One statement; `None` for an id of another body.
@@ -372,48 +388,11 @@ impl Body {
         self.statements.get(id).copied()
     }
 
-    /// Every statement by id, removed ones included. [`statements`](Self::statements) gives them in
-    /// the order of the text.
-    #[inline]
-    #[must_use]
-    pub fn statement_table(&self) -> &PrimaryMap<StmtId, Statement> {
-        &self.statements
-    }
-
-    /// The span of each statement of [`statement_table`](Self::statement_table), from
-    /// [`base`](Self::base).
-    #[inline]
-    #[must_use]
-    pub fn stmt_spans(&self) -> &[StmtSpan] {
-        &self.origins
-    }
-
     /// One instruction; `None` for an id of another body.
     #[inline]
     #[must_use]
     pub fn inst(&self, id: InstId) -> Option<&Inst> {
         self.insts.get(id)
-    }
-
-    /// Every instruction by id, those of removed statements included.
-    #[inline]
-    #[must_use]
-    pub fn inst_table(&self) -> &PrimaryMap<InstId, Inst> {
-        &self.insts
-    }
-
-    /// Operands of instructions, directives and initializers.
-    #[inline]
-    #[must_use]
-    pub fn pool(&self) -> &OperandPool {
-        &self.pool
-    }
-
-    /// The registers mentioned, in the order of their first mention.
-    #[inline]
-    #[must_use]
-    pub fn registers(&self) -> &PrimaryMap<RegId, Register> {
-        &self.registers
     }
 
     /// Which directive a statement is, if it is one.
@@ -438,61 +417,5 @@ impl Body {
     #[must_use]
     pub fn reg_decl_of(&self, register: RegId) -> Option<&RegDecl> {
         self.reg_decls.get(self.registers.get(register)?.decl)
-    }
-
-    /// The register names declared.
-    #[inline]
-    #[must_use]
-    pub fn reg_decls(&self) -> &PrimaryMap<RegDeclId, RegDecl> {
-        &self.reg_decls
-    }
-
-    /// Parameters and variables.
-    #[inline]
-    #[must_use]
-    pub fn vars(&self) -> &PrimaryMap<VarId, Var> {
-        &self.vars
-    }
-
-    /// The labels.
-    #[inline]
-    #[must_use]
-    pub fn labels(&self) -> &PrimaryMap<LabelId, Label> {
-        &self.labels
-    }
-
-    /// The inner scopes; scope `n` is at index `n - 1`, as scope 0 is the function itself.
-    #[inline]
-    #[must_use]
-    pub fn inner_scopes(&self) -> &[Scope] {
-        &self.inner_scopes
-    }
-
-    /// The declarations.
-    #[inline]
-    #[must_use]
-    pub fn declarations(&self) -> &Declarations {
-        &self.declarations
-    }
-
-    /// The directives.
-    #[inline]
-    #[must_use]
-    pub fn directives(&self) -> &PrimaryMap<DirectiveId, DirectiveStmt> {
-        &self.directives
-    }
-
-    /// The call prototypes.
-    #[inline]
-    #[must_use]
-    pub fn prototypes(&self) -> &PrimaryMap<PrototypeId, Prototype> {
-        &self.prototypes
-    }
-
-    /// Statements that could not be parsed.
-    #[inline]
-    #[must_use]
-    pub fn opaques(&self) -> &PrimaryMap<OpaqueId, Opaque> {
-        &self.opaques
     }
 }

@@ -302,11 +302,36 @@ impl Module {
 
 /// The tables.
 impl Module {
-    /// Version, target and address size.
-    #[inline]
-    #[must_use]
-    pub fn header(&self) -> Header {
-        self.header
+    ptx_isa::getters! {
+        /// Version, target and address size.
+        header: Header = header;
+        /// Every item by id, removed ones included. [`items`](Self::items) gives them in the order of
+        /// the text.
+        item_table: &PrimaryMap<ItemId, Item> = &items;
+        /// The span of each item of [`item_table`](Self::item_table).
+        item_spans: &[StmtSpan] = &origins;
+        /// Mnemonics.
+        signatures: &Signatures = &signatures;
+        /// Names of the module.
+        symbols: &PrimaryMap<SymbolId, Symbol> = &symbols;
+        /// Functions and kernels.
+        functions: &PrimaryMap<FuncId, Function> = &functions;
+        /// Bodies of functions.
+        bodies: &PrimaryMap<BodyId, Body> = &bodies;
+        /// Results and parameters of functions and prototypes.
+        params: &[Param] = &params;
+        /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
+        interface_directives: &[DirectiveStmt] = &interface_directives;
+        /// Variable declarations at module level, and attributes of functions.
+        declarations: &Declarations = &declarations;
+        /// Directives at module level.
+        directives: &PrimaryMap<DirectiveId, DirectiveStmt> = &directives;
+        /// Debug sections.
+        sections: &PrimaryMap<SectionId, Section> = &sections;
+        /// Items that could not be parsed.
+        opaques: &PrimaryMap<OpaqueId, Opaque> = &opaques;
+        /// Operands of everything outside bodies, and of parameters.
+        pool: &OperandPool = &pool;
     }
 
     /// One item; `None` for an id of another module.
@@ -314,21 +339,6 @@ impl Module {
     #[must_use]
     pub fn item(&self, id: ItemId) -> Option<Item> {
         self.items.get(id).copied()
-    }
-
-    /// Every item by id, removed ones included. [`items`](Self::items) gives them in the order of
-    /// the text.
-    #[inline]
-    #[must_use]
-    pub fn item_table(&self) -> &PrimaryMap<ItemId, Item> {
-        &self.items
-    }
-
-    /// The span of each item of [`item_table`](Self::item_table).
-    #[inline]
-    #[must_use]
-    pub fn item_spans(&self) -> &[StmtSpan] {
-        &self.origins
     }
 
     /// The id of a spelling, if the module has it.
@@ -341,82 +351,5 @@ impl Module {
     #[must_use]
     pub fn name_count(&self) -> usize {
         self.names.len()
-    }
-
-    /// Mnemonics.
-    #[inline]
-    #[must_use]
-    pub fn signatures(&self) -> &Signatures {
-        &self.signatures
-    }
-
-    /// Names of the module.
-    #[inline]
-    #[must_use]
-    pub fn symbols(&self) -> &PrimaryMap<SymbolId, Symbol> {
-        &self.symbols
-    }
-
-    /// Functions and kernels.
-    #[inline]
-    #[must_use]
-    pub fn functions(&self) -> &PrimaryMap<FuncId, Function> {
-        &self.functions
-    }
-
-    /// Bodies of functions.
-    #[inline]
-    #[must_use]
-    pub fn bodies(&self) -> &PrimaryMap<BodyId, Body> {
-        &self.bodies
-    }
-
-    /// Results and parameters of functions and prototypes.
-    #[inline]
-    #[must_use]
-    pub fn params(&self) -> &[Param] {
-        &self.params
-    }
-
-    /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
-    #[inline]
-    #[must_use]
-    pub fn interface_directives(&self) -> &[DirectiveStmt] {
-        &self.interface_directives
-    }
-
-    /// Variable declarations at module level, and attributes of functions.
-    #[inline]
-    #[must_use]
-    pub fn declarations(&self) -> &Declarations {
-        &self.declarations
-    }
-
-    /// Directives at module level.
-    #[inline]
-    #[must_use]
-    pub fn directives(&self) -> &PrimaryMap<DirectiveId, DirectiveStmt> {
-        &self.directives
-    }
-
-    /// Debug sections.
-    #[inline]
-    #[must_use]
-    pub fn sections(&self) -> &PrimaryMap<SectionId, Section> {
-        &self.sections
-    }
-
-    /// Items that could not be parsed.
-    #[inline]
-    #[must_use]
-    pub fn opaques(&self) -> &PrimaryMap<OpaqueId, Opaque> {
-        &self.opaques
-    }
-
-    /// Operands of everything outside bodies, and of parameters.
-    #[inline]
-    #[must_use]
-    pub fn pool(&self) -> &OperandPool {
-        &self.pool
     }
 }

@@ -186,10 +186,13 @@ impl<'m> Signature<'m> {
         out.extend_from_slice(self.text);
     }
 
-    /// The opcode; `None` where PTX knows none of this name.
-    #[must_use]
-    pub fn opcode(&self) -> Option<Opcode> {
-        self.opcode
+    ptx_isa::getters! {
+        /// The opcode; `None` where PTX knows none of this name.
+        opcode: Option<Opcode> = opcode;
+        /// Whether the opcode and every modifier are known.
+        is_known: bool = known;
+        /// The modifiers in the order of the source, unknown words included.
+        words: &'m [Word] = words;
     }
 
     /// The instruction that the opcode and the first words name, such as `cp.async.bulk`; `None` for
@@ -210,18 +213,6 @@ impl<'m> Signature<'m> {
     pub fn opcode_text(&self) -> &'m str {
         let end = ident_end(self.text, 0).min(self.text.len());
         core::str::from_utf8(&self.text[..end]).unwrap_or_default()
-    }
-
-    /// Whether the opcode and every modifier are known.
-    #[must_use]
-    pub fn is_known(&self) -> bool {
-        self.known
-    }
-
-    /// The modifiers in the order of the source, unknown words included.
-    #[must_use]
-    pub fn words(&self) -> &'m [Word] {
-        self.words
     }
 
     /// The spelling of one of [`words`](Self::words), its dot included.

@@ -1,4 +1,4 @@
-//! Records of the tables.
+//! Methods that read fields.
 
 /// Declares a struct whose fields other crates only read, by methods with the name and the documentation of the field.
 /// Those after `private` have no such method.
@@ -24,5 +24,22 @@ macro_rules! record {
                 }
             )*
         }
+    };
+}
+
+/// Methods that give a field or, after `&`, borrow it: `name: Type = field;`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty = $(&$borrowed:ident)? $($copied:ident)?;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            #[must_use]
+            pub fn $name(&self) -> $ty {
+                $(&self.$borrowed)?
+                $(self.$copied)?
+            }
+        )*
     };
 }

@@ -32,25 +32,16 @@ pub struct Loop<N = u32> {
 }
 
 impl<N: Node> Loop<N> {
-    /// The header: of a natural loop the only node that is entered from outside, of an irreducible loop the node that
-    /// comes first in reverse post-order.
-    pub fn header(&self) -> N {
-        self.header
-    }
-
-    /// The innermost loop around this one.
-    pub fn parent(&self) -> Option<LoopId> {
-        self.parent
-    }
-
-    /// The number of loops that contain the header: 1 for an outermost loop.
-    pub fn depth(&self) -> u32 {
-        self.depth
-    }
-
-    /// Where control may enter.
-    pub fn kind(&self) -> LoopKind {
-        self.kind
+    ptx_isa::getters! {
+        /// The header: of a natural loop the only node that is entered from outside, of an irreducible loop the node that
+        /// comes first in reverse post-order.
+        header: N = header;
+        /// The innermost loop around this one.
+        parent: Option<LoopId> = parent;
+        /// The number of loops that contain the header: 1 for an outermost loop.
+        depth: u32 = depth;
+        /// Where control may enter.
+        kind: LoopKind = kind;
     }
 }
 

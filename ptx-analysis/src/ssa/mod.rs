@@ -203,10 +203,14 @@ impl Ssa {
         }
     }
 
-    /// The number of the carry flag: one more than that of the last of [`Variables`].
-    #[must_use]
-    pub fn carry(&self) -> u32 {
-        self.carry
+    ptx_isa::getters! {
+        /// The number of the carry flag: one more than that of the last of [`Variables`].
+        carry: u32 = carry;
+        /// Every read, in the order of the statements.
+        all_uses: &[Use] = &uses;
+        /// The results that the function returns in registers, for each block where it may return. Results that the body never
+        /// mentions are left out.
+        returned: &[Returned] = &returned;
     }
 
     fn place(&self, stmt: StmtId) -> u32 {
@@ -221,19 +225,6 @@ impl Ssa {
         self.uses
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
-    }
-
-    /// Every read, in the order of the statements.
-    #[must_use]
-    pub fn all_uses(&self) -> &[Use] {
-        &self.uses
-    }
-
-    /// The results that the function returns in registers, for each block where it may return. Results that the body never
-    /// mentions are left out.
-    #[must_use]
-    pub fn returned(&self) -> &[Returned] {
-        &self.returned
     }
 
     /// The value that a statement sees in a variable that it reads.
