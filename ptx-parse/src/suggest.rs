@@ -166,11 +166,23 @@ const INSERT: usize = 2;
 const BESIDE: usize = 2;
 const REPLACE: usize = 3;
 
+/// The place of each character on a keyboard; those of keys that are next to each other differ by one.
+const KEYS: [u8; 256] = {
+    let mut keys = [0; 256];
+    let rows = b"1234567890  qwertyuiop  asdfghjkl  zxcvbnm";
+    let mut place = 0;
+    while place < rows.len() {
+        keys[rows[place] as usize] = place as u8 + 1;
+        place += 1;
+    }
+    keys[b' ' as usize] = 0;
+    keys
+};
+
 /// Whether the keys of two letters are next to each other.
 fn beside(a: u8, b: u8) -> bool {
-    const ROWS: [&[u8]; 4] = [b"1234567890", b"qwertyuiop", b"asdfghjkl", b"zxcvbnm"];
-    let mut pairs = ROWS.iter().flat_map(|row| row.windows(2));
-    pairs.any(|p| p == [a, b] || p == [b, a])
+    let (a, b) = (KEYS[usize::from(a)], KEYS[usize::from(b)]);
+    a != 0 && b != 0 && a.abs_diff(b) == 1
 }
 
 /// The cost of the edits between two words.
