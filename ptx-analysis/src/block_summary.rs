@@ -24,7 +24,7 @@ impl Summary {
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
         let mut pass = Pass {
             variables,
-            seen: alloc::vec![0; variables.len()],
+            seen: vec![0; variables.len()],
             uses: Vec::new(),
             kills: Vec::new(),
             defs: Vec::new(),

@@ -140,7 +140,7 @@ impl CallGraph {
 
     /// The functions that run if these may be called: they and everything they may call, in order.
     pub fn reachable(&self, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
-        let mut seen = alloc::vec![false; self.graph.node_count() as usize];
+        let mut seen = vec![false; self.graph.node_count() as usize];
         let mut work: Vec<u32> = roots.into_iter().map(FuncId::as_u32).collect();
         let mut found = Vec::new();
         while let Some(node) = work.pop() {

@@ -125,7 +125,7 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(facts: FunctionFacts<'a>, cfg: &'a Cfg, variables: &'a Variables, ssa: &'a Ssa) -> Self {
-        let mut values = alloc::vec![Constant::Unreached; ssa.len()];
+        let mut values = vec![Constant::Unreached; ssa.len()];
         let (mut readers, mut phis) = (Vec::new(), Vec::new());
         readers.extend(
             ssa.all_uses()
@@ -151,8 +151,8 @@ impl<'a> Pass<'a> {
             ssa,
             found: Constants {
                 values,
-                blocks: alloc::vec![false; cfg.len()],
-                edges: alloc::vec![false; cfg.edges().len()],
+                blocks: vec![false; cfg.len()],
+                edges: vec![false; cfg.edges().len()],
             },
             readers: Csr::new(ssa.len(), readers.iter().copied()),
             phis: Csr::new(ssa.len(), phis.iter().copied()),

@@ -4,6 +4,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
 extern crate alloc;
 
 pub mod block_summary;

@@ -39,15 +39,15 @@ impl LiveSets {
         let mut solver = Solver {
             graph,
             order: search.postorder(),
-            position: alloc::vec![0; blocks],
+            position: vec![0; blocks],
             queue: BinaryHeap::new(),
-            queued: alloc::vec![true; blocks],
+            queued: vec![true; blocks],
             updates: Vec::new(),
             starts: Vec::with_capacity(blocks + 1),
             found: Self {
                 sets: SharedSets::new(effects.bound),
-                live_in: alloc::vec![SetId::EMPTY; blocks],
-                live_out: alloc::vec![SetId::EMPTY; blocks],
+                live_in: vec![SetId::EMPTY; blocks],
+                live_out: vec![SetId::EMPTY; blocks],
             },
         };
         solver.start(effects);

@@ -69,7 +69,7 @@ impl Pressure {
             classes: &classes,
             end: None,
             block: 0,
-            changed: alloc::vec![(0, false); variables.len()],
+            changed: vec![(0, false); variables.len()],
             passing: Vec::new(),
             now: Pressure::default(),
             peak: Pressure::default(),

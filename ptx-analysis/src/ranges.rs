@@ -32,7 +32,7 @@ impl<'a> Names<'a> {
                     let base = facts.module().name_bytes(name);
                     let scope = body.labels().get(table).map(|l| l.scope);
                     targets.extend((0..count).map(|n| {
-                        let member = [base, alloc::format!("{n}").as_bytes()].concat();
+                        let member = [base, format!("{n}").as_bytes()].concat();
                         self.visible(facts, &member, scope?)
                     }));
                 }

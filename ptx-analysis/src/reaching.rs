@@ -152,7 +152,7 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u3
         .map(|l| (l.block, l.variable))
         .collect();
     ended.sort_unstable();
-    let mut seen = alloc::vec![0u32; cfg.len()];
+    let mut seen = vec![0u32; cfg.len()];
     let mut stamp = 0;
     let mut follow = |def: u32, variable: u32, start: &mut Vec<u32>| {
         stamp += 1;
@@ -215,7 +215,7 @@ impl<'a> Local<'a> {
             leaving: Vec::new(),
             links: Vec::new(),
             uninitialized: Vec::new(),
-            now: alloc::vec![(0, Vec::new()); variables.len()],
+            now: vec![(0, Vec::new()); variables.len()],
         };
         let mut touched = Vec::new();
         for (id, block) in cfg.blocks() {

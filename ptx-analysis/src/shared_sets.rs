@@ -41,8 +41,8 @@ impl SharedSets {
     pub(crate) fn new(bound: u32) -> Self {
         let words = bound.div_ceil(64).max(1);
         Self {
-            words: alloc::vec![0],
-            nodes: alloc::vec![[0, 0]],
+            words: vec![0],
+            nodes: vec![[0, 0]],
             height: words.next_power_of_two().trailing_zeros(),
         }
     }
@@ -259,8 +259,8 @@ impl Visited {
     pub(crate) fn new(sets: &SharedSets) -> Self {
         Self {
             round: 1,
-            words: alloc::vec![0; sets.words.len()],
-            nodes: alloc::vec![0; sets.nodes.len()],
+            words: vec![0; sets.words.len()],
+            nodes: vec![0; sets.nodes.len()],
         }
     }
 
@@ -373,8 +373,8 @@ impl<'a, const N: usize> Counts<'a, N> {
         Self {
             sets,
             classes,
-            words: alloc::vec![None; sets.words.len()],
-            nodes: alloc::vec![None; sets.nodes.len()],
+            words: vec![None; sets.words.len()],
+            nodes: vec![None; sets.nodes.len()],
         }
     }
 

@@ -57,7 +57,7 @@ impl ValueNumbers {
             variables,
             ssa,
             numbers: (0..ssa.len() as u32).collect(),
-            done: alloc::vec![false; ssa.len()],
+            done: vec![false; ssa.len()],
             known: BTreeMap::new(),
             next: ssa.len() as u32,
         };
@@ -156,7 +156,7 @@ impl Pass<'_> {
         let number = match args.as_deref() {
             Some([first, rest @ ..]) if rest.iter().all(|a| a == first) => *first,
             Some(args) if !args.is_empty() => {
-                let mut key = alloc::vec![Atom::Phi(block.as_u32())];
+                let mut key = vec![Atom::Phi(block.as_u32())];
                 key.extend(args.iter().map(|&a| Atom::Number(a)));
                 self.of(key)
             }
@@ -191,7 +191,7 @@ impl Pass<'_> {
                 (new, None) => new.unwrap_or(def.as_u32()),
                 (Some(new), Some(old)) => match (self.get(old), guard) {
                     (Some(old), _) if old == new => new,
-                    (Some(old), Some((guard, negated))) => self.of(alloc::vec![
+                    (Some(old), Some((guard, negated))) => self.of(vec![
                         Atom::Merge(negated),
                         Atom::Number(guard),
                         Atom::Number(new),
@@ -244,7 +244,7 @@ impl Pass<'_> {
             },
             _ => None,
         };
-        let mut key = alloc::vec![Atom::Mnemonic(sig.as_u32())];
+        let mut key = vec![Atom::Mnemonic(sig.as_u32())];
         key.extend(sources.into_iter().flatten());
         if f.reads_carry() {
             let carry = self.ssa.carry();

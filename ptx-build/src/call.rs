@@ -1,6 +1,5 @@
 //! Calls with the stores of their arguments and the loads of their results. Manual 7.1, 9.7.12.4.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -1,6 +1,5 @@
 //! Variables and parameters, as they are declared.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -47,7 +46,7 @@ impl Name {
     /// The names that it declares: itself, or those of its range.
     pub(crate) fn members(&self) -> Result<Vec<String>, BuildError> {
         let Some(count) = &self.count else {
-            return Ok(alloc::vec![self.text.clone()]);
+            return Ok(vec![self.text.clone()]);
         };
         if ends_with_digit(&self.text) {
             return Ok(Vec::new());

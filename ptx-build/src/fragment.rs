@@ -1,6 +1,5 @@
 //! Fragments: statements as text, with typed operands, and what they do.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

@@ -1,6 +1,5 @@
 //! Owners of handles, and the error of a handle that is used in another function or module.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};

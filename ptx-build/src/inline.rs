@@ -1,6 +1,5 @@
 //! Inline assembly of other languages, checked alone.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

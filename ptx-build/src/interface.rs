@@ -1,6 +1,5 @@
 //! Headers of functions.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;

@@ -1,6 +1,5 @@
 //! What may be written as a name, a constant or a string.
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::constant::read_expression;

@@ -32,7 +32,7 @@ impl Number {
     pub(crate) fn as_u32(&self) -> Result<u32, BuildError> {
         let value = self.value.and_then(|v| u32::try_from(v).ok());
         value.ok_or_else(|| {
-            let message = alloc::format!("`{}` is not a 32-bit integer", self.text);
+            let message = format!("`{}` is not a 32-bit integer", self.text);
             BuildError::new(
                 crate::BuildErrorKind::Spelling,
                 message,

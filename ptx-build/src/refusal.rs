@@ -1,7 +1,5 @@
 //! Errors of names, which several parts of the builder report.
 
-use alloc::format;
-
 use ptx_ir::Code;
 
 use crate::error::{BuildError, BuildErrorKind};

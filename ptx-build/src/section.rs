@@ -1,6 +1,5 @@
 //! Debug sections. Manual 11.5.3.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;

@@ -1,6 +1,5 @@
 //! Texts with operands, as inline assembly of several languages has them, and the way back from what they become.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

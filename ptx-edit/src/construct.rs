@@ -202,7 +202,7 @@ impl Editor<'_> {
             .get(decl)
             .ok_or(EditError::UnknownId)?;
         if number >= declared.count.unwrap_or(1) {
-            return Err(EditError::NoPart(alloc::format!("register {number}")));
+            return Err(EditError::NoPart(format!("register {number}")));
         }
         let body = &mut self.module.bodies_mut()[self.body];
         let known = self.registers.get_or_insert_with(|| {
@@ -327,8 +327,8 @@ impl Editor<'_> {
             n => self.integer(i64::from(n)),
         };
         let dims = match elements {
-            Some(n) => alloc::vec![self.integer(i64::from(n))],
-            None => alloc::vec![],
+            Some(n) => vec![self.integer(i64::from(n))],
+            None => vec![],
         };
         let names = (name, Operand::Absent);
         Ok((

@@ -187,7 +187,7 @@ fn element_slot(
     else {
         return Ok(None);
     };
-    let missing = || EditError::NoPart(alloc::format!("element {element}"));
+    let missing = || EditError::NoPart(format!("element {element}"));
     let range = tables.decls.get(id).ok_or(EditError::NoStatement)?;
     let range = range.declarators;
     let at = (declarator < range.len as usize).then_some(range.start + declarator as u32);
@@ -254,7 +254,7 @@ fn patch_of(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span
         (Part::Align(_), None) if contains(source, spans.prefix, align) => return None,
         (Part::Align(_), None) => {
             let at = spans.ty.start;
-            return Some((Span::new(at, at), alloc::format!("{align} {text} ")));
+            return Some((Span::new(at, at), format!("{align} {text} ")));
         }
         (
             Part::Element {

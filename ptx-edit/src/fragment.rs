@@ -74,7 +74,7 @@ impl Editor<'_> {
             module: &module,
             body,
             operands: HashMap::new(),
-            decls: alloc::vec![None; body.reg_decls().len()],
+            decls: vec![None; body.reg_decls().len()],
         };
         let result = import.statements(before);
         if result.is_err() {

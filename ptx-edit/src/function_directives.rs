@@ -164,7 +164,7 @@ fn merge(
     let (end, line) = after_header(module, end);
     let added = rest.iter().map(|d| {
         let text = directive_text(module, *d);
-        alloc::format!("{line}{text}")
+        format!("{line}{text}")
     });
     patches.push((Span::new(end, end), added.collect()));
     (all, rest, patches)
@@ -218,7 +218,7 @@ fn directive_text(module: &Module, stmt: DirectiveStmt) -> String {
     for (nth, arg) in module.pool().slice(stmt.args).iter().enumerate() {
         text.push_str(if nth == 0 { " " } else { ", " });
         match *arg {
-            Operand::Small(n) => text += &alloc::format!("{n}"),
+            Operand::Small(n) => text += &format!("{n}"),
             Operand::Imm(id) => {
                 let name = module.pool().immediate(id).map(|i| module.name(i.text));
                 text += name.unwrap_or_default();

@@ -276,7 +276,7 @@ impl Editor<'_> {
                 .zip(tokens.into_iter().map(Some))
                 .collect(),
             false if parts.is_empty() => Vec::new(),
-            false => alloc::vec![(0, None)],
+            false => vec![(0, None)],
         }
     }
 

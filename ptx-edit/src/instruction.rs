@@ -28,7 +28,7 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (_, inst) = self.instruction(stmt)?;
         if index >= inst.operands().len() {
-            return Err(EditError::NoPart(alloc::format!("operand {index}")));
+            return Err(EditError::NoPart(format!("operand {index}")));
         }
         self.check_operand_visible(stmt, new)?;
         match index {
@@ -70,7 +70,7 @@ impl Editor<'_> {
         let directive = self.body().directives().get(id);
         let directive = *directive.ok_or(EditError::NoStatement)?;
         if index >= directive.args.len() {
-            return Err(EditError::NoPart(alloc::format!("argument {index}")));
+            return Err(EditError::NoPart(format!("argument {index}")));
         }
         let mut args = self.body().pool().slice(directive.args).to_vec();
         args.splice(index..=index, [new]);
@@ -262,7 +262,7 @@ impl Editor<'_> {
     fn word_of(&mut self, operand: Operand) -> Option<NameId> {
         let body = self.body();
         match operand {
-            Operand::Small(n) => Some(self.intern(&alloc::format!("{n}"))),
+            Operand::Small(n) => Some(self.intern(&format!("{n}"))),
             Operand::Imm(id) => Some(body.pool().immediate(id)?.text),
             Operand::Str(name) | Operand::Name(name) | Operand::Section(name) => Some(name),
             Operand::Label(id) => Some(body.labels().get(id)?.name),

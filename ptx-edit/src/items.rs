@@ -236,7 +236,7 @@ impl ModuleEditor<'_> {
         let stmt = self.module.directives().get(directive).copied();
         let stmt = stmt.ok_or(EditError::NoStatement)?;
         if index >= stmt.args.len() {
-            return Err(EditError::NoPart(alloc::format!("argument {index}")));
+            return Err(EditError::NoPart(format!("argument {index}")));
         }
         let mut args = self.module.pool().slice(stmt.args).to_vec();
         args.splice(index..=index, [new]);
@@ -263,7 +263,7 @@ pub(crate) fn quote(text: &str) -> Result<String, EditError> {
     if text.bytes().any(odd) {
         return Err(EditError::spelling("string", text));
     }
-    Ok(alloc::format!("\"{text}\""))
+    Ok(format!("\"{text}\""))
 }
 
 /// Whether a body, an initializer or a directive uses a symbol, or the debug information may; `removed` does not count.

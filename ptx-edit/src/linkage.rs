@@ -25,9 +25,7 @@ impl ModuleEditor<'_> {
         }
         if self.module.edits().is_none_or(|e| e.was_read(id)) {
             let span = written(self.module, id);
-            let new = linkage.map_or(String::new(), |l| {
-                alloc::format!("{} ", l.directive().text())
-            });
+            let new = linkage.map_or(String::new(), |l| format!("{} ", l.directive().text()));
             let text = NewText::Text(self.intern(&new));
             self.edits().patch(id, Patch { span, text });
         } else {

@@ -101,7 +101,7 @@ impl Editor<'_> {
         check_captures(
             self.module,
             function,
-            &NewNames::new(alloc::vec![(entity, name)]),
+            &NewNames::new(vec![(entity, name)]),
             (name, form),
         )?;
         let new = self.intern(name);
@@ -197,7 +197,7 @@ impl ModuleEditor<'_> {
         check_captures(
             module,
             None,
-            &NewNames::new(alloc::vec![(entity, name)]),
+            &NewNames::new(vec![(entity, name)]),
             (name, form),
         )?;
         let new = self.intern(name);

@@ -54,7 +54,7 @@ impl Editor<'_> {
     /// How often each label is used; a range of names that may denote it is another use.
     fn label_uses(&self) -> Vec<u32> {
         let body = self.body();
-        let mut counts = alloc::vec![0u32; body.labels().len()];
+        let mut counts = vec![0u32; body.labels().len()];
         let mut ranges: Vec<&str> = Vec::new();
         for (_, statement) in body.statements() {
             for operand in body.walk(statement).operands() {

@@ -36,7 +36,7 @@ impl<'a, S: Sink> Out<'a, S> {
     pub(crate) fn new(sink: &'a mut S) -> Self {
         Self {
             sink,
-            buffer: alloc::vec![0; CAPACITY],
+            buffer: vec![0; CAPACITY],
             len: 0,
             failed: None,
         }

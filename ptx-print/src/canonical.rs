@@ -67,7 +67,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             style: *style,
             out,
             mnemonics: Vec::new(),
-            places: alloc::vec![(0, 0); module.signatures().len()],
+            places: vec![(0, 0); module.signatures().len()],
             hot: TableViews::default(),
             change: None,
             worklist: Vec::new(),

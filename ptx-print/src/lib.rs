@@ -24,6 +24,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;

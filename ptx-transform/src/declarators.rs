@@ -1,6 +1,5 @@
 //! Edits the text of variable declarations.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::{DeclarationSpans, DeclaratorSpans, Module, Span, TextPatches};

@@ -20,7 +20,7 @@ pub(crate) struct Dependencies {
 impl Dependencies {
     pub(crate) fn of(module: &Module) -> Self {
         let mut needs = Self {
-            needs: alloc::vec![Vec::new(); module.symbols().len()],
+            needs: vec![Vec::new(); module.symbols().len()],
             first: module.first_symbols(),
             opaque: Vec::new(),
         };
@@ -70,7 +70,7 @@ impl Dependencies {
             for needed in self.of_symbol(user).to_vec() {
                 let needed = self.first(needed);
                 if bound.contains(needed) {
-                    self.add(needed, alloc::vec![user]);
+                    self.add(needed, vec![user]);
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Dependencies {
         used.dedup();
         self.add(symbol, used);
         for inner in inner(module, body) {
-            self.add(inner, alloc::vec![symbol]);
+            self.add(inner, vec![symbol]);
         }
     }
 

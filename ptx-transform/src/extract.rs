@@ -1,7 +1,6 @@
 //! Extracts functions with everything they depend on.
 
 use alloc::borrow::ToOwned;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -124,7 +123,7 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
 /// The symbols of the functions with these names.
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
     // For each name the first function, and whether it is defined: it has a body, or is an alias of one that has.
-    let mut all: Vec<Option<(Option<SymbolId>, bool)>> = alloc::vec![None; module.name_count()];
+    let mut all: Vec<Option<(Option<SymbolId>, bool)>> = vec![None; module.name_count()];
     for f in module.functions().values() {
         if let Some(entry) = all.get_mut(f.name.index()) {
             entry.get_or_insert((f.symbol, false)).1 |= f.body.is_some();
@@ -217,9 +216,9 @@ pub(crate) fn keep(
     if kept.sections.is_empty() {
         drop_option(module, items, patches);
     }
-    alloc::vec![lost_note(
+    vec![lost_note(
         first,
-        "it refers to functions or variables that are not in this part"
+        "it refers to functions or variables that are not in this part",
     )]
 }
 

@@ -36,7 +36,7 @@ pub fn flatten(module: &Module) -> Rewritten {
     }
     let mut seen: EntityMap<bool> = EntityMap::new(module);
     // How often each name got a number in the function.
-    let mut counters: Vec<u32> = alloc::vec![0; module.name_count()];
+    let mut counters: Vec<u32> = vec![0; module.name_count()];
     for (id, item) in module.items() {
         let Item::Function(f) = item else {
             continue;
@@ -73,7 +73,7 @@ pub fn flatten(module: &Module) -> Rewritten {
                 let counter = &mut counters[name.index()];
                 *counter += 1;
                 let end = if form == NameForm::Range { "_" } else { "" };
-                new = alloc::format!("{old}_{counter}{end}");
+                new = format!("{old}_{counter}{end}");
             }
             local.add(new.as_bytes(), form);
             if new != old {

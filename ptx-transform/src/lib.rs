@@ -8,6 +8,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
 extern crate alloc;
 
 pub mod clean;

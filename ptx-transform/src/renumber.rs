@@ -61,7 +61,7 @@ pub fn renumber(module: &Module) -> Rewritten {
             None => (m.declares && !m.number.is_empty()).then_some(numbers.len() as u32),
         };
         if let Some(new) = new {
-            patches.replace(m.number, alloc::format!("{new}"));
+            patches.replace(m.number, format!("{new}"));
         }
     }
     patches.apply(source)

@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
             ends: Vec::new(),
             edges: Vec::new(),
             starts: Vec::new(),
-            labels: alloc::vec![None; facts.body().labels().len()],
+            labels: vec![None; facts.body().labels().len()],
             real: 0,
             tables: BTreeMap::new(),
             unknowns: 0,

@@ -250,7 +250,7 @@ impl Cfg {
 }
 
 fn positions(in_edges: &Csr<EdgeId>, edges: usize) -> Vec<u32> {
-    let mut positions = alloc::vec![0; edges];
+    let mut positions = vec![0; edges];
     for block in 0..in_edges.len() as u32 {
         for (position, edge) in (0..).zip(in_edges.row(block)) {
             if let Some(slot) = positions.get_mut(edge.0 as usize) {
@@ -266,7 +266,7 @@ fn of_statements(body: &Body, blocks: &[Block]) -> Vec<Option<BlockId>> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut found = alloc::vec![None; body.statement_table().len()];
+    let mut found = vec![None; body.statement_table().len()];
     for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_dispatch) {
         for (stmt, _) in body.range(block.first, block.end) {
             if let Some(slot) = found.get_mut(stmt.index()) {

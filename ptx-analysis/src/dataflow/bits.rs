@@ -2,7 +2,6 @@
 //! solver needs it, without a second pass.
 
 use super::JoinSemiLattice;
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// A subset of `0..universe`, in `universe / 8` bytes. Operations on two sets expect the same universe and work on 64 numbers

@@ -6,7 +6,6 @@
 use super::{Analysis, Direction, JoinSemiLattice};
 use crate::graph::{DepthFirst, Graph, Node};
 use alloc::collections::BinaryHeap;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::marker::PhantomData;

@@ -1,6 +1,5 @@
 //! A list of items for each node, all in one allocation (compressed sparse rows).
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// For each of `0..len` a slice of items.

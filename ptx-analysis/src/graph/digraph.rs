@@ -81,7 +81,7 @@ impl Digraph {
     /// Sets the nodes from which control leaves, instead of those without successors.
     #[must_use]
     pub fn with_exits(mut self, exits: &[u32]) -> Self {
-        let mut flags = alloc::vec![false; self.forward.len()];
+        let mut flags = vec![false; self.forward.len()];
         for &exit in exits {
             if let Some(flag) = flags.get_mut(exit as usize) {
                 *flag = true;

@@ -4,7 +4,6 @@
 //! up the tree that is nearly constant in practice. O(E log V) for the first part.
 
 use super::{Csr, DepthFirst, Graph, NONE, Node, Numbered as _, some};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 

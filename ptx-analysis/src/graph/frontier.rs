@@ -2,7 +2,6 @@
 
 use super::{DominatorTree, Dominators, Graph, Node, Numbered as _};
 use crate::shared_sets::{Iter, SetId, SharedSets, Visited, WordUpdate, push_updates};
-use alloc::vec;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 

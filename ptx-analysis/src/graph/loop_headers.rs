@@ -2,7 +2,6 @@
 //! treatment of edges into the middle of a loop): nearly linear, also in irreducible graphs.
 
 use super::{Csr, DepthFirst, Graph, NONE, Numbered as _};
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// Which nodes are headers of loops, and the loops around nodes.

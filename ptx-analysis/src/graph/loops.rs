@@ -3,7 +3,6 @@
 use super::loop_headers::{Headers, nest_headers};
 use super::natural_loops::natural_headers;
 use super::{DepthFirst, Dominators, Graph, NONE, Node, Numbered as _, some};
-use alloc::vec;
 use alloc::vec::Vec;
 
 crate::ids::ids! {

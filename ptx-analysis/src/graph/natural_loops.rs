@@ -2,7 +2,6 @@
 
 use super::loop_headers::{Headers, Sets};
 use super::{DominatorTree, Graph, NONE, Numbered as _};
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// The headers of natural loops: nodes that dominate the source of an edge to them. The loops inside a loop are collapsed

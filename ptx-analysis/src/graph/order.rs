@@ -1,7 +1,6 @@
 //! Depth-first search and the orders it gives.
 
 use super::{Graph, NONE, Node, Numbered as _, some};
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// A depth-first search from the entry, taking successors in their order. Linear.

@@ -80,7 +80,7 @@ impl<'a, G: Graph> IntoNeighborsDirected for Petgraph<'a, G> {
 impl<G: Graph> Visitable for Petgraph<'_, G> {
     type Map = Seen;
     fn visit_map(&self) -> Seen {
-        Seen(alloc::vec![false; self.0.node_count() as usize])
+        Seen(vec![false; self.0.node_count() as usize])
     }
     fn reset_map(&self, map: &mut Seen) {
         *map = self.visit_map();

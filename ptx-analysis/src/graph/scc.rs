@@ -1,7 +1,6 @@
 //! Strongly connected components (Tarjan), linear.
 
 use super::{Csr, Graph, NONE, Node, Numbered as _, some};
-use alloc::vec;
 use alloc::vec::Vec;
 
 crate::ids::ids! {

@@ -231,7 +231,7 @@ impl<'m> Reader<'m> {
             body,
             places: Vec::new(),
             calls: calls(body),
-            statements: alloc::vec![Line::default(); body.statement_table().len()],
+            statements: vec![Line::default(); body.statement_table().len()],
             line: Line::default(),
             marker: None,
             lines: None,

@@ -69,10 +69,10 @@ impl Local {
         let count = variables.len() as u32;
         let mut pass = Pass {
             variables,
-            now: alloc::vec![(0, 0); variables.len() + 1],
-            last_use: alloc::vec![0; variables.len() + 1],
+            now: vec![(0, 0); variables.len() + 1],
+            last_use: vec![0; variables.len() + 1],
             local: Self {
-                values: alloc::vec![Value::Unknown],
+                values: vec![Value::Unknown],
                 uses: Vec::new(),
                 returned: Vec::new(),
                 use_starts: Vec::new(),
@@ -137,7 +137,7 @@ fn places(body: &Body) -> Vec<u32> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut places = alloc::vec![u32::MAX - 1; body.statement_table().len()];
+    let mut places = vec![u32::MAX - 1; body.statement_table().len()];
     for ((stmt, _), place) in body.statements().zip(0u32..) {
         if let Some(entry) = places.get_mut(stmt.index()) {
             *entry = place;

@@ -41,7 +41,7 @@ pub(super) fn place(
     limit: u64,
 ) -> Result<Vec<Placed>, TooManyPhis> {
     let variables = local.variables as usize + 1;
-    let mut is_read = alloc::vec![false; variables];
+    let mut is_read = vec![false; variables];
     for exposed in local.exposed.iter().filter(|e| e.slot.reads()) {
         if let Some(read) = is_read.get_mut(exposed.variable as usize) {
             *read = true;

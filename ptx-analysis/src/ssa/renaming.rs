@@ -31,7 +31,7 @@ pub(super) fn rename(
     placed: &[Placed],
 ) -> Ssa {
     let mut values = local.values;
-    let mut current = alloc::vec![Ssa::UNKNOWN; local.variables as usize + 1];
+    let mut current = vec![Ssa::UNKNOWN; local.variables as usize + 1];
     for variable in live.sets.iter(live.live_in(Cfg::ENTRY.as_u32())) {
         if let Some(slot) = current.get_mut(variable as usize) {
             *slot = ValueId(values.len() as u32);
@@ -76,7 +76,7 @@ pub(super) fn rename(
 /// each phi start.
 fn unknown_args(cfg: &Cfg, placed: &[Placed], at_entry: &[ValueId]) -> (Vec<ValueId>, Vec<u32>) {
     let mut args = Vec::new();
-    let mut starts = alloc::vec![0];
+    let mut starts = vec![0];
     for phi in placed {
         let edges = cfg.in_edges(phi.block).len();
         args.resize(args.len() + edges, Ssa::UNKNOWN);
@@ -92,7 +92,7 @@ impl<'a> Renamer<'a> {
     fn walk(&mut self, dominators: &Dominators<BlockId>) {
         let children = dominators.children();
         // A block, how many of its children are done, and how much to undo after it.
-        let mut stack: Vec<(BlockId, usize, usize)> = alloc::vec![(Cfg::ENTRY, 0, 0)];
+        let mut stack: Vec<(BlockId, usize, usize)> = vec![(Cfg::ENTRY, 0, 0)];
         self.block(Cfg::ENTRY);
         while let Some((block, done, undo)) = stack.last_mut() {
             if let Some(&child) = children.row(block.as_u32()).get(*done) {

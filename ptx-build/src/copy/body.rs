@@ -57,12 +57,12 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 from,
                 to,
                 scope,
-                registers: alloc::vec![None; from.registers().len()],
-                plain: alloc::vec![None; from.reg_decls().len()],
-                reg_decls: alloc::vec![None; from.reg_decls().len()],
-                vars: alloc::vec![None; from.vars().len()],
-                labels: alloc::vec![None; from.labels().len()],
-                scopes: alloc::vec![None; from.inner_scopes().len() + 1],
+                registers: vec![None; from.registers().len()],
+                plain: vec![None; from.reg_decls().len()],
+                reg_decls: vec![None; from.reg_decls().len()],
+                vars: vec![None; from.vars().len()],
+                labels: vec![None; from.labels().len()],
+                scopes: vec![None; from.inner_scopes().len() + 1],
             },
         }
     }

@@ -3,7 +3,6 @@
 mod body;
 mod operand;
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -66,9 +65,9 @@ pub(crate) struct Copier<'f, 't> {
 impl<'f, 't> Copier<'f, 't> {
     pub(crate) fn new(from: &'f Module, to: &'t mut Module, spellings: Spellings) -> Self {
         Self {
-            symbols: alloc::vec![None; from.symbols().len()],
-            declarations: alloc::vec![None; from.declarations().decls.len()],
-            functions: alloc::vec![None; from.functions().len()],
+            symbols: vec![None; from.symbols().len()],
+            declarations: vec![None; from.declarations().decls.len()],
+            functions: vec![None; from.functions().len()],
             from,
             to,
             spellings,

@@ -1,6 +1,5 @@
 //! Blocks, whose statements can be added in any order.
 
-use alloc::format;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -42,12 +41,12 @@ impl Body {
         self.select(None);
         let mut first = mem::take(&mut self.out);
         if self.blocks.is_empty() {
-            return alloc::vec![before, first];
+            return vec![before, first];
         }
         let spans = self.records.stmt_spans();
         let rest = first.split_off(self.blocks.entry_start, spans);
         let blocks = mem::take(&mut self.blocks);
-        let mut all = alloc::vec![before, first, blocks.declarations, rest];
+        let mut all = vec![before, first, blocks.declarations, rest];
         all.extend(blocks.blocks.into_iter().map(|b| b.chunk));
         all
     }

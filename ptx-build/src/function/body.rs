@@ -1,7 +1,6 @@
 //! What is known of a function while it is made.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -233,8 +232,8 @@ impl Body {
             locals: Vec::new(),
             labels: Vec::new(),
             names: NameTable::default(),
-            scopes: alloc::vec![Scope::default()],
-            outer: alloc::vec![0],
+            scopes: vec![Scope::default()],
+            outer: vec![0],
             declared: Vec::new(),
             ranges: Vec::new(),
             fresh: Vec::new(),

@@ -138,7 +138,7 @@ impl FunctionBuilder<'_> {
             .filter_map(|(id, decl)| Some((decl.stmt?, id)))
             .collect();
         order.sort_unstable();
-        let mut new_ids = alloc::vec![RegDeclId::new(0); records.reg_decls().len()];
+        let mut new_ids = vec![RegDeclId::new(0); records.reg_decls().len()];
         let old = records.reg_decls().as_slice().to_vec();
         records.reg_decls_mut().clear();
         for (_, id) in order {

@@ -1,6 +1,5 @@
 //! Comments, places in source code, pragmas and aliases.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;

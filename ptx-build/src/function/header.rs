@@ -1,6 +1,5 @@
 //! What a caller sees of it: linkage, attributes, directives, parameters and results.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;

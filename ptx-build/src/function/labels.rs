@@ -1,6 +1,5 @@
 //! Labels, tables and scopes.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

@@ -15,7 +15,6 @@ mod registers;
 mod statements;
 mod variables;
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::{Code, FuncId, FunctionKind, raw};

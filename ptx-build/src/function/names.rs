@@ -1,6 +1,5 @@
 //! Which names mean what, in which scope.
 
-use alloc::format;
 use alloc::string::ToString;
 
 use ptx_isa::SpecialReg;

@@ -1,6 +1,5 @@
 //! Copies that happen at once, as the arguments of phi functions do.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::Code;
@@ -80,14 +79,14 @@ impl FunctionBuilder<'_> {
             _ => None,
         };
         // Of each copy, those that read what it writes, and how many of them are still to be made.
-        let mut readers: Vec<Vec<usize>> = alloc::vec![Vec::new(); copies.len()];
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); copies.len()];
         for (i, from) in sources.iter().enumerate() {
             if let Some(written) = writer(from) {
                 readers[written].push(i);
             }
         }
         let mut waiting: Vec<usize> = readers.iter().map(Vec::len).collect();
-        let mut is_made = alloc::vec![false; copies.len()];
+        let mut is_made = vec![false; copies.len()];
         let ready = (0..copies.len()).rev().filter(|i| waiting[*i] == 0);
         let mut ready: Vec<usize> = ready.collect();
         let mut next = 0;

@@ -1,6 +1,5 @@
 //! Parameters and results of the function, and their handles.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::{self, RawBody};
@@ -213,7 +212,7 @@ impl FunctionBuilder<'_> {
             let declarations = header.list_mut(list);
             match declarations.is_empty() {
                 // Most functions have few parameters, and a module keeps them all.
-                true => *declarations = alloc::vec![declaration],
+                true => *declarations = vec![declaration],
                 false => declarations.push(declaration),
             }
         }
@@ -227,7 +226,7 @@ impl FunctionBuilder<'_> {
             return Err(no_results(&self.body.name, name));
         }
         let mut alone = FunctionHeader::default();
-        *alone.list_mut(list) = alloc::vec![declaration.clone()];
+        *alone.list_mut(list) = vec![declaration.clone()];
         self.check_header(&alone, &Chunk::default()).map(drop)
     }
 

@@ -1,6 +1,5 @@
 //! Registers of a function, fresh ones and those with a name, and its variables.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

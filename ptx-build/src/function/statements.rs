@@ -1,6 +1,5 @@
 //! Instructions and their guards.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, set_source};

@@ -1,6 +1,5 @@
 //! Variables and functions declared inside, and names for what has none.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

@@ -1,6 +1,5 @@
 //! Functions and kernels of the module.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::{FuncId, FunctionKind, Linkage, Span, SymbolId};

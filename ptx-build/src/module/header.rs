@@ -1,6 +1,5 @@
 //! The header of the module: version, target, address size.
 
-use alloc::format;
 use alloc::string::ToString;
 use core::fmt::Write as _;
 

@@ -1,6 +1,5 @@
 //! Comments, directives and text at module level.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;

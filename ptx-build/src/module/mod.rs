@@ -7,7 +7,6 @@ pub(crate) mod tables;
 mod variables;
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;

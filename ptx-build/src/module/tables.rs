@@ -1,6 +1,5 @@
 //! The names that a module has so far.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

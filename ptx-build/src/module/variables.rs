@@ -1,6 +1,5 @@
 //! Variables of the module.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

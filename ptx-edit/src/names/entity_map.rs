@@ -53,7 +53,7 @@ impl<T: Clone + Default> EntityMap<T> {
             add(body.map_or(0, |b| b.labels().len()));
         }
         add(0);
-        let rows = alloc::vec![T::default(); len];
+        let rows = vec![T::default(); len];
         Self { starts, rows }
     }
 }

@@ -95,7 +95,7 @@ impl Renaming {
                     Some(rest) => ("%", rest),
                     None => ("", &*old),
                 };
-                renaming.set(m.entity, alloc::format!("{sigil}{prefix}{rest}"));
+                renaming.set(m.entity, format!("{sigil}{prefix}{rest}"));
             }
         }
         renaming

@@ -111,7 +111,7 @@ impl ModuleEditor<'_> {
         let count = params.len();
         let last = count + usize::from(matches!(change, SignatureChange::Insert(_)));
         if index >= last {
-            return Err(EditError::NoPart(alloc::format!("parameter {index}")));
+            return Err(EditError::NoPart(format!("parameter {index}")));
         }
         self.change_list_text(header, list, index, change)?;
         match change {
@@ -222,7 +222,7 @@ impl ModuleEditor<'_> {
             text => text,
         };
         let text = change_list(current, change).ok_or(EditError::Kind { wanted })?;
-        let text = NewText::Text(self.intern(&alloc::format!("{before}{text}{after}")));
+        let text = NewText::Text(self.intern(&format!("{before}{text}{after}")));
         let patch = Patch { span, text };
         match place {
             Place::Item(item) => self.edits().patch(item, patch),

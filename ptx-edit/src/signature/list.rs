@@ -24,7 +24,7 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
         ListChange::Insert(index, new) => match elements.get(index) {
             Some(next) => {
                 let separator = space_before(text, *next).unwrap_or(" ");
-                let new = alloc::format!("{new},{separator}");
+                let new = format!("{new},{separator}");
                 (Span::new(next.start, next.start), new)
             }
             None if index > elements.len() => return None,
@@ -32,7 +32,7 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
                 Some(last) => {
                     let separator = space_before(text, *last);
                     let separator = separator.filter(|b| elements.len() > 1 || b.contains('\n'));
-                    let new = alloc::format!(",{}{new}", separator.unwrap_or(" "));
+                    let new = format!(",{}{new}", separator.unwrap_or(" "));
                     (Span::new(last.end, last.end), new)
                 }
                 None => {

@@ -87,11 +87,11 @@ impl NewParam {
     pub(super) fn text(&self, name: &str) -> String {
         let mut text = String::from(self.space.text());
         if self.align > 0 {
-            text += &alloc::format!(" {} {}", Directive::Align.text(), self.align);
+            text += &format!(" {} {}", Directive::Align.text(), self.align);
         }
-        text += &alloc::format!(" {} {}", self.ty.text(), name);
+        text += &format!(" {} {}", self.ty.text(), name);
         if let Some(n) = self.elements {
-            text += &alloc::format!("[{n}]");
+            text += &format!("[{n}]");
         }
         text
     }

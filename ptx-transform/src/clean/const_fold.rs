@@ -61,14 +61,14 @@ impl<'a> Plan<'a, '_> {
         {
             let name = self.view.name(place.register);
             let runs = (bits == 1) != negated;
-            let why = alloc::format!("{name} is always {}", bits == 1);
+            let why = format!("{name} is always {}", bits == 1);
             if !runs {
                 return push(Rewrite::Remove, why);
             }
             push(Rewrite::Unguard, why);
         }
         if let Some((target, bits)) = self.constant() {
-            let why = alloc::format!("always computes {}", number(bits));
+            let why = format!("always computes {}", number(bits));
             return push(Rewrite::Constant { target, bits }, why);
         }
         let operands = self.view.body().operands(self.inst);
@@ -81,7 +81,7 @@ impl<'a> Plan<'a, '_> {
             }
             if let Some(bits) = self.known(register) {
                 let name = self.view.name(register);
-                let why = alloc::format!("{name} is always {}", number(bits));
+                let why = format!("{name} is always {}", number(bits));
                 push(Rewrite::Number { index, bits }, why);
             }
         }
@@ -129,7 +129,7 @@ impl<'a> Plan<'a, '_> {
 /// Formats a value: small numbers in decimal, large ones in hexadecimal.
 fn number(bits: u128) -> String {
     match bits {
-        0..10_000 => alloc::format!("{bits}"),
-        _ => alloc::format!("{bits:#x}"),
+        0..10_000 => format!("{bits}"),
+        _ => format!("{bits:#x}"),
     }
 }

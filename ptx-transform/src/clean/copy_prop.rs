@@ -119,7 +119,7 @@ impl<'a> Copies<'a> {
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let copies = Copies::new(view);
     // For each copy, the register that its source was copied from.
-    let mut roots: Vec<Option<RegId>> = alloc::vec![None; view.ssa.len()];
+    let mut roots: Vec<Option<RegId>> = vec![None; view.ssa.len()];
     let mut steps = Vec::new();
     for (stmt, inst, f) in view.reached().filter(|(_, _, f)| f.is_known()) {
         if !f.asynchronous().is_empty() {
@@ -127,7 +127,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         }
         if let Some(Pair { to, from }) = copies.pair(stmt) {
             if to == from {
-                let why = alloc::format!("{} is copied to itself", view.name(to));
+                let why = format!("{} is copied to itself", view.name(to));
                 let act = Rewrite::Remove;
                 steps.push(Step { stmt, act, why });
                 continue;
@@ -162,7 +162,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
                 places: places.map(|(i, _)| i).collect(),
             };
             let (name, other) = (view.name(old), view.name(new));
-            let why = alloc::format!("{name} is a copy of {other}");
+            let why = format!("{name} is a copy of {other}");
             steps.push(Step { stmt, act, why });
         }
     }

@@ -33,8 +33,8 @@ fn is_removable(f: &Facts<'_>) -> bool {
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let mut marks = Marks {
         view,
-        statements: alloc::vec![false; view.body().statement_table().len()],
-        values: alloc::vec![false; view.ssa.len()],
+        statements: vec![false; view.body().statement_table().len()],
+        values: vec![false; view.ssa.len()],
         work: Vec::new(),
     };
     for (stmt, statement) in view.body().statements() {
@@ -54,8 +54,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         let names: Vec<String> = written.map(|m| view.name(m.place.register)).collect();
         let why = match &names[..] {
             [] => String::from("its result is never read"),
-            [name] => alloc::format!("{name} is never read"),
-            names => alloc::format!("{} are never read", names.join(", ")),
+            [name] => format!("{name} is never read"),
+            names => format!("{} are never read", names.join(", ")),
         };
         let act = Rewrite::Remove;
         steps.push(Step { stmt, act, why });

@@ -27,7 +27,7 @@ impl<'a> View<'a> {
         let dominators = Dominators::new(&cfg);
         let variables = Variables::new(facts.body());
         let ssa = Ssa::new(facts, &cfg, &dominators, &variables)?;
-        let mut order = alloc::vec![u32::MAX; facts.body().statement_table().len()];
+        let mut order = vec![u32::MAX; facts.body().statement_table().len()];
         for (at, (stmt, _)) in (0..).zip(facts.body().statements()) {
             if let Some(slot) = order.get_mut(stmt.index()) {
                 *slot = at;
@@ -112,7 +112,7 @@ impl<'a> View<'a> {
         if let Some(r) = body.registers().get(register)
             && decl.is_some_and(|d| d.count.is_some())
         {
-            name.push_str(&alloc::format!("{}", r.number));
+            name.push_str(&format!("{}", r.number));
         }
         name
     }

@@ -79,7 +79,7 @@ impl Plan<'_> {
         Some(Step {
             stmt,
             act: Rewrite::Space { index, base, space },
-            why: alloc::format!("{name} is an address in {space}"),
+            why: format!("{name} is an address in {space}"),
         })
     }
 
@@ -99,7 +99,7 @@ impl Plan<'_> {
         };
         let ty = self.signature(inst)?.types().next()?;
         let (name, space) = (self.view.name(register), made.space);
-        let why = alloc::format!("{name} was converted from an address in {space}");
+        let why = format!("{name} was converted from an address in {space}");
         let act = Rewrite::Copy { target, source, ty };
         holds.then_some(Step { stmt, act, why })
     }

@@ -1,6 +1,5 @@
 //! The changes that clean-ups make to statements.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

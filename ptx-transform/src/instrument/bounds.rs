@@ -1,6 +1,5 @@
 //! Bounds checks: accesses outside of a range stop the kernel, or are recorded.
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::facts::Space;

@@ -62,7 +62,7 @@ pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
     if !reads {
         return Vec::new();
     }
-    let mut found = alloc::vec![None; body.statement_table().len()];
+    let mut found = vec![None; body.statement_table().len()];
     let mut at_labels = None;
     loop {
         let mut now: Option<Family> = None;

@@ -1,6 +1,5 @@
 //! Shared by the probes of a function: registers, and values that are computed once at its entry.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -1,6 +1,5 @@
 //! Inserts functions and variables for probes into a module.
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::{Module, Operand, SymbolId, TextPatches};

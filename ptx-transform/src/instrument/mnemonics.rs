@@ -4,7 +4,6 @@
 //! the carry flag. This is the only file of the crate that names instructions; the check `opcode_lint` of `xtask` excludes it.
 //! What a module's own instructions do is always asked of the tables.
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_isa::{ScalarType, StateSpace};

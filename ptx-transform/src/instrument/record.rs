@@ -50,7 +50,7 @@ impl Records {
     /// The function, in a module with the code.
     #[must_use]
     pub fn function(&self, module: &Module) -> Option<Operand> {
-        symbol(module, &alloc::format!("{}_record", self.name))
+        symbol(module, &format!("{}_record", self.name))
     }
 
     /// Appends a record, under the guard and an optional predicate.

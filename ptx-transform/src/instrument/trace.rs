@@ -54,7 +54,7 @@ impl Trace {
         let mut module = with_code(module, &self.records.code(module))?;
         let function = self.records.function(&module);
         let function = function.ok_or(Error::Missing("function to record it"))?;
-        let own = alloc::format!("{}_record", self.records.name);
+        let own = format!("{}_record", self.records.name);
         let own = module.function(&own);
         let report = instrument(
             &mut module,

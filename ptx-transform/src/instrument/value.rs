@@ -1,6 +1,5 @@
 //! The values that an access reads or writes.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::constant::ConstKind;
@@ -74,7 +73,7 @@ impl Probe<'_, '_> {
             _ => 1,
         };
         if length < 2 {
-            return Ok(alloc::vec![data]);
+            return Ok(vec![data]);
         }
         let names = ["x", "y", "z", "w"].into_iter().take(length.into());
         let selectors = names.filter_map(|n| Selector::from_text(n.as_bytes()));

@@ -1,7 +1,6 @@
 //! Assembles the text of the linked module.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::trivia_map::TriviaMap;

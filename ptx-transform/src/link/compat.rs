@@ -1,6 +1,5 @@
 //! Checks that the declarations of shared names are compatible. Manual 11.6.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -55,7 +55,7 @@ pub(super) fn emit(
     hidden.sort_unstable();
     let mut work = LinkEmitter {
         modules,
-        shared: alloc::vec![Shared::default(); names.0.len()],
+        shared: vec![Shared::default(); names.0.len()],
         names,
         hidden,
         pragma_texts: Interner::default(),
@@ -188,7 +188,7 @@ impl<'m> LinkEmitter<'m> {
         items: &[Vec<ItemText>],
         declares: &[Declares],
     ) -> Vec<Option<ItemId>> {
-        let mut found = alloc::vec![None; self.names.0.len()];
+        let mut found = vec![None; self.names.0.len()];
         let modules = self.modules.iter().zip(items).zip(declares);
         for (input, ((module, items), declares)) in modules.enumerate() {
             for (item, _) in items.iter().zip(declares).filter(|(_, d)| !d.is_empty()) {
@@ -218,7 +218,7 @@ impl<'m> LinkEmitter<'m> {
                 let text = span.of(module.source());
                 let (index, is_new) = self.pragma_texts.intern(text);
                 if is_new {
-                    let modules = alloc::vec![at.input];
+                    let modules = vec![at.input];
                     self.pragmas.push(Pragma {
                         text,
                         input: at.input,

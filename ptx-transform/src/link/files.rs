@@ -54,7 +54,7 @@ pub(super) fn unite(
     items: &[Vec<ItemText>],
     patches: &mut [TextPatches],
 ) -> Vec<(usize, usize)> {
-    let mut changes = alloc::vec![Changes::default(); modules.len()];
+    let mut changes = vec![Changes::default(); modules.len()];
     let dropped = renumber(modules, items, patches, &mut changes);
     rename(modules, &mut changes);
     for (((module, items), change), patches) in modules.iter().zip(items).zip(&changes).zip(patches)

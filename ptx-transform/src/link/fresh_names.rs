@@ -1,6 +1,5 @@
 //! Generates names that no module has.
 
-use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::Module;

@@ -1,6 +1,5 @@
 //! Merges the headers of modules. Manual 11.1.
 
-use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 

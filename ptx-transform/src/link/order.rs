@@ -35,7 +35,7 @@ pub(super) fn merge(
         }
         let header = header_end(modules, items);
         // Where each name is declared first.
-        let mut placed: Vec<Option<usize>> = alloc::vec![None; names.0.len()];
+        let mut placed: Vec<Option<usize>> = vec![None; names.0.len()];
         for (at, piece) in order.iter().enumerate() {
             let of = declares.get(piece.input).and_then(|d| d.get(piece.index));
             for &(name, _) in of.into_iter().flatten() {

@@ -1,6 +1,5 @@
 //! Prepares each module: removes debug sections that cannot be linked, and renames conflicting names.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -226,7 +225,7 @@ impl<'m> Conflicts<'m> {
             .zip(&mut self.renamings);
         for (input, ((module, globals), renaming)) in modules.enumerate() {
             // Labels of the same name get the same new name.
-            let mut renamed: Vec<Option<String>> = alloc::vec![None; module.name_count()];
+            let mut renamed: Vec<Option<String>> = vec![None; module.name_count()];
             for (function, _, body) in module.definitions() {
                 for (id, label) in body.labels().iter() {
                     let name = module.name(label.name);

@@ -9,7 +9,7 @@ use ptx_ir::{EntityId, Item, Linkage, Module, Span, SymbolId};
 pub(super) fn dead(module: &Module, names: &Names) -> Vec<Span> {
     let private = own_symbols(module, OwnSymbols::Private);
     // Unused external functions and variables are removed as well.
-    let mut declared: Vec<Vec<Span>> = alloc::vec![Vec::new(); module.symbols().len()];
+    let mut declared: Vec<Vec<Span>> = vec![Vec::new(); module.symbols().len()];
     let mut items: Vec<(Span, Vec<SymbolId>)> = Vec::new();
     let mut todo: Vec<Span> = Vec::new();
     for (id, item) in module.items() {

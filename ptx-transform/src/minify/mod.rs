@@ -254,7 +254,7 @@ impl Minifier<'_> {
             let counted = count.take_if(|(span, _)| span.start == at.start);
             if let Some((_, n)) = counted {
                 new.clear();
-                new.extend_from_slice(alloc::format!("{n}").as_bytes());
+                new.extend_from_slice(format!("{n}").as_bytes());
             }
             let changed = changed || counted.is_some();
             let written = if changed { &*new } else { text };
@@ -308,7 +308,7 @@ impl Minifier<'_> {
         new.extend_from_slice(name.as_bytes());
         if let Some(member) = mention.member {
             match new_number(self.new_numbers(mention.entity), member) {
-                Some(n) => new.extend_from_slice(alloc::format!("{n}").as_bytes()),
+                Some(n) => new.extend_from_slice(format!("{n}").as_bytes()),
                 None => new.extend_from_slice(word.get(mention.name.len()..).unwrap_or_default()),
             }
         }
