@@ -289,7 +289,8 @@ pub struct Diagnostic {
     pub repeats: Box<[Span]>,
     /// What to write instead.
     pub help: Option<String>,
-    /// Edits that repair it, where only one repair is likely; [`apply_fixes`](crate::apply_fixes) makes them.
+    /// Edits that repair it in the only or the likeliest way; [`apply_fixes`](crate::apply_fixes) makes them. Where others are
+    /// as likely, the help says what is assumed.
     #[cfg_attr(feature = "serde", serde(default))]
     pub fix: Box<[Patch<String>]>,
 }

@@ -71,7 +71,7 @@ impl<'m> Context<'m> {
             at,
             labels: SmallVec::new(),
             repeats: Vec::new(),
-            redeclaration: None,
+            repair: None,
         });
         let last = self.findings.len() - 1;
         &mut self.findings[last]

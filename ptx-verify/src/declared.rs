@@ -1,6 +1,6 @@
 //! Where the names of operands are declared.
 
-use ptx_ir::{Body, Operand, Span};
+use ptx_ir::{Body, Operand, RegId, Span};
 
 use crate::location::Part;
 
@@ -23,14 +23,13 @@ fn operand_of(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> 
     }
 }
 
-/// The statement of the body that declares the register or variable in a part of an instruction.
-pub(crate) fn declaration(body: &Body, operands: &[Operand], part: Part) -> Option<Span> {
+/// The register or variable that a part of an instruction names.
+fn named(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> {
     let pool = body.pool();
     let mut operand = operand_of(body, operands, part)?;
     loop {
         operand = match operand {
-            Operand::Reg(id) => return Some(body.source_span(body.reg_decl_of(id)?.stmt?)),
-            Operand::Var(id) => return Some(body.source_span(body.vars().get(id)?.stmt?)),
+            Operand::Reg(_) | Operand::Var(_) => return Some(operand),
             Operand::Address(id) => pool.address(id)?.base,
             Operand::Not(at) | Operand::Neg(at) | Operand::Lane(_, at) => pool.get(at),
             _ => return None,
@@ -40,4 +39,22 @@ pub(crate) fn declaration(body: &Body, operands: &[Operand], part: Part) -> Opti
             return None;
         }
     }
+}
+
+/// The register in a part of an instruction.
+pub(crate) fn register_of(body: &Body, operands: &[Operand], part: Part) -> Option<RegId> {
+    match named(body, operands, part)? {
+        Operand::Reg(id) => Some(id),
+        _ => None,
+    }
+}
+
+/// The statement of the body that declares the register or variable in a part of an instruction.
+pub(crate) fn declaration(body: &Body, operands: &[Operand], part: Part) -> Option<Span> {
+    let stmt = match named(body, operands, part)? {
+        Operand::Reg(id) => body.reg_decl_of(id)?.stmt?,
+        Operand::Var(id) => body.vars().get(id)?.stmt?,
+        _ => return None,
+    };
+    Some(body.source_span(stmt))
 }

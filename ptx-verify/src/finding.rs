@@ -1,12 +1,12 @@
 //! What a rule found, and where.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_isa::ScalarType;
 use smallvec::SmallVec;
 
 use crate::location::Location;
-use crate::problem::Problem;
+use crate::problem::{Problem, Side};
 
 /// Another place that a finding points at, and what is there.
 #[derive(Copy, Clone, Debug)]
@@ -23,16 +23,28 @@ pub(crate) struct Finding {
     pub(crate) labels: SmallVec<[Label; 2]>,
     /// Other places with the same problem.
     pub(crate) repeats: Vec<Location>,
-    /// The declaration that has the wrong type.
-    pub(crate) redeclaration: Option<Redeclaration>,
+    /// What to change, if that is not clear from the problem alone.
+    pub(crate) repair: Option<Repair>,
 }
 
-/// Another type for a declaration.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Redeclaration {
-    /// The type that is declared.
-    pub(crate) at: Location,
-    pub(crate) ty: ScalarType,
+/// A change that repairs a mistake.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Repair {
+    /// What it assumes, after the advice of the problem.
+    pub(crate) note: String,
+    pub(crate) edits: Vec<(Location, Side, String)>,
+    /// Whether it replaces the advice and the change of the problem.
+    pub(crate) replaces: bool,
+}
+
+impl Repair {
+    pub(crate) fn new(at: Location, side: Side, text: String, note: impl Into<String>) -> Self {
+        Self {
+            note: note.into(),
+            edits: alloc::vec![(at, side, text)],
+            replaces: false,
+        }
+    }
 }
 
 impl Finding {

@@ -12,10 +12,13 @@ use crate::call_tables::CallTables;
 use crate::context::Context;
 use crate::declared::declaration;
 use crate::explain::{Explanation, Search, explain};
+use crate::finding::Repair;
 use crate::location::{Location, Part};
+use crate::operand_repair::{self, WrongInst};
 use crate::param_access::{Effects, Parameters};
 use crate::problem::call::CallProblem;
 use crate::problem::instruction::{InstProblem, InstProblemKind};
+use crate::register_choice::{self, RegisterUses};
 
 /// For how many different wrong instructions of a function repairs are searched: a search takes up to some milliseconds.
 const MOST_SEARCHES: usize = 16;
@@ -93,6 +96,10 @@ pub(crate) struct Instructions {
     pub(crate) parameters: Parameters,
     pub(crate) tables: CallTables,
     explained: Vec<Explained>,
+    /// Those of the entered body, once an instruction is wrong.
+    registers: Option<RegisterUses>,
+    /// For how many instructions of the body registers are still searched.
+    searches_left: usize,
 }
 
 impl Instructions {
@@ -104,6 +111,8 @@ impl Instructions {
             parameters: Parameters::default(),
             tables: CallTables::default(),
             explained: Vec::new(),
+            registers: None,
+            searches_left: 0,
         }
     }
 
@@ -155,6 +164,8 @@ impl Instructions {
         self.parameters.fill(module, function, body);
         self.tables.clear();
         self.explained.clear();
+        self.registers = None;
+        self.searches_left = MOST_SEARCHES;
     }
 
     /// Checks one instruction of the body that was entered.
@@ -168,7 +179,7 @@ impl Instructions {
         inst: &Inst,
     ) {
         if inst.guard().is_some() {
-            guard(context, self.queries.names(), body, stmt, inst);
+            self.guard(context, body, stmt, inst);
         }
         let (module, environment) = (context.module, context.environment);
         let operands = body.operands(id);
@@ -230,16 +241,23 @@ impl Instructions {
             });
             found
         });
-        for Explanation {
-            part,
-            kind,
-            repeats,
-        } in found.into_iter().flatten()
+        let found = found.unwrap_or_default();
+        let repairs = self.operand_repairs(context, body, stmt, (sig, operands), &found);
+        let repairs = repairs.into_iter().chain(core::iter::repeat(None));
+        for (
+            Explanation {
+                part,
+                kind,
+                repeats,
+            },
+            repair,
+        ) in found.into_iter().zip(repairs)
         {
             let is_operand = matches!(kind, InstProblemKind::Operand(_));
             let declared = is_operand.then(|| declaration(body, operands, part));
             let at = Location::part(statement, part);
             let finding = context.report(at, InstProblem { sig, kind });
+            finding.repair = repair;
             finding.repeats = repeats
                 .into_iter()
                 .map(|part| Location::part(statement, part))
@@ -248,6 +266,61 @@ impl Instructions {
                 finding.with_label(Location::exact(span), "declared here");
             }
         }
+    }
+}
+
+impl Instructions {
+    /// Reports a guard that is not a predicate.
+    fn guard(&mut self, context: &mut Context<'_>, body: &Body, stmt: StmtId, inst: &Inst) {
+        let Some(guard) = inst.guard() else { return };
+        let names = self.queries.names();
+        let (ty, register) = match body.pool().get(guard.predicate) {
+            Operand::Reg(register) if names.may_guard(register) => return,
+            Operand::Reg(register) => (names.register(register), Some(register)),
+            Operand::Name(_) => return,
+            _ => (None, None),
+        };
+        let module = context.module;
+        let at = Location::part(body.source_span(stmt), Part::Guard);
+        let finding = context.report(at, CallProblem::Guard(ty));
+        let Some(register) = register else { return };
+        if let Some(stmt) = body.reg_decl_of(register).and_then(|d| d.stmt) {
+            finding.with_label(Location::exact(body.source_span(stmt)), "declared here");
+        }
+        if let Some(left) = self.searches_left.checked_sub(1) {
+            self.searches_left = left;
+            let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
+            let found = register_choice::name(module, body, register);
+            finding.repair = operand_repair::guard(module, body, stmt, uses, &found);
+        }
+    }
+
+    /// Other operands for each of the errors of an instruction.
+    fn operand_repairs(
+        &mut self,
+        context: &Context<'_>,
+        body: &Body,
+        stmt: StmtId,
+        (sig, operands): (SigId, &[Operand]),
+        found: &[Explanation],
+    ) -> Vec<Option<Repair>> {
+        let (module, environment) = (context.module, context.environment);
+        let Some(left) = self.searches_left.checked_sub(1) else {
+            return Vec::new();
+        };
+        self.searches_left = left;
+        let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
+        let inst = WrongInst {
+            module,
+            body,
+            environment,
+            stmt,
+            operands,
+            uses,
+        };
+        let of_all = |query: &InstQuery<'_>| found.iter().map(|e| inst.repair(query, e)).collect();
+        let repairs = (self.queries).ask_again(module, body, sig, operands, of_all);
+        repairs.unwrap_or_default()
     }
 }
 
@@ -278,22 +351,4 @@ fn has_sampler(names: &NameTypes, body: &Body, operands: &[Operand]) -> bool {
         },
         _ => false,
     })
-}
-
-/// Reports a guard that is not a predicate.
-fn guard(context: &mut Context<'_>, names: &NameTypes, body: &Body, stmt: StmtId, inst: &Inst) {
-    let Some(guard) = inst.guard() else { return };
-    let ty = match body.pool().get(guard.predicate) {
-        Operand::Reg(register) if names.may_guard(register) => return,
-        Operand::Reg(register) => names.register(register),
-        Operand::Name(_) => return,
-        _ => None,
-    };
-    let at = Location::part(body.source_span(stmt), Part::Guard);
-    let finding = context.report(at, CallProblem::Guard(ty));
-    if let Operand::Reg(register) = body.pool().get(guard.predicate)
-        && let Some(stmt) = body.reg_decl_of(register).and_then(|d| d.stmt)
-    {
-        finding.with_label(Location::exact(body.source_span(stmt)), "declared here");
-    }
 }

@@ -1,11 +1,12 @@
 //! From findings to diagnostics.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
-use crate::finding::{Finding, Redeclaration};
+use crate::finding::Finding;
 use crate::locate::Locator;
 use crate::location::Location;
 use crate::problem::{Side, Wording};
@@ -48,23 +49,37 @@ impl<'m> Renderer<'m> {
         }
         let repeats = finding.repeats.iter().map(|at| self.locator.span(*at));
         diagnostic.repeats = repeats.collect();
-        if let Some(Redeclaration { at, ty }) = finding.redeclaration {
-            let declared = self.locator.span(at);
-            diagnostic.help = Some(format!(
-                "most uses of the declaration need another type: declare it as `{ty}`"
-            ));
-            return diagnostic.with_fix(declared, ty.text());
+        let of_problem = text.fix.into_iter().map(|fix| {
+            let at = Location::part(finding.at.statement, fix.part);
+            (at, fix.side, fix.text)
+        });
+        let mut edits: Vec<(Location, Side, String)> = of_problem.collect();
+        if let Some(repair) = &finding.repair
+            && (edits.is_empty() || repair.replaces)
+        {
+            edits.clone_from(&repair.edits);
+            let note = repair.note.clone();
+            diagnostic.help = Some(match diagnostic.help.filter(|_| !repair.replaces) {
+                Some(help) => format!("{help}; {note}"),
+                None => note,
+            });
         }
-        for fix in text.fix {
-            let whole = self
-                .locator
-                .span(Location::part(finding.at.statement, fix.part));
-            let span = match fix.side {
+        for (at, side, text) in edits {
+            let whole = self.locator.span(at);
+            let span = match side {
                 Side::Before => Span::new(whole.start, whole.start),
                 Side::Whole => whole,
                 Side::After => Span::new(whole.end, whole.end),
+                Side::Inside(old) => {
+                    let found = self.locator.text(whole).find(&old);
+                    let start = whole.start + found.unwrap_or(0) as u32;
+                    match found {
+                        Some(_) => Span::new(start, start + old.len() as u32),
+                        None => whole,
+                    }
+                }
             };
-            diagnostic = diagnostic.with_fix(span, fix.text);
+            diagnostic = diagnostic.with_fix(span, text);
         }
         diagnostic
     }

@@ -1,16 +1,17 @@
 //! One error for a declaration with another type than most uses of its registers need.
 
+use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::{Body, EntityId, Operand, Span};
 use ptx_isa::{Expected, OperandViolation, Role, ScalarType, TypeKind};
 
 use crate::context::Context;
-use crate::finding::{Finding, Redeclaration};
+use crate::finding::{Finding, Repair};
 use crate::location::{Location, Part, Word};
-use crate::problem::Problem;
 use crate::problem::call::CallProblem;
 use crate::problem::instruction::InstProblemKind;
 use crate::problem::operand::FoundOperand;
+use crate::problem::{Problem, Side};
 use crate::uses;
 
 /// A register whose declaration has another type than its use needs.
@@ -141,9 +142,13 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
         if let Some(finding) = findings.get_mut(*head) {
             finding.repeats.extend(places);
             let text = Part::Token(Word::Keyword(first.found.text()), 0);
-            finding.redeclaration = Some(Redeclaration {
-                at: Location::part(first.declaration, text),
-                ty,
+            let at = Location::part(first.declaration, text);
+            finding.repair = Some(Repair {
+                note: format!(
+                    "most uses of the declaration need another type: declare it as `{ty}`"
+                ),
+                edits: alloc::vec![(at, Side::Whole, ty.text().into())],
+                replaces: true,
             });
         }
     }

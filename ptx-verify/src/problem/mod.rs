@@ -88,12 +88,14 @@ pub(crate) struct Fix {
 }
 
 /// Where an edit writes.
-#[derive(Copy, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
     Before,
     /// Replaces the part.
     Whole,
     After,
+    /// Replaces this text in the part.
+    Inside(String),
 }
 
 impl Text {

@@ -101,6 +101,11 @@ impl OperandMismatch {
                 _ => self.form.syntax(),
             },
         };
+        if let Some(constant) = self.nearest_constant(found) {
+            return Text::error(code, message)
+                .help(format!("{help}; for example `{constant}`"))
+                .fix(self.part, Side::Whole, format!("{constant}"));
+        }
         let text = Text::error(code, message).help(help);
         if self.lacks_brackets {
             return text
@@ -108,7 +113,9 @@ impl OperandMismatch {
                 .fix(self.part, Side::After, "]");
         }
         // One register of another type may be the mistake itself.
-        match repair::best(signature, &self.repairs) {
+        let best = repair::best(signature, &self.repairs);
+        let first = self.repairs.first().map(Repair::edit);
+        match best.or(first.filter(|_| self.all_of_type)) {
             Some(edit) if !is_type || self.all_of_type => repair::fix(text, edit),
             _ => text,
         }
@@ -231,6 +238,19 @@ impl OperandMismatch {
             FoundOperand::Vector(_, n) => format!("{n} elements"),
             _ => "a scalar".into(),
         }
+    }
+
+    /// The legal constant that is nearest to one out of range.
+    fn nearest_constant(&self, found: &str) -> Option<i64> {
+        let range = self.operand.range()?;
+        let value: i64 = found.parse().ok()?;
+        let inside = value.clamp(range.low(), range.high());
+        let constant = match range.step() {
+            0 => i64::try_from(u64::try_from(inside).ok()?.next_power_of_two()).ok()?,
+            step => inside - (inside - range.low()).checked_rem(step)?,
+        };
+        let is_range = self.problem == OperandViolation::Constant && constant != value;
+        (is_range && (range.low()..=range.high()).contains(&constant)).then_some(constant)
     }
 
     fn constants(&self) -> String {

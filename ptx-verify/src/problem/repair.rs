@@ -60,10 +60,13 @@ pub(super) fn text(
     match best {
         Some(edit) if repairs.len() == 1 => fix(text.help(format!("write `{example}`")), edit),
         Some(edit) => fix(text.help(format!("for example `{example}`")), edit),
-        None => text.help(match in_full(signature, first.edit()) {
-            Some(full) => format!("for example `{example}`, short for `{full}`"),
-            None => format!("for example `{example}`"),
-        }),
+        None => {
+            let help = match in_full(signature, first.edit()) {
+                Some(full) => format!("for example `{example}`, short for `{full}`"),
+                None => format!("for example `{example}`"),
+            };
+            fix(text.help(help), first.edit())
+        }
     }
 }
 

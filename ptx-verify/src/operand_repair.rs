@@ -1,0 +1,337 @@
+//! Other registers for operands that an instruction does not take, and registers for those that are missing.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::query::Environment;
+use ptx_ir::{Body, Module, StmtId};
+use ptx_isa::{
+    ActualOperand, InstQuery, OperandShape, OperandViolation, Role, ScalarType, TypeKind,
+};
+
+use crate::declared::register_of;
+use crate::explain::Explanation;
+use crate::finding::Repair;
+use crate::location::{Location, Part};
+use crate::problem::Side;
+use crate::problem::instruction::InstProblemKind;
+use crate::problem::operand::{FoundOperand, OperandMismatch};
+use crate::register_choice::{Choice, Purpose, RegisterUses, Wanted, name};
+
+/// A wrong instruction of a body.
+pub(crate) struct WrongInst<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) body: &'a Body,
+    pub(crate) environment: Environment,
+    pub(crate) stmt: StmtId,
+    pub(crate) operands: &'a [ptx_ir::Operand],
+    pub(crate) uses: &'a RegisterUses,
+}
+
+impl WrongInst<'_> {
+    /// Registers that make the instruction legal. `query` is about it.
+    pub(crate) fn repair(&self, query: &InstQuery<'_>, found: &Explanation) -> Option<Repair> {
+        match &found.kind {
+            InstProblemKind::Operand(mismatch) => match mismatch.problem {
+                OperandViolation::Type
+                | OperandViolation::NeedsRegister
+                | OperandViolation::Discard
+                | OperandViolation::Shape
+                | OperandViolation::Kind => self.other_registers(query, found, mismatch),
+                OperandViolation::Length(length) => {
+                    self.length(query, found.part, mismatch, length)
+                }
+                _ => None,
+            },
+            InstProblemKind::Count(_, found, least, ..) if found + 1 == *least => {
+                self.missing(query)
+            }
+            _ => None,
+        }
+    }
+
+    /// The types of the registers of the body that are legal in some parts of the instruction, the best first.
+    fn types(
+        &self,
+        query: &InstQuery<'_>,
+        parts: &[Part],
+        expected: Option<ptx_isa::Expected>,
+    ) -> Vec<ScalarType> {
+        let mut types: Vec<ScalarType> = self.declared_types();
+        types.retain(|ty| is_legal_with(self.environment, query, parts, *ty));
+        let exact = |ty: &ScalarType| match expected {
+            Some(ptx_isa::Expected::Type(wanted)) => {
+                let other = wanted != *ty && ty.kind() != TypeKind::Bits;
+                (wanted.bits() != ty.bits(), other)
+            }
+            Some(wanted) => (wanted.bits() != Some(ty.bits()), false),
+            // An address.
+            None => (ty.bits() != self.address_bits(), false),
+        };
+        types.sort_by_key(exact);
+        if types.first().is_some_and(|ty| !exact(ty).0) {
+            types.retain(|ty| !exact(ty).0);
+        }
+        types
+    }
+
+    fn address_bits(&self) -> u16 {
+        self.module.header().address_size.unwrap_or(64).into()
+    }
+
+    fn declared_types(&self) -> Vec<ScalarType> {
+        let declared = self.body.reg_decls().values();
+        let mut types: Vec<ScalarType> = declared.filter_map(|d| d.ty.known()).collect();
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
+
+    fn choose(&self, purpose: Purpose, types: &[ScalarType], taken: &[String]) -> Option<Choice> {
+        let stmt = self.stmt;
+        let wanted = Wanted {
+            stmt,
+            purpose,
+            types,
+        };
+        (self.uses).choose(self.module, self.body, wanted, taken)
+    }
+
+    /// Other registers in the operands that the instruction does not take.
+    fn other_registers(
+        &self,
+        query: &InstQuery<'_>,
+        found: &Explanation,
+        mismatch: &OperandMismatch,
+    ) -> Option<Repair> {
+        let mut parts = alloc::vec![found.part];
+        parts.extend(&found.repeats);
+        // A type that several operands do not have is wrong itself.
+        if parts.len() > 1 && !mismatch.repairs.is_empty() {
+            return None;
+        }
+        if let [Part::Operand(nth)] = *parts {
+            let written = query.operands().get(nth as usize)?;
+            let legal = |e: &u32| {
+                !self
+                    .types(query, &[Part::Element(nth, *e)], None)
+                    .is_empty()
+            };
+            let count = elements(written.shape).len() as u32;
+            if let Some(element) = (0..count).find(legal) {
+                parts = alloc::vec![Part::Element(nth, element)];
+            } else if matches!(
+                written.shape,
+                OperandShape::Vector(_) | OperandShape::Pair(_) | OperandShape::Variable(..)
+            ) {
+                return None;
+            }
+        }
+        let types = self.types(query, &parts, mismatch.expected);
+        let purpose = match mismatch.operand.role() {
+            Role::Def | Role::ReadWrite => Purpose::Write,
+            _ => Purpose::Read,
+        };
+        let mut repair = Repair::default();
+        let mut names = Vec::new();
+        for part in parts {
+            let choice = self.choose(purpose, &types, &names)?;
+            let old = register_of(self.body, self.operands, part);
+            let old = old.map(|id| name(self.module, self.body, id));
+            // A change of a modifier is as likely.
+            if choice.reason.is_none() && !mismatch.repairs.is_empty() {
+                return None;
+            }
+            if names.is_empty() {
+                repair.note = note(&choice);
+            }
+            let at = self.at(part);
+            let side = old.map_or(Side::Whole, Side::Inside);
+            repair.edits.push((at, side, choice.name.clone()));
+            names.push(choice.name);
+        }
+        Some(repair)
+    }
+
+    fn at(&self, part: Part) -> Location {
+        Location::part(self.body.source_span(self.stmt), part)
+    }
+
+    /// More or fewer elements of a vector.
+    fn length(
+        &self,
+        query: &InstQuery<'_>,
+        part: Part,
+        mismatch: &OperandMismatch,
+        length: u16,
+    ) -> Option<Repair> {
+        let (FoundOperand::Elements(count, _), Part::Operand(nth)) = (mismatch.found, part) else {
+            return None;
+        };
+        let length = usize::from(length);
+        if count > length {
+            let last = u32::try_from(length.checked_sub(1)?).ok()?;
+            let at = self.at(Part::AfterElement(nth, last));
+            let note = match count - length {
+                1 => "for example without the last element".into(),
+                n => format!("for example without the last {n} elements"),
+            };
+            return Some(Repair::new(at, Side::Whole, String::new(), note));
+        }
+        let operand = query.operands().get(nth as usize)?;
+        let OperandShape::Vector(elements) = operand.shape else {
+            return None;
+        };
+        let OperandShape::Register(ty) = elements.last()?.shape else {
+            return None;
+        };
+        let of_element = |i: usize| {
+            let id = register_of(self.body, self.operands, Part::Element(nth, i as u32));
+            id.map(|id| name(self.module, self.body, id))
+        };
+        let mut names: Vec<String> = (0..count).filter_map(of_element).collect();
+        let purpose = match mismatch.operand.role() {
+            Role::Def => Purpose::Write,
+            _ => Purpose::Read,
+        };
+        let mut text = String::new();
+        for _ in count..length {
+            let choice = self.choose(purpose, &[ty], &names)?;
+            text.push_str(", ");
+            text.push_str(&choice.name);
+            names.push(choice.name);
+        }
+        let last = u32::try_from(count.checked_sub(1)?).ok()?;
+        let note = format!("perhaps `{}` is missing", text.trim_start_matches(", "));
+        let at = self.at(Part::Element(nth, last));
+        Some(Repair::new(at, Side::After, text, note))
+    }
+
+    /// The operand that is missing: the last one, if several may be.
+    fn missing(&self, query: &InstQuery<'_>) -> Option<Repair> {
+        let count = query.operands().len();
+        let legal = |index: usize, operand: ActualOperand<'_>| {
+            let mut operands = query.operands().to_vec();
+            operands.insert(index, operand);
+            let form = self.environment.select(&query.with_operands(&operands));
+            form.is_ok_and(|f| f.violations().is_empty())
+        };
+        if count == 0 && legal(0, ActualOperand::new(OperandShape::Integer(0))) {
+            let at = self.at(Part::Mnemonic);
+            return Some(Repair::new(at, Side::After, " 0".into(), "for example `0`"));
+        }
+        for index in (1..=count).rev() {
+            let mut types = self.declared_types();
+            let bracket = |ty: &ScalarType| {
+                let address = [ActualOperand::new(OperandShape::Register(*ty))];
+                legal(index, ActualOperand::new(OperandShape::Bracket(&address)))
+            };
+            let mut addresses: Vec<ScalarType> = types.iter().copied().filter(bracket).collect();
+            addresses.sort_by_key(|ty| ty.bits() != self.address_bits());
+            types.retain(|ty| legal(index, ActualOperand::new(OperandShape::Register(*ty))));
+            let choice = self.choose(Purpose::Read, &types, &[]);
+            let choice = choice.or_else(|| {
+                let mut choice = self.choose(Purpose::Read, &addresses, &[])?;
+                choice.name = format!("[{}]", choice.name);
+                Some(choice)
+            });
+            if let Some(choice) = choice {
+                let before = self.at(Part::Operand(index as u32 - 1));
+                let text = format!(", {}", choice.name);
+                return Some(Repair::new(before, Side::After, text, note(&choice)));
+            }
+        }
+        None
+    }
+}
+
+/// Another register for a guard that is not a predicate.
+pub(crate) fn guard(
+    module: &Module,
+    body: &Body,
+    stmt: StmtId,
+    uses: &RegisterUses,
+    found: &str,
+) -> Option<Repair> {
+    let wanted = Wanted {
+        stmt,
+        purpose: Purpose::Read,
+        types: &[ScalarType::Pred],
+    };
+    let choice = uses.choose(module, body, wanted, &[])?;
+    let at = Location::part(body.source_span(stmt), Part::Guard);
+    let note = note(&choice);
+    Some(Repair::new(
+        at,
+        Side::Inside(found.into()),
+        choice.name,
+        note,
+    ))
+}
+
+/// What is assumed about a choice.
+fn note(choice: &Choice) -> String {
+    match choice.reason {
+        Some(reason) => format!("perhaps `{}` is meant, {reason}", choice.name),
+        None => format!("for example `{}`", choice.name),
+    }
+}
+
+/// Whether an instruction is legal with registers of a type in some of its parts.
+fn is_legal_with(
+    environment: Environment,
+    query: &InstQuery<'_>,
+    parts: &[Part],
+    ty: ScalarType,
+) -> bool {
+    let mut operands = query.operands().to_vec();
+    let shape = OperandShape::Register(ty);
+    let mut lists: Vec<(usize, Vec<ActualOperand<'_>>)> = Vec::new();
+    for part in parts {
+        let (nth, element) = match *part {
+            Part::Operand(nth) => (nth as usize, None),
+            Part::Element(nth, element) => (nth as usize, Some(element as usize)),
+            _ => return false,
+        };
+        let Some(operand) = operands.get_mut(nth) else {
+            return false;
+        };
+        let Some(element) = element else {
+            operand.shape = shape;
+            continue;
+        };
+        let list = match lists.iter().position(|(n, _)| *n == nth) {
+            Some(list) => list,
+            None => {
+                lists.push((nth, elements(operand.shape).to_vec()));
+                lists.len() - 1
+            }
+        };
+        let entry = lists.get_mut(list).and_then(|(_, l)| l.get_mut(element));
+        let Some(entry) = entry else { return false };
+        entry.shape = shape;
+    }
+    for (nth, list) in &lists {
+        if let Some(operand) = operands.get_mut(*nth) {
+            operand.shape = match operand.shape {
+                OperandShape::Vector(_) => OperandShape::Vector(list),
+                OperandShape::Bracket(_) => OperandShape::Bracket(list),
+                other => match list.as_slice().try_into() {
+                    Ok(pair) => OperandShape::Pair(pair),
+                    Err(_) => other,
+                },
+            };
+        }
+    }
+    let form = environment.select(&query.with_operands(&operands));
+    form.is_ok_and(|f| f.violations().is_empty())
+}
+
+/// The parts of an operand.
+fn elements<'a>(shape: OperandShape<'a>) -> &'a [ActualOperand<'a>] {
+    match shape {
+        OperandShape::Vector(elements) | OperandShape::Bracket(elements) => elements,
+        OperandShape::Pair(pair) => pair,
+        _ => &[],
+    }
+}

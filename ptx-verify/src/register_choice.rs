@@ -1,0 +1,170 @@
+//! Which register is meant where an instruction does not take what is written. Only errors cost something.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::{
+    Body, EntityId, Module, Operand, OperandRef, OperandSlot, RegId, SigId, Statement, StmtId,
+};
+use ptx_isa::{Role, ScalarType};
+
+/// A register in an instruction.
+#[derive(Copy, Clone, Debug)]
+struct Mention {
+    stmt: StmtId,
+    register: RegId,
+    written: bool,
+}
+
+/// The registers that the instructions of a body mention, in the order of the text.
+#[derive(Clone, Debug)]
+pub(crate) struct RegisterUses {
+    mentions: Vec<Mention>,
+}
+
+/// What an instruction does with the register that is meant.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    Read,
+    Write,
+}
+
+/// Which register is meant.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) stmt: StmtId,
+    pub(crate) purpose: Purpose,
+    /// The types that it may have, the best first.
+    pub(crate) types: &'a [ScalarType],
+}
+
+/// A register with the reason why it may be meant.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) name: String,
+    /// Why it is likely; `None` where others would do as well.
+    pub(crate) reason: Option<&'static str>,
+}
+
+impl RegisterUses {
+    pub(crate) fn of(module: &Module, body: &Body) -> Self {
+        let mut mentions = Vec::new();
+        for (stmt, statement) in body.statements() {
+            let Statement::Inst(id) = statement else {
+                continue;
+            };
+            let Some(inst) = body.inst(id) else { continue };
+            let guard = inst.guard().map(|g| (body.pool().get(g.predicate), false));
+            let defines = writes_first(module, inst.sig);
+            let operands = body.operands(id).iter().copied().enumerate();
+            let operands = operands.map(|(i, operand)| (operand, i == 0 && defines));
+            for (operand, written) in guard.into_iter().chain(operands) {
+                let slot = OperandSlot::Pool(OperandRef::new(0));
+                let parts = body.pool().walk_operand(slot, operand).operands();
+                let registers = parts.filter_map(|o| match o {
+                    Operand::Reg(register) => Some(register),
+                    _ => None,
+                });
+                mentions.extend(registers.map(|register| Mention {
+                    stmt,
+                    register,
+                    written,
+                }));
+            }
+        }
+        Self { mentions }
+    }
+
+    /// The register that is meant in a statement, apart from those that are `taken`: one that is written before and not read
+    /// anywhere, or read after it and not written; else the last one that is written before it, or one that is not used.
+    pub(crate) fn choose(
+        &self,
+        module: &Module,
+        body: &Body,
+        wanted: Wanted<'_>,
+        taken: &[String],
+    ) -> Option<Choice> {
+        let writes = wanted.purpose == Purpose::Write;
+        let at = self.mentions.partition_point(|m| m.stmt < wanted.stmt);
+        let (before, after) = self.mentions.split_at_checked(at)?;
+        let mut used = alloc::vec![false; body.registers().len()];
+        let others = self.mentions.iter().filter(|m| m.stmt != wanted.stmt);
+        for mention in others.filter(|m| m.written == writes) {
+            if let Some(used) = used.get_mut(mention.register.index()) {
+                *used = true;
+            }
+        }
+        let key = |(place, m): (usize, &Mention)| {
+            let decl = body.reg_decl_of(m.register)?;
+            let ty = decl.ty.known().filter(|_| is_visible(decl));
+            let rank = wanted.types.iter().position(|t| Some(*t) == ty)?;
+            let used = used.get(m.register.index()).is_some_and(|u| *u);
+            let taken = taken.contains(&name(module, body, m.register)) || used && writes;
+            (!taken).then_some((used, rank, place, m.register))
+        };
+        let best = match wanted.purpose {
+            Purpose::Read => {
+                let written = before.iter().rev().filter(|m| m.written);
+                written.enumerate().filter_map(key).min()
+            }
+            Purpose::Write => {
+                let read = after.iter().filter(|m| m.stmt != wanted.stmt && !m.written);
+                read.enumerate().filter_map(key).min()
+            }
+        };
+        let reason = match wanted.purpose {
+            Purpose::Read => "which is written and not read",
+            Purpose::Write => "which is read and not written",
+        };
+        match best {
+            Some((used, .., register)) => Some(Choice {
+                name: name(module, body, register),
+                reason: (!used).then_some(reason),
+            }),
+            None if writes => unused(module, body, wanted.types),
+            None => None,
+        }
+    }
+}
+
+/// Whether statements outside of blocks see a scalar register.
+fn is_visible(decl: &ptx_ir::RegDecl) -> bool {
+    decl.scope.index() == 0 && decl.vector < 2
+}
+
+/// A register of a range that is not used.
+fn unused(module: &Module, body: &Body, types: &[ScalarType]) -> Option<Choice> {
+    let of_type = |ty: &ScalarType| {
+        let mut all = body.reg_decls().iter();
+        all.find(|(_, d)| d.ty.known() == Some(*ty) && d.count.is_some() && is_visible(d))
+    };
+    let (id, decl) = types.iter().find_map(of_type)?;
+    let of_range = body.registers().values().filter(|r| r.decl == id);
+    let mut numbers: Vec<u32> = of_range.map(|r| r.number).collect();
+    numbers.sort_unstable();
+    let free = (0..decl.count?).find(|n| numbers.binary_search(n).is_err())?;
+    Some(Choice {
+        name: format!("{}{free}", module.name(decl.name)),
+        reason: Some("which is not used"),
+    })
+}
+
+/// The name of a register.
+pub(crate) fn name(module: &Module, body: &Body, id: RegId) -> String {
+    let Some(decl) = body.reg_decl_of(id) else {
+        return String::new();
+    };
+    let name = module.name(decl.name);
+    match body.registers().get(id) {
+        Some(register) if decl.count.is_some() => format!("{name}{}", register.number),
+        _ => String::from(name),
+    }
+}
+
+/// Whether the first operand is a register that is written.
+fn writes_first(module: &Module, sig: SigId) -> bool {
+    let instruction = module.signature(sig).instruction();
+    let forms = instruction.map_or(&[][..], |i| i.forms());
+    let mut first = forms.iter().filter_map(|f| f.operands().first());
+    first.any(|o| matches!(o.role(), Role::Def | Role::ReadWrite))
+}
