@@ -3,9 +3,11 @@
 mod cli;
 mod commands;
 mod destination;
+mod functions;
 mod input;
 mod output;
 mod pages;
+mod query;
 mod render;
 
 use std::process::ExitCode;

@@ -50,7 +50,7 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -59,6 +59,8 @@ fn every_key_is_described() {
         &["cfg", "--format", "json"],
         &["callgraph", "--format", "json"],
         &["grep", "*", "--json"],
+        &["grep", "*", "--json", "--count"],
+        &["grep", "*", "--json", "--list=functions"],
         &["tokens", "--json"],
     ];
     for command in commands {
@@ -82,7 +84,7 @@ fn every_key_is_described() {
             )));
             keys(&object, &mut found);
         }
-        assert!(found.len() > 3, "{command:?} says {found:?}");
+        assert!(found.len() >= 3, "{command:?} says {found:?}");
         let text = described(command[0]);
         let missing: Vec<_> = found
             .iter()

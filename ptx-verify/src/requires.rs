@@ -224,7 +224,7 @@ impl<'m> Collector<'m> {
 }
 
 /// Where an instruction is legal; `None` where it is not anywhere.
-fn availability(query: &InstQuery<'_>) -> Option<Availability> {
+pub(crate) fn availability(query: &InstQuery<'_>) -> Option<Availability> {
     let candidates = query.candidates();
     let legal: Vec<_> = candidates.filter(|s| s.violations().is_empty()).collect();
     let targets = |v: PtxVersion| {

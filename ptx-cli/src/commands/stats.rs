@@ -1,7 +1,7 @@
 //! `ptxkit stats`: statistics about files and functions.
 
 mod count;
-mod functions;
+pub(crate) mod functions;
 mod table;
 
 use std::io::Write;

@@ -1,12 +1,14 @@
 //! The names of facts in the output of several commands.
 
-use ptx_ir::facts::Space;
-use ptx_isa::{Access, RegisterClass};
+use ptx_ir::FunctionKind;
+use ptx_ir::facts::{Flow, Space};
+use ptx_isa::{Access, RegisterClass, StateSpace};
 
-/// `global`, `shared::cta`, `generic`, …
+/// `global`, `shared`, `generic`, …; `.shared::cta` is `.shared`, which means the same.
 pub(crate) fn space(space: Space) -> &'static str {
     match space {
-        Space::State(space) => space.text().trim_start_matches('.'),
+        Space::State(StateSpace::SharedCta) => space_text(StateSpace::Shared),
+        Space::State(space) => space_text(space),
         Space::Generic => "generic",
         Space::Tensor => "tensor",
         Space::Texture => "texture",
@@ -15,13 +17,70 @@ pub(crate) fn space(space: Space) -> &'static str {
     }
 }
 
+/// Another name: that of the space without a qualifier, or `shared::cta` for `shared`.
+pub(crate) fn other_space(of: Space) -> &'static str {
+    match of {
+        Space::State(StateSpace::Shared | StateSpace::SharedCta) => {
+            space_text(StateSpace::SharedCta)
+        }
+        Space::State(part) => space_text(part.base()),
+        other => space(other),
+    }
+}
+
+fn space_text(space: StateSpace) -> &'static str {
+    space.text().trim_start_matches('.')
+}
+
+/// The names of all spaces, `shared::cta` too.
+pub(crate) fn spaces() -> Vec<&'static str> {
+    let states = StateSpace::ALL.iter().filter(|s| s.is_addressable());
+    let others = [
+        Space::Generic,
+        Space::Tensor,
+        Space::Texture,
+        Space::Surface,
+        Space::Any,
+    ];
+    let states = states.map(|&s| space_text(s));
+    states.chain(others.map(space)).collect()
+}
+
 /// `read`, `write`, `atomic`, `update`.
 pub(crate) fn access(access: Access) -> &'static str {
-    match access {
-        Access::Read => "read",
-        Access::Write => "write",
-        Access::ReadModifyWrite => "atomic",
-        _ => "update",
+    ACCESSES[match access {
+        Access::Read => 0,
+        Access::Write => 1,
+        Access::ReadModifyWrite => 2,
+        _ => 3,
+    }]
+}
+
+pub(crate) const ACCESSES: [&str; 4] = ["read", "write", "atomic", "update"];
+
+/// `next`, `jump`, …
+pub(crate) fn flow(flow: Flow) -> &'static str {
+    FLOWS[match flow {
+        Flow::Next => 0,
+        Flow::Jump => 1,
+        Flow::Table => 2,
+        Flow::Call => 3,
+        Flow::Return => 4,
+        Flow::Exit => 5,
+        Flow::Trap => 6,
+        _ => 7,
+    }]
+}
+
+pub(crate) const FLOWS: [&str; 8] = [
+    "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
+];
+
+/// `entry`, `func`
+pub(crate) fn kind(kind: FunctionKind) -> &'static str {
+    match kind {
+        FunctionKind::Entry => "entry",
+        FunctionKind::Func => "func",
     }
 }
 

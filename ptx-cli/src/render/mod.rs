@@ -3,6 +3,7 @@
 mod github;
 mod json;
 pub(crate) mod labels;
+pub(crate) mod register_names;
 pub(crate) mod sarif;
 pub(crate) mod source_lines;
 

@@ -14,6 +14,7 @@ mod fmt;
 mod instrument;
 mod parse;
 mod program;
+mod queries;
 mod requires;
 mod rewrite;
 mod stats;

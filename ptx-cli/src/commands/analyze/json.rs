@@ -9,16 +9,14 @@ use std::io::Write as _;
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
-use ptx_ir::{
-    Body, EntityId, FuncId, FunctionKind, Item, LineIndex, Module, Operand, Statement, StmtId,
-};
+use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Operand, Statement, StmtId};
 use ptx_isa::Modifier;
 
-use super::register_names;
 use crate::render::source_lines::frames;
-use crate::render::{SCHEMA, clean, labels};
+use crate::render::{SCHEMA, clean, labels, register_names};
 
 /// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
 /// statement. Real functions need less than 20 for each statement.
@@ -88,7 +86,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
             dispatches: dispatches(analysis.cfg()),
             facts: function,
             body: function.body(),
-            names: register_names::of(module, function.body(), analysis.variables()),
+            names: names(module, function.body(), analysis.variables()),
             analysis,
             lines: &lines,
             source_lines: &source_lines,
@@ -110,6 +108,13 @@ fn dispatches(cfg: &Cfg) -> HashMap<BlockId, Vec<BlockId>> {
     let next = |id| cfg.successors(id).iter().copied().find(|&b| is_dispatch(b));
     all.map(|(id, _)| (id, std::iter::once(id).chain(next(id)).collect()))
         .collect()
+}
+
+/// The name of every variable as a JSON string.
+fn names(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec<u8>> {
+    let names = register_names::of(module, body, variables);
+    let json = |name: &String| serde_json::to_vec(name).unwrap_or_else(|_| b"\"\"".to_vec());
+    names.iter().map(json).collect()
 }
 
 fn comma(out: &mut Vec<u8>, first: &mut bool) {
@@ -172,10 +177,7 @@ impl<'a> Writer<'a> {
         self.text("{\"name\":");
         string(self.out, self.module.name(function.name));
         self.text(",\"kind\":\"");
-        self.text(match function.kind {
-            FunctionKind::Entry => "entry",
-            FunctionKind::Func => "func",
-        });
+        self.text(labels::kind(function.kind));
         let start = start.unwrap_or(self.body.base());
         let _ = write!(
             self.out,

@@ -1,7 +1,6 @@
 //! `ptxkit analyze`: control flow, liveness and effects of every function.
 
 mod json;
-mod register_names;
 mod text;
 
 use std::io::Write;

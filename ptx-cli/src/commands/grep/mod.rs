@@ -1,146 +1,114 @@
 //! `ptxkit grep`: finds instructions by mnemonic and by their properties.
 
-mod condition;
+mod hit;
+mod search;
 
 use std::io::Write;
 
-use anyhow::{Result, anyhow};
-use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::facts::{Facts, ModuleFacts};
-use ptx_ir::{LineIndex, Module, Statement};
-use serde::Serialize;
-use wildmatch::WildMatch;
+use anyhow::{Result, anyhow, bail};
+use clap::ValueEnum;
 
+use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::source_lines::{self, JsonFrame};
-use crate::render::{SCHEMA, clean};
-use condition::Condition;
+use crate::query::{self, Query};
+use search::{Found, Search};
 
 /// Find instructions by mnemonic and by their properties
 ///
 /// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A condition combines properties with `&&`, `||`, `!` and parentheses:
-  bytes, offset, reads, writes             numbers, compared with == != < <= > >=
-  space, order, scope, access, function    texts, compared with == and !=
-  guarded, memory, atomic, volatile, barrier, fence, control, call, side_effects, known
-A property of a memory access holds for an instruction if it holds for one of its accesses.
+A condition combines fields with `&&`, `||`, `!` and parentheses:
+  guarded, !in_loop                        a flag holds, or does not
+  bytes>=8, offset!=0, operand(1)==0       == != < <= > >=
+  space==shared, opcode!=ld                one of the words of the field; * and ? are wildcards
+  reads=='%rd*', function=~gemm            the whole text, or part of it
+  after 'bar.sync', before (fence)         every path passes one
+  memory(space==global && access==write)   one access satisfies all of it
+`ptxkit grep --fields` lists the fields, and `--fields=NAME` the values of one. Words that do not exist are errors.
+A comparison holds if it holds for one value of the field, such as the space of one memory access.
 
 Examples:
   ptxkit grep 'ld.global*' --where 'bytes>=8 && !guarded' kernel.ptx
   ptxkit grep '*' --where 'atomic && space==shared' --json build/
+  ptxkit grep '*' --where 'in_loop && family==float && type==f64' --count build/
+  ptxkit grep 'bar*' --not --list=functions build/        functions without a barrier
 
 Exit status: 0 matches were found, 1 no matches, 2 usage error or a file cannot be read.")]
 pub(crate) struct Args {
     /// Pattern for the mnemonic
-    pattern: String,
+    #[arg(required = true)]
+    pattern: Option<String>,
     #[command(flatten)]
     files: Files,
     /// Condition that the instruction must satisfy
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Write one JSON object per instruction
+    /// Find what does not match: instructions, or with --list files or functions without a match
+    #[arg(long)]
+    not: bool,
+    #[command(flatten)]
+    functions: Functions,
+    /// Print the number of matches in each file
+    #[arg(short, long, conflicts_with = "list")]
+    count: bool,
+    /// Print the files or functions that contain a match
+    #[arg(short, long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "files")]
+    list: Option<List>,
+    /// Write one JSON object per line of the output
     #[arg(long)]
     json: bool,
+    /// List the fields of conditions, or the values of one field
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, exclusive = true,
+          default_missing_value = "")]
+    fields: Option<String>,
 }
 
-#[derive(Serialize)]
-struct Hit {
-    schema: u32,
-    file: String,
-    line: u32,
-    function: String,
-    mnemonic: String,
-    text: String,
-    source: Vec<JsonFrame>,
-    inline_asm: bool,
+#[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
+enum List {
+    /// Names of files
+    Files,
+    /// Names of functions
+    Functions,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let condition = match &args.condition {
-        Some(text) => Some(Condition::parse(text).map_err(|e| anyhow!("--where: {e}"))?),
-        None => None,
-    };
     let mut out = Out::new();
+    if let Some(field) = &args.fields {
+        let name = Some(field.as_str()).filter(|f| !f.is_empty());
+        let Some(text) = query::fields_text(name) else {
+            bail!("there is no field `{field}`; `ptxkit grep --fields` lists them");
+        };
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        return Ok(Status::Ok);
+    }
+    let query = args.condition.as_deref().map(Query::parse).transpose();
+    let search = Search {
+        pattern: args.pattern.as_deref().unwrap_or("*"),
+        query: query.map_err(|error| anyhow!("--where, {error}"))?,
+        not: args.not,
+        functions: &args.functions,
+        list: args.list,
+        count: args.count,
+    };
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
-        search(&args.pattern, condition.as_ref(), &source.name, &module)
+        search.file(&source.name, &module)
     };
-    let mut found = false;
-    input::in_order(&inputs, &mut out, &mut status, work, |out, hits| {
-        found |= !hits.is_empty();
-        for hit in hits {
-            if args.json {
-                out.json(&hit)?;
-            } else {
-                write!(out, "{}:{}: {}", hit.file, hit.line, hit.text)?;
-                let source = source_lines::text(&hit.source);
-                match source.is_empty() {
-                    true => writeln!(out)?,
-                    false => writeln!(out, " // {source}")?,
-                }
-            }
-        }
+    let (mut any, mut used) = (false, Vec::new());
+    input::in_order(&inputs, &mut out, &mut status, work, |out, found: Found| {
+        found.chosen.note(&mut used);
+        any |= found.any();
+        found.write(args.json, out)?;
         Ok(Status::Ok)
     })?;
+    args.functions.check(&used)?;
     out.flush()?;
-    status.worsen(Status::of(!found));
+    status.worsen(Status::of(!any));
     Ok(status)
-}
-
-fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Module) -> Vec<Hit> {
-    // A mnemonic is matched once, however often it occurs.
-    let pattern = WildMatch::new(pattern);
-    let ids = module.signatures().ids();
-    let matching: Vec<bool> = ids
-        .map(|id| pattern.matches(module.signature(id).text()))
-        .collect();
-    let mut hits = Vec::new();
-    if !matching.contains(&true) {
-        return hits;
-    }
-    let facts = ModuleFacts::new(module);
-    let lines = LineIndex::new(module.source());
-    let all_lines = SourceLines::new(module);
-    for (id, function, body) in module.definitions() {
-        let Some(of) = facts.function(id) else {
-            continue;
-        };
-        let name = module.name(function.name);
-        let mut source = None;
-        for (stmt, statement) in body.statements() {
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
-            let Some(sig) = body.inst(inst).map(|i| i.sig) else {
-                continue;
-            };
-            if matching.get(sig.as_u32() as usize) != Some(&true) {
-                continue;
-            }
-            let facts: Facts<'_> = of.inst(inst);
-            if condition.is_some_and(|c| !c.holds(&facts, name)) {
-                continue;
-            }
-            let source = source.get_or_insert_with(|| all_lines.function(body));
-            let span = body.source_span(stmt);
-            let text = String::from_utf8_lossy(span.of(module.source()));
-            let words: Vec<&str> = text.split_whitespace().collect();
-            hits.push(Hit {
-                schema: SCHEMA,
-                file: file.to_owned(),
-                line: lines.position(span.start).line,
-                function: clean(name).into_owned(),
-                mnemonic: module.signature(sig).text().to_owned(),
-                text: clean(&words.join(" ")).into_owned(),
-                source: source_lines::frames(source, stmt),
-                inline_asm: source.is_inline_asm(stmt),
-            });
-        }
-    }
-    hits
 }

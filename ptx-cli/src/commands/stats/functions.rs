@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::render::{clean, labels};
 
 /// The families of instructions: the parts of section 9.7 of the PTX ISA manual, in its order.
-const FAMILIES: [&str; 19] = [
+pub(crate) const FAMILIES: [&str; 19] = [
     "integer",
     "extended",
     "float",
@@ -34,7 +34,7 @@ const FAMILIES: [&str; 19] = [
 ];
 
 /// The family of an instruction; `unknown` if it is not in the tables.
-fn family(facts: &Facts<'_>) -> &'static str {
+pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
     let part = facts
         .section()
         .split('.')

@@ -17,8 +17,8 @@ fn spelling(module: &Module, body: &Body, register: Register) -> String {
     }
 }
 
-/// The name of every variable as a JSON string.
-pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec<u8>> {
+/// The name of every variable.
+pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<String> {
     let registers = body.registers().values();
     let plain: Vec<String> = registers.map(|&r| spelling(module, body, r)).collect();
     let mut seen: HashMap<&str, u32> = HashMap::with_capacity(plain.len());
@@ -39,11 +39,10 @@ pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec
         let lane = place
             .lane
             .and_then(|l| ["x", "y", "z", "w"].get(usize::from(l)));
-        let text = match lane {
+        match lane {
             Some(lane) => format!("{base}.{lane}"),
             None => base.to_owned(),
-        };
-        serde_json::to_vec(&text).unwrap_or_else(|_| b"\"\"".to_vec())
+        }
     };
     (0..variables.len() as u32).map(name).collect()
 }

@@ -1,0 +1,136 @@
+//! What `grep` writes.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::search::{Found, Matches};
+use crate::output::Out;
+use crate::query::{Site, operands};
+use crate::render::source_lines::{self, JsonFrame};
+use crate::render::{SCHEMA, clean};
+
+/// An instruction.
+#[derive(Serialize)]
+pub(super) struct Hit {
+    schema: u32,
+    file: String,
+    line: u32,
+    column: u32,
+    function: String,
+    mnemonic: String,
+    text: String,
+    guard: Option<String>,
+    operands: Vec<String>,
+    block: Option<u32>,
+    loop_depth: u32,
+    loop_header: Option<u32>,
+    source: Vec<JsonFrame>,
+    inline_asm: bool,
+}
+
+impl Hit {
+    pub(super) fn new(site: &Site<'_, '_>) -> Self {
+        let (function, module) = (site.function, site.module());
+        let span = site.span();
+        let position = function.module.lines.position(span.start);
+        let signature = function.body.inst(site.inst);
+        let signature = signature.map(|i| module.signature(i.sig).text());
+        let (loop_depth, header) = site.loops();
+        let operands = operands(span.of(module.source()));
+        Self {
+            schema: SCHEMA,
+            file: function.module.file.to_owned(),
+            line: position.line,
+            column: position.column,
+            function: clean(function.name()).into_owned(),
+            mnemonic: signature.unwrap_or_default().to_owned(),
+            text: clean(&site.text()).into_owned(),
+            guard: site.guard(),
+            operands: operands.iter().map(|o| clean(o).into_owned()).collect(),
+            block: site.block().map(|(id, _)| id.as_u32()),
+            loop_depth,
+            loop_header: header.map(|id| id.as_u32()),
+            source: source_lines::frames(function.source(), site.stmt),
+            inline_asm: function.source().is_inline_asm(site.stmt),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct JsonCount<'a> {
+    schema: u32,
+    file: &'a str,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct JsonFile<'a> {
+    schema: u32,
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
+}
+
+impl Found {
+    pub(super) fn write(&self, json: bool, out: &mut Out) -> Result<()> {
+        let (schema, file) = (SCHEMA, &*self.file);
+        match &self.matches {
+            Matches::Instructions(hits) => {
+                for hit in hits {
+                    match json {
+                        true => out.json(hit)?,
+                        false => hit.write(out)?,
+                    }
+                }
+            }
+            &Matches::Count(count) => match json {
+                true => out.json(&JsonCount {
+                    schema,
+                    file,
+                    count,
+                })?,
+                false => writeln!(out, "{file}: {count}")?,
+            },
+            Matches::File(false) => {}
+            Matches::File(true) => {
+                let function = None;
+                match json {
+                    true => out.json(&JsonFile {
+                        schema,
+                        file,
+                        function,
+                    })?,
+                    false => writeln!(out, "{file}")?,
+                }
+            }
+            Matches::Functions(names) => {
+                for name in names {
+                    let function = Some(name.as_str());
+                    match json {
+                        true => out.json(&JsonFile {
+                            schema,
+                            file,
+                            function,
+                        })?,
+                        false => writeln!(out, "{file}: {name}")?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Hit {
+    fn write(&self, out: &mut Out) -> Result<()> {
+        write!(out, "{}:{}: {}", self.file, self.line, self.text)?;
+        let source = source_lines::text(&self.source);
+        match source.is_empty() {
+            true => writeln!(out)?,
+            false => writeln!(out, " // {source}")?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,175 @@
+//! Searches a file.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{Body, LineIndex, Module, SigId, Statement};
+use wildmatch::WildMatch;
+
+use super::List;
+use super::hit::Hit;
+use crate::functions::{Chosen, Functions};
+use crate::query::{InFunction, InModule, Query, Site};
+use crate::render::clean;
+
+/// What is searched for.
+pub(super) struct Search<'a> {
+    pub(super) pattern: &'a str,
+    pub(super) query: Option<Query>,
+    pub(super) not: bool,
+    pub(super) functions: &'a Functions,
+    pub(super) list: Option<List>,
+    pub(super) count: bool,
+}
+
+/// What was found in a file.
+pub(super) struct Found {
+    pub(super) file: String,
+    pub(super) chosen: Chosen,
+    pub(super) matches: Matches,
+}
+
+pub(super) enum Matches {
+    Instructions(Vec<Hit>),
+    Count(u64),
+    /// Whether the file is listed.
+    File(bool),
+    /// The names of the functions that are listed.
+    Functions(Vec<String>),
+}
+
+impl Found {
+    /// Whether anything was found.
+    pub(super) fn any(&self) -> bool {
+        match &self.matches {
+            Matches::Instructions(hits) => !hits.is_empty(),
+            Matches::Count(count) => *count > 0,
+            Matches::File(listed) => *listed,
+            Matches::Functions(names) => !names.is_empty(),
+        }
+    }
+}
+
+impl Search<'_> {
+    pub(super) fn file(&self, file: &str, module: &Module) -> Found {
+        let chosen = self.functions.choose(module);
+        let mut matches = match self.list {
+            _ if self.count => Matches::Count(0),
+            None => Matches::Instructions(Vec::new()),
+            Some(List::Files) => Matches::File(false),
+            Some(List::Functions) => Matches::Functions(Vec::new()),
+        };
+        let pattern = WildMatch::new(self.pattern);
+        let ids = module.signatures().ids();
+        let matching = ids.map(|id| pattern.matches(module.signature(id).text()));
+        let matching = Matching(matching.collect());
+        let wanted: Vec<bool> = module
+            .functions()
+            .ids()
+            .map(|id| {
+                let body = module.body(id).filter(|_| chosen.contains(id));
+                body.is_some_and(|b| self.inverts() || matching.any(b))
+            })
+            .collect();
+        if wanted.contains(&true) {
+            self.functions(file, module, &matching, &wanted, &mut matches);
+        }
+        match &mut matches {
+            Matches::File(listed) => *listed ^= self.not,
+            Matches::Functions(names) if self.not => {
+                let with: HashSet<String> = names.drain(..).collect();
+                let all = module.definitions().filter(|(id, ..)| chosen.contains(*id));
+                let all = all.map(|(_, f, _)| clean(module.name(f.name)).into_owned());
+                names.extend(all.filter(|name| !with.contains(name)));
+            }
+            _ => {}
+        }
+        Found {
+            file: file.to_owned(),
+            chosen,
+            matches,
+        }
+    }
+
+    /// Whether instructions that do not match are searched for.
+    fn inverts(&self) -> bool {
+        self.not && self.list.is_none()
+    }
+
+    /// Searches the functions that are `wanted`.
+    fn functions(
+        &self,
+        file: &str,
+        module: &Module,
+        matching: &Matching,
+        wanted: &[bool],
+        matches: &mut Matches,
+    ) {
+        let is_wanted = |id: ptx_ir::FuncId| wanted.get(id.as_u32() as usize) == Some(&true);
+        let facts = ModuleFacts::of(module, is_wanted);
+        let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
+        let in_module = InModule {
+            file,
+            module,
+            lines: &lines,
+            source_lines: &source_lines,
+            requirements: &RefCell::new(None),
+        };
+        for (id, function, _) in module.definitions().filter(|(id, ..)| is_wanted(*id)) {
+            let Some(facts) = facts.function(id) else {
+                continue;
+            };
+            let mut function = InFunction::new(&in_module, id, function, facts);
+            if let Some(query) = &self.query {
+                query.enter(&mut function);
+            }
+            self.function(&function, matching, matches);
+            if matches!(matches, Matches::File(true)) {
+                break;
+            }
+        }
+    }
+
+    fn function(&self, function: &InFunction<'_>, matching: &Matching, matches: &mut Matches) {
+        for (stmt, statement) in function.body.statements() {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            let Some(sig) = function.body.inst(inst).map(|i| i.sig) else {
+                continue;
+            };
+            let site: Site<'_, '_> = function.site(stmt, inst);
+            let holds = || self.query.as_ref().is_none_or(|q| q.holds(&site));
+            if (matching.has(sig) && holds()) == self.inverts() {
+                continue;
+            }
+            match matches {
+                Matches::Instructions(hits) => hits.push(Hit::new(&site)),
+                Matches::Count(count) => *count += 1,
+                Matches::File(found) => {
+                    *found = true;
+                    return;
+                }
+                Matches::Functions(names) => {
+                    names.push(clean(function.name()).into_owned());
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Which mnemonics match the pattern. Each is compared with it once, however often it occurs.
+struct Matching(Vec<bool>);
+
+impl Matching {
+    fn has(&self, sig: SigId) -> bool {
+        self.0.get(sig.as_u32() as usize) == Some(&true)
+    }
+
+    fn any(&self, body: &Body) -> bool {
+        body.insts().any(|(_, inst)| self.has(inst.sig))
+    }
+}

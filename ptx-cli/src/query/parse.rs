@@ -1,0 +1,526 @@
+//! The grammar of conditions.
+//!
+//! ```text
+//! any  = all ("||" all)*
+//! all  = one ("&&" one)*
+//! one  = "(" any ")" | "!" one | FLAG | "memory(" any ")" | ("after" | "before") (PATTERN | "(" any ")")
+//!      | FIELD [ "(" INTEGER ")" ] comparison VALUE
+//! ```
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while};
+use nom::character::complete::multispace0;
+use nom::combinator::value;
+use nom::error::{ErrorKind, ParseError};
+use nom::sequence::terminated;
+use nom::{IResult, Parser};
+use ptx_isa::{PtxVersion, Target};
+use wildmatch::WildMatch;
+
+use super::fields::{self, Comparison, Direction, FIELDS, Field, Index, Kind};
+use super::values::{target_rank, version_rank};
+use super::{Condition, Query, Test};
+use crate::render::clean;
+
+/// The deepest nesting of parentheses and `!`.
+const MAX_DEPTH: u32 = 64;
+/// The most words that an error lists.
+const MAX_LISTED: usize = 12;
+
+/// Parses a condition; the error shows where it is wrong.
+pub(super) fn parse(text: &str) -> Result<Query, String> {
+    let mut paths = Vec::new();
+    let mut parser = Conditions { paths: &mut paths };
+    let error = match parser.any(text.trim_start(), 0) {
+        Ok(("", condition)) => return Ok(Query { condition, paths }),
+        Ok((rest, _)) => Error::new(
+            rest,
+            format!("expected `&&`, `||` or the end, found {}", found(rest)),
+        ),
+        Err(nom::Err::Error(error) | nom::Err::Failure(error)) => error,
+        Err(nom::Err::Incomplete(_)) => Error::new("", "incomplete condition".into()),
+    };
+    Err(error.in_text(text))
+}
+
+/// Why a text is not a condition.
+struct Error {
+    /// How much of the text was left at the mistake.
+    left: usize,
+    message: String,
+}
+
+impl Error {
+    fn new(rest: &str, message: String) -> Self {
+        let left = rest.len();
+        Self { left, message }
+    }
+
+    /// The message, and the text with a mark at the mistake.
+    fn in_text(self, text: &str) -> String {
+        let before = text.get(..text.len() - self.left).unwrap_or(text);
+        let column = before.chars().count() + 1;
+        let mark = format!("{:>1$}", '^', clean(before).chars().count() + 1);
+        format!(
+            "column {column}: {}\n  {}\n  {mark}",
+            self.message,
+            clean(text)
+        )
+    }
+}
+
+impl ParseError<&str> for Error {
+    fn from_error_kind(input: &str, _: ErrorKind) -> Self {
+        Self::new(input, format!("unexpected {}", found(input)))
+    }
+
+    fn append(_: &str, _: ErrorKind, other: Self) -> Self {
+        other
+    }
+}
+
+type Parsed<'a, T> = IResult<&'a str, T, Error>;
+
+fn fail<'a, T>(at: &str, message: String) -> Parsed<'a, T> {
+    Err(nom::Err::Failure(Error::new(at, message)))
+}
+
+/// The next word of the input, for messages.
+fn found(rest: &str) -> String {
+    let word = rest.split_whitespace().next();
+    word.map_or("the end".into(), |word| format!("`{}`", clean(word)))
+}
+
+fn token<'a>(text: &'static str) -> impl Parser<&'a str, Output = &'a str, Error = Error> {
+    terminated(tag(text), multispace0)
+}
+
+/// Letters, digits and the punctuation of PTX names and patterns; may be empty.
+fn word(input: &str) -> Parsed<'_, &str> {
+    let is_inside = |c: char| c.is_alphanumeric() || "_$%:.-*?/+@".contains(c);
+    terminated(take_while(is_inside), multispace0).parse(input)
+}
+
+/// A word, or any text in quotes; may be empty.
+fn text(input: &str) -> Parsed<'_, &str> {
+    let Some(quote) = input.chars().next().filter(|c| "'\"".contains(*c)) else {
+        return word(input);
+    };
+    let inside = &input[quote.len_utf8()..];
+    match inside.split_once(quote) {
+        Some((text, rest)) => Ok((rest.trim_start(), text)),
+        None => fail(input, format!("expected a second {quote} at the end")),
+    }
+}
+
+fn comparison(input: &str) -> Parsed<'_, Comparison> {
+    alt((
+        value(Comparison::Equal, token("==")),
+        value(Comparison::NotEqual, token("!=")),
+        value(Comparison::Contains, token("=~")),
+        value(Comparison::AtMost, token("<=")),
+        value(Comparison::AtLeast, token(">=")),
+        value(Comparison::Less, token("<")),
+        value(Comparison::Greater, token(">")),
+    ))
+    .parse(input)
+}
+
+struct Conditions<'p> {
+    paths: &'p mut Vec<(Direction, Condition)>,
+}
+
+impl Conditions<'_> {
+    fn any<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+        let (mut rest, first) = self.all(input, depth)?;
+        let mut conditions = vec![first];
+        while let Ok((after, _)) = token("||").parse(rest) {
+            let (after, next) = self.all(after, depth)?;
+            conditions.push(next);
+            rest = after;
+        }
+        Ok((rest, Condition::Any(conditions)))
+    }
+
+    fn all<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+        let (mut rest, first) = self.one(input, depth)?;
+        let mut conditions = vec![first];
+        while let Ok((after, _)) = token("&&").parse(rest) {
+            let (after, next) = self.one(after, depth)?;
+            conditions.push(next);
+            rest = after;
+        }
+        Ok((rest, Condition::All(conditions)))
+    }
+
+    fn one<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+        if depth > MAX_DEPTH {
+            let message = format!("parentheses and `!` nest deeper than {MAX_DEPTH}");
+            return fail(input, message);
+        }
+        if let Ok((rest, _)) = token("(").parse(input) {
+            return self.closed(rest, depth);
+        }
+        if let Ok((rest, _)) = token("!").parse(input) {
+            let (rest, inner) = self.one(rest, depth + 1)?;
+            return Ok((rest, Condition::Not(Box::new(inner))));
+        }
+        let (rest, name) = word(input)?;
+        let Some(field) = fields::find(name) else {
+            return fail(
+                input,
+                match name {
+                    "" => format!("expected a field, found {}", found(input)),
+                    _ => unknown_field(name),
+                },
+            );
+        };
+        match field.kind {
+            Kind::Path(direction) => self.path(rest, field, direction, depth),
+            Kind::Access => match token("(").parse(rest) {
+                Ok((rest, _)) => {
+                    let (rest, inner) = self.closed(rest, depth)?;
+                    Ok((rest, Condition::Access(Box::new(inner))))
+                }
+                Err(_) => tested(rest, field),
+            },
+            _ => tested(rest, field),
+        }
+    }
+
+    /// A condition after `(`, and the `)`.
+    fn closed<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+        let (rest, inner) = self.any(input, depth + 1)?;
+        match token(")").parse(rest) {
+            Ok((rest, _)) => Ok((rest, inner)),
+            Err(_) => fail(rest, format!("expected `)`, found {}", found(rest))),
+        }
+    }
+
+    /// What follows `after` and `before`: a pattern for the mnemonic or a condition.
+    fn path<'a>(
+        &mut self,
+        input: &'a str,
+        field: &Field,
+        direction: Direction,
+        depth: u32,
+    ) -> Parsed<'a, Condition> {
+        let (rest, inner) = match token("(").parse(input) {
+            Ok((rest, _)) => self.closed(rest, depth)?,
+            Err(_) => {
+                let (rest, pattern) = text(input)?;
+                if pattern.is_empty() {
+                    let (name, found) = (field.name, found(input));
+                    let expected = format!("a mnemonic or `(` after `{name}`");
+                    return fail(input, format!("expected {expected}, found {found}"));
+                }
+                let Some(mnemonic) = fields::find("mnemonic") else {
+                    return fail(input, "there is no field `mnemonic`".into());
+                };
+                let test = Test::Text(WildMatch::new(pattern), true);
+                (rest, Condition::Field(mnemonic, None, test))
+            }
+        };
+        self.paths.push((direction, inner));
+        Ok((rest, Condition::Path(self.paths.len() - 1)))
+    }
+}
+
+/// What follows the name of a field: the number of an operand, a comparison and a value.
+fn tested<'a>(input: &'a str, field: &'static Field) -> Parsed<'a, Condition> {
+    let (rest, index) = index(input, field)?;
+    let name = field.name;
+    let (rest, comparison) = match comparison(rest) {
+        Ok(parsed) => parsed,
+        Err(_) if matches!(field.kind, Kind::Flag | Kind::Access) => {
+            return Ok((rest, Condition::Field(field, index, Test::Flag(true))));
+        }
+        Err(_) => {
+            let found = found(rest);
+            return fail(
+                rest,
+                format!("expected a comparison after `{name}`, found {found}"),
+            );
+        }
+    };
+    let (after, value) = text(rest)?;
+    let at = |message: String| Error::new(rest, message);
+    let test = test(field, comparison, value).map_err(|message| {
+        nom::Err::Failure(match message {
+            Wrong::Value(message) => at(message),
+            Wrong::Comparison(message) => Error::new(input, message),
+        })
+    })?;
+    Ok((after, Condition::Field(field, index, test)))
+}
+
+/// The number of an operand in parentheses.
+fn index<'a>(input: &'a str, field: &Field) -> Parsed<'a, Option<usize>> {
+    let name = field.name;
+    let Ok((inside, _)) = token("(").parse(input) else {
+        return match field.index {
+            Index::Required => fail(
+                input,
+                format!("expected the number of an operand: `{name}(0)` is the first one"),
+            ),
+            _ => Ok((input, None)),
+        };
+    };
+    if field.index == Index::None {
+        return fail(input, format!("`{name}` is not a field of single operands"));
+    }
+    let (rest, number) = word(inside)?;
+    let Ok(number) = number.parse() else {
+        let found = found(inside);
+        return fail(
+            inside,
+            format!("expected the number of an operand, found {found}"),
+        );
+    };
+    match token(")").parse(rest) {
+        Ok((rest, _)) => Ok((rest, Some(number))),
+        Err(_) => fail(rest, format!("expected `)`, found {}", found(rest))),
+    }
+}
+
+/// What is wrong in a comparison.
+enum Wrong {
+    Comparison(String),
+    Value(String),
+}
+
+fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wrong> {
+    use Comparison::{Contains, Equal, NotEqual};
+    let name = field.name;
+    let kind = field.kind.name();
+    let is_text = matches!(comparison, Equal | NotEqual | Contains);
+    let shown = match value {
+        "" => "nothing".to_owned(),
+        _ => format!("`{}`", clean(value)),
+    };
+    let expected = |what: &str| Wrong::Value(format!("`{name}` is a {what}, found {shown}"));
+    let numeric = |parsed: Option<i64>| match parsed {
+        _ if comparison == Contains => Err(Wrong::Comparison(format!(
+            "`{name}` is a {kind}, which `=~` cannot search"
+        ))),
+        Some(number) => Ok(Test::Number(comparison, number)),
+        None => Err(expected(kind)),
+    };
+    match field.kind {
+        Kind::Flag | Kind::Access | Kind::Path(_) => match (comparison, value) {
+            (Equal, "true") | (NotEqual, "false") => Ok(Test::Flag(true)),
+            (Equal, "false") | (NotEqual, "true") => Ok(Test::Flag(false)),
+            (Equal | NotEqual, _) => Err(expected("flag, `true` or `false`")),
+            _ => Err(Wrong::Comparison(format!(
+                "`{name}` is a flag: write `{name}` or `!{name}`"
+            ))),
+        },
+        Kind::Number => numeric(integer(value)),
+        Kind::Version => numeric(PtxVersion::from_text(value.as_bytes()).map(version_rank)),
+        Kind::Target => match Target::from_text(value.as_bytes()) {
+            None if !value.is_empty() => Err(Wrong::Value(unknown_value(field, value))),
+            target => numeric(target.map(target_rank)),
+        },
+        Kind::List if comparison != Contains && integer(value).is_some() => {
+            Ok(Test::Count(comparison, integer(value).unwrap_or_default()))
+        }
+        Kind::List if !is_text => Err(expected("list: its length is compared with a number")),
+        _ if !is_text => Err(Wrong::Comparison(format!(
+            "`{name}` is a {kind}, which can only be compared with `==`, `!=` and `=~`"
+        ))),
+        _ if value.is_empty() => Err(expected(kind)),
+        _ => {
+            let value = match field.kind {
+                Kind::Word(_) => value.trim_start_matches('.'),
+                _ => value,
+            };
+            let pattern = match comparison {
+                Contains => WildMatch::new(&format!("*{value}*")),
+                _ => WildMatch::new(value),
+            };
+            let words = field.kind.words();
+            if !words.is_empty() && !words.iter().any(|w| pattern.matches(w)) {
+                return Err(Wrong::Value(unknown_value(field, value)));
+            }
+            Ok(Test::Text(pattern, comparison != NotEqual))
+        }
+    }
+}
+
+/// A decimal or hexadecimal integer.
+fn integer(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let value = match digits.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    value.ok().map(|v| if negative { -v } else { v })
+}
+
+fn unknown_field(name: &str) -> String {
+    let names: Vec<_> = FIELDS.iter().map(|f| f.name).collect();
+    let hint = similar(name, &names).unwrap_or("`ptxkit grep --fields` lists all fields".into());
+    format!("unknown field `{}`; {hint}", clean(name))
+}
+
+fn unknown_value(field: &Field, value: &str) -> String {
+    let (name, words) = (field.name, field.kind.words());
+    let all = || match words.len() {
+        0..=MAX_LISTED => format!("expected one of `{}`", words.join("`, `")),
+        _ => format!("`ptxkit grep --fields={name}` lists its values"),
+    };
+    let hint = similar(value, &words).unwrap_or_else(all);
+    format!("`{}` is not a value of `{name}`; {hint}", clean(value))
+}
+
+/// The word that is most similar.
+fn similar(name: &str, words: &[&str]) -> Option<String> {
+    let similar = words.iter().map(|w| (strsim::osa_distance(w, name), *w));
+    let (distance, word) = similar.min()?;
+    let close = distance <= 2.max(name.len() / 4) && distance < name.len();
+    close.then(|| format!("did you mean `{word}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Condition, parse};
+
+    fn error(text: &str) -> String {
+        let error = parse(text).err().unwrap_or_default();
+        error.lines().next().unwrap_or_default().to_owned()
+    }
+
+    const MALFORMED: &[(&str, &str)] = &[
+        ("", "column 1: expected a field, found the end"),
+        ("!", "column 2: expected a field, found the end"),
+        ("guarded ||", "column 11: expected a field, found the end"),
+        (
+            "bytes",
+            "column 6: expected a comparison after `bytes`, found the end",
+        ),
+        ("bytes>", "column 7: `bytes` is a number, found nothing"),
+        ("bytes>=x", "column 8: `bytes` is a number, found `x`"),
+        (
+            "bytes=~1",
+            "column 6: `bytes` is a number, which `=~` cannot search",
+        ),
+        (
+            "nothing",
+            "column 1: unknown field `nothing`; `ptxkit grep --fields` lists all fields",
+        ),
+        (
+            "(gaurded",
+            "column 2: unknown field `gaurded`; did you mean `guarded`?",
+        ),
+        (
+            "space>1",
+            "column 6: `space` is a word, which can only be compared with `==`, `!=` and `=~`",
+        ),
+        (
+            "space=='gl?bul'",
+            "column 8: `gl?bul` is not a value of `space`; did you mean `global`?",
+        ),
+        (
+            "kind==x",
+            "column 7: `x` is not a value of `kind`; expected one of `entry`, `func`",
+        ),
+        (
+            "guarded>1",
+            "column 8: `guarded` is a flag: write `guarded` or `!guarded`",
+        ),
+        (
+            "guarded==1",
+            "column 10: `guarded` is a flag, `true` or `false`, found `1`",
+        ),
+        ("(guarded", "column 9: expected `)`, found the end"),
+        ("memory(guarded", "column 15: expected `)`, found the end"),
+        (
+            "guarded)",
+            "column 8: expected `&&`, `||` or the end, found `)`",
+        ),
+        (
+            "operand==1",
+            "column 8: expected the number of an operand: `operand(0)` is the first one",
+        ),
+        (
+            "operand(x)==1",
+            "column 9: expected the number of an operand, found `x)==1`",
+        ),
+        (
+            "bytes(1)==1",
+            "column 6: `bytes` is not a field of single operands",
+        ),
+        ("base=='%r", "column 7: expected a second ' at the end"),
+        (
+            "after",
+            "column 6: expected a mnemonic or `(` after `after`, found the end",
+        ),
+        (
+            "reads>x",
+            "column 7: `reads` is a list: its length is compared with a number, found `x`",
+        ),
+        (
+            "requires.ptx>=new",
+            "column 15: `requires.ptx` is a PTX version, found `new`",
+        ),
+        (
+            "requires.target==sm_8",
+            "column 18: `sm_8` is not a value of `requires.target`; did you mean `sm_80`?",
+        ),
+    ];
+
+    #[test]
+    fn malformed_conditions_are_rejected() {
+        for &(text, message) in MALFORMED {
+            assert_eq!(error(text), message, "{text}");
+        }
+        for deep in ["(", "!", "memory(", "after("] {
+            let error = error(&deep.repeat(100_000));
+            assert!(
+                error.ends_with("parentheses and `!` nest deeper than 64"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn correct_conditions_are_accepted() {
+        for text in [
+            "offset==-0x10",
+            "modifier==.rn",
+            "guarded==false",
+            "reads==3",
+            "reads=~'rd'",
+            "base==\"a'b\"",
+            "immediate(2) >= 1",
+            "requires.ptx>=7.8",
+            "requires.target<sm_90a",
+            "after bar.*",
+            "before(!guarded)",
+            "memory",
+            "memory!=true",
+            "source.file=='a.cu'",
+            "opcode==ld*",
+            "eviction=~L2",
+        ] {
+            assert_eq!(error(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn and_binds_more_tightly_than_or() {
+        let Ok(parsed) = parse("bytes >= 8 && !guarded || (space==global)") else {
+            panic!("rejected")
+        };
+        let Condition::Any(alternatives) = parsed.condition else {
+            panic!("no alternatives")
+        };
+        let [Condition::All(first), Condition::All(second)] = &alternatives[..] else {
+            panic!("{}", alternatives.len())
+        };
+        assert_eq!((first.len(), second.len()), (2, 1));
+    }
+}

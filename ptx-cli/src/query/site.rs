@@ -1,0 +1,208 @@
+//! An instruction in its function, with what is computed of the function when a condition asks for it.
+
+use std::cell::{OnceCell, RefCell};
+
+use ptx_analysis::cfg::{Block, BlockId, Cfg};
+use ptx_analysis::graph::{Dominators, Loops};
+use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::source_lines::{FunctionLines, SourceLines};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, RegLane, RegUse};
+use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, Span, StmtId};
+use ptx_isa::{PtxVersion, Target};
+use ptx_verify::InstRequirements;
+
+use crate::render::register_names;
+
+/// A module with what conditions ask of it.
+pub(crate) struct InModule<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) module: &'a Module,
+    pub(crate) lines: &'a LineIndex,
+    pub(crate) source_lines: &'a SourceLines<'a>,
+    /// Made when it is first asked for.
+    pub(crate) requirements: &'a RefCell<Option<InstRequirements>>,
+}
+
+/// A function with what conditions ask of it.
+pub(crate) struct InFunction<'a> {
+    pub(crate) module: &'a InModule<'a>,
+    pub(crate) id: FuncId,
+    pub(crate) function: &'a Function,
+    pub(crate) body: &'a Body,
+    facts: FunctionFacts<'a>,
+    /// For each condition of `after` and `before` the statements that satisfy it.
+    pub(super) paths: Vec<Vec<bool>>,
+    flow: OnceCell<FlowGraph>,
+    source: OnceCell<FunctionLines<'a, 'a>>,
+    names: OnceCell<(Variables, Vec<String>)>,
+    entered: OnceCell<()>,
+}
+
+/// The blocks and loops of a function.
+pub(crate) struct FlowGraph {
+    pub(crate) cfg: Cfg,
+    pub(crate) dominators: Dominators<BlockId>,
+    pub(crate) loops: Loops<BlockId>,
+}
+
+/// An instruction, or one of its memory accesses.
+#[derive(Copy, Clone)]
+pub(crate) struct Site<'f, 'a> {
+    pub(crate) function: &'f InFunction<'a>,
+    pub(crate) stmt: StmtId,
+    pub(crate) inst: InstId,
+    pub(crate) facts: Facts<'a>,
+    access: Option<MemoryAccess>,
+}
+
+impl<'a> InFunction<'a> {
+    pub(crate) fn new(
+        module: &'a InModule<'a>,
+        id: FuncId,
+        function: &'a Function,
+        facts: FunctionFacts<'a>,
+    ) -> Self {
+        Self {
+            module,
+            id,
+            function,
+            body: facts.body(),
+            facts,
+            paths: Vec::new(),
+            flow: OnceCell::new(),
+            source: OnceCell::new(),
+            names: OnceCell::new(),
+            entered: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        self.module.module.name(self.function.name)
+    }
+
+    /// One of its instructions.
+    pub(crate) fn site(&self, stmt: StmtId, inst: InstId) -> Site<'_, 'a> {
+        Site {
+            function: self,
+            stmt,
+            inst,
+            facts: self.facts.inst(inst),
+            access: None,
+        }
+    }
+
+    pub(crate) fn flow(&self) -> &FlowGraph {
+        self.flow.get_or_init(|| {
+            let cfg = Cfg::new(self.facts);
+            let dominators = Dominators::new(&cfg);
+            FlowGraph {
+                loops: Loops::natural(&cfg, &dominators),
+                dominators,
+                cfg,
+            }
+        })
+    }
+
+    pub(crate) fn source(&self) -> &FunctionLines<'a, 'a> {
+        let lines = || self.module.source_lines.function(self.body);
+        self.source.get_or_init(lines)
+    }
+
+    /// The numbers of registers and the names of these numbers.
+    fn names(&self) -> &(Variables, Vec<String>) {
+        self.names.get_or_init(|| {
+            let variables = Variables::new(self.body);
+            let names = register_names::of(self.module.module, self.body, &variables);
+            (variables, names)
+        })
+    }
+
+    /// The name of a register as `ptxkit analyze` writes it.
+    pub(crate) fn register(&self, place: RegLane) -> &str {
+        let (variables, names) = self.names();
+        let name = names.get(variables.of(place).start as usize);
+        name.map_or("", String::as_str)
+    }
+}
+
+impl<'f, 'a> Site<'f, 'a> {
+    pub(super) fn with_access(self, access: MemoryAccess) -> Self {
+        Self {
+            access: Some(access),
+            ..self
+        }
+    }
+
+    /// Its memory accesses, or the one that the condition is about.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = MemoryAccess> + use<'a> {
+        let all = self.access.is_none().then(|| self.facts.memory());
+        self.access.into_iter().chain(all.into_iter().flatten())
+    }
+
+    pub(crate) fn module(&self) -> &'a Module {
+        self.function.module.module
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.function.body.source_span(self.stmt)
+    }
+
+    /// Its text with one space between words.
+    pub(crate) fn text(&self) -> String {
+        let text = String::from_utf8_lossy(self.span().of(self.module().source()));
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ")
+    }
+
+    /// `%p1`, `!%p1`, or `?` for what is not a register.
+    pub(crate) fn guard(&self) -> Option<String> {
+        self.facts.guard()?;
+        Some(match self.facts.guard_register() {
+            Some((place, negated)) => {
+                let not = if negated { "!" } else { "" };
+                format!("{not}{}", self.function.register(place))
+            }
+            None => "?".to_owned(),
+        })
+    }
+
+    /// The names of the registers that are used in a way, each once.
+    pub(super) fn registers(&self, used: impl Fn(&RegUse) -> bool, mut name: impl FnMut(&str)) {
+        let (variables, names) = self.function.names();
+        let uses = self.facts.registers().filter(used);
+        let mut found: Vec<u32> = uses.flat_map(|u| variables.of(u.place)).collect();
+        found.sort_unstable();
+        found.dedup();
+        let names = found.iter().filter_map(|&v| names.get(v as usize));
+        names.for_each(|n| name(n));
+    }
+
+    pub(crate) fn block(&self) -> Option<(BlockId, &'f Block)> {
+        let cfg = &self.function.flow().cfg;
+        let id = cfg.of_statement(self.stmt)?;
+        Some((id, cfg.block(id)?))
+    }
+
+    /// The nesting depth of loops, and the header of the innermost one.
+    pub(crate) fn loops(&self) -> (u32, Option<BlockId>) {
+        let flow = self.function.flow();
+        let Some((block, _)) = self.block() else {
+            return (0, None);
+        };
+        let is_written = |id: &BlockId| flow.cfg.block(*id).is_some_and(|b| !b.is_dispatch);
+        let header = flow.loops.header(block).filter(is_written);
+        (flow.loops.depth(block), header)
+    }
+
+    /// The lowest targets and versions that have the instruction.
+    pub(super) fn requirements(&self, mut each: impl FnMut(Target, PtxVersion)) {
+        let (module, function) = (self.module(), self.function);
+        let mut requirements = function.module.requirements.borrow_mut();
+        let requirements = requirements.get_or_insert_with(|| InstRequirements::new(module));
+        let enter = || requirements.enter(module, function.id, function.body);
+        function.entered.get_or_init(enter);
+        for &(target, version) in requirements.minimal(module, function.body, self.inst) {
+            each(target, version);
+        }
+    }
+}
