@@ -10,11 +10,7 @@ use crate::assembler::{Assemblers, Job, Verdict};
 use crate::page::Page;
 use crate::shared::Shared;
 
-/// Arguments of `cargo oracle diagnostics`.
-#[derive(clap::Args)]
-pub(crate) struct Args {}
-
-pub(crate) fn run(_: &Args, shared: &Shared) -> Result<()> {
+pub(crate) fn run(shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("EXAMPLES OF DIAGNOSTICS")? else {
         return Ok(());
     };

@@ -53,7 +53,7 @@ enum Command {
     /// An example of every kind of message of ptxas
     Messages(messages::Args),
     /// The examples of the diagnostics' pages
-    Diagnostics(diagnostics::Args),
+    Diagnostics,
     /// The versions and targets that files require
     Requires(requires::Args),
     /// Live registers and the registers that ptxas allocates
@@ -65,18 +65,22 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let shared = Shared::new(&arguments.shared)?;
-    match arguments.command {
-        Command::Ci(args) => ci::run(&args, &shared),
-        Command::Corpus(args) => corpus::run(&args, &shared),
-        Command::Constants(args) => corpus::constants::run(&args, &shared),
-        Command::Conformance(args) => conformance::run(&args, &shared),
-        Command::Random(args) => conformance::random::run(&args, &shared),
-        Command::Modules(args) => modules::run(&args, &shared),
-        Command::Mutations(args) => mutations::run(&args, &shared),
-        Command::Messages(args) => messages::run(&args, &shared),
-        Command::Diagnostics(args) => diagnostics::run(&args, &shared),
-        Command::Requires(args) => requires::run(&args, &shared),
-        Command::Pressure(args) => pressure::run(&args, &shared),
-        Command::Transforms(args) => transforms::run(&args, &shared),
+    run(&arguments.command, &shared)
+}
+
+fn run(command: &Command, shared: &Shared) -> anyhow::Result<()> {
+    match command {
+        Command::Ci(args) => ci::run(args, shared),
+        Command::Corpus(args) => corpus::run(args, shared),
+        Command::Constants(args) => corpus::constants::run(args, shared),
+        Command::Conformance(args) => conformance::run(args, shared),
+        Command::Random(args) => conformance::random::run(args, shared),
+        Command::Modules(args) => modules::run(args, shared),
+        Command::Mutations(args) => mutations::run(args, shared),
+        Command::Messages(args) => messages::run(args, shared),
+        Command::Diagnostics => diagnostics::run(shared),
+        Command::Requires(args) => requires::run(args, shared),
+        Command::Pressure(args) => pressure::run(args, shared),
+        Command::Transforms(args) => transforms::run(args, shared),
     }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::Statement;
-use ptx_ir::facts::{FunctionFacts, Mentions, RegLane};
+use ptx_ir::facts::{FunctionFacts, Mentions};
 
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
@@ -31,10 +31,7 @@ impl Summary {
         };
         let mut results: Vec<u32> = Vec::new();
         for register in facts.results() {
-            results.extend(variables.of(RegLane {
-                register,
-                lane: None,
-            }));
+            results.extend(variables.of(register.into()));
         }
         let mut returned = Vec::new();
         for (id, block) in cfg.blocks() {

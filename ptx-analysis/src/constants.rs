@@ -42,6 +42,13 @@ impl Constant {
         }
     }
 
+    fn xor(self, mask: u128) -> Self {
+        match self {
+            Self::Constant(bits) => Self::Constant(bits ^ mask),
+            other => other,
+        }
+    }
+
     fn meet(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unreached, x) | (x, Self::Unreached) => x,
@@ -311,34 +318,15 @@ impl<'a> Pass<'a> {
         let float = types.iter().any(|t| t.is_float());
         let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
         match operand {
-            Operand::Reg(register) => self.place(
-                stmt,
-                RegLane {
-                    register,
-                    lane: None,
-                },
-            ),
+            Operand::Reg(register) => self.place(stmt, register.into()),
             Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
-                (Some(lane), Operand::Reg(register)) => self.place(
-                    stmt,
-                    RegLane {
-                        register,
-                        lane: Some(lane),
-                    },
-                ),
+                (lane @ Some(_), Operand::Reg(register)) => {
+                    self.place(stmt, RegLane { register, lane })
+                }
                 _ => Constant::Overdefined,
             },
             Operand::Not(at) => match pool.get(at) {
-                Operand::Reg(register) => match self.place(
-                    stmt,
-                    RegLane {
-                        register,
-                        lane: None,
-                    },
-                ) {
-                    Constant::Constant(bits) => Constant::Constant(bits ^ 1),
-                    other => other,
-                },
+                Operand::Reg(register) => self.place(stmt, register.into()).xor(1),
                 _ => Constant::Overdefined,
             },
             Operand::Small(value) if !float => Constant::Constant(i128::from(value) as u128),
@@ -371,10 +359,7 @@ impl<'a> Pass<'a> {
         let runs = match guard {
             None => Constant::Constant(1),
             Some(None) => Constant::Overdefined,
-            Some(Some((place, negated))) => match self.place(stmt, place) {
-                Constant::Constant(bits) => Constant::Constant(bits ^ u128::from(negated)),
-                other => other,
-            },
+            Some(Some((place, negated))) => self.place(stmt, place).xor(negated.into()),
         };
         let result = match (facts, inst) {
             (Some(f), Some(inst)) => self.result(stmt, inst, &f),

@@ -88,15 +88,9 @@ impl Variables {
     #[must_use]
     pub fn place(&self, variable: u32) -> RegLane {
         let Some(&register) = self.registers.get(variable as usize) else {
-            return RegLane {
-                register: RegId::new(variable),
-                lane: None,
-            };
+            return RegId::new(variable).into();
         };
-        let range = self.of(RegLane {
-            register,
-            lane: None,
-        });
+        let range = self.of(register.into());
         RegLane {
             register,
             lane: (range.len() > 1).then_some((variable - range.start) as u8),

@@ -247,7 +247,7 @@ impl<'a> Machine<'a> {
         };
         let bytes = u64::from(ty.bits() / 8);
         let whole = access.bytes == Some(bytes * targets.len() as u64);
-        let scalar = !matches!(target, Operand::Reg(r) if self.variables.of(RegLane { register: *r, lane: None }).len() > 1);
+        let scalar = !matches!(target, Operand::Reg(r) if self.variables.of((*r).into()).len() > 1);
         if !(plain && space && whole && scalar && access.offset.is_some() && parts.len() == 2) {
             return false;
         }

@@ -90,11 +90,7 @@ impl<'a> Machine<'a> {
         let widths: Vec<u16> = (0..variables.len() as u32)
             .map(|v| variables.class(body, v).map_or(64, |c| c.bits()))
             .collect();
-        let place = |register| RegLane {
-            register,
-            lane: None,
-        };
-        let results = facts.results().flat_map(|r| variables.of(place(r)));
+        let results = facts.results().flat_map(|r| variables.of(r.into()));
         let results = results.collect();
         let mut statements = Vec::new();
         let mut labels = HashMap::new();

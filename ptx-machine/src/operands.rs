@@ -76,10 +76,7 @@ impl Machine<'_> {
     pub(crate) fn scalar(&self, operand: Operand) -> u128 {
         let pool = &self.facts.body().pool();
         match operand {
-            Operand::Reg(register) => {
-                let lane = None;
-                self.register(RegLane { register, lane })
-            }
+            Operand::Reg(register) => self.register(register.into()),
             Operand::Lane(selector, at) => match (pool.get(at), selector.element()) {
                 (Operand::Reg(register), lane @ Some(_)) => {
                     self.register(RegLane { register, lane })

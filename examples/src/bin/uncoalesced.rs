@@ -82,13 +82,7 @@ impl Strides<'_> {
                 Operand::Special(_) => Known(0),
                 _ => Unknown,
             },
-            Operand::Reg(register) => self.register(
-                at,
-                RegLane {
-                    register,
-                    lane: None,
-                },
-            ),
+            Operand::Reg(register) => self.register(at, register.into()),
             _ => Unknown,
         }
     }

@@ -54,17 +54,6 @@ pub(crate) struct Args {
     list: bool,
 }
 
-impl Args {
-    /// `--sample N`, perhaps with `--newer`.
-    pub(crate) fn of_sample(n: usize, newer: bool) -> Self {
-        Self {
-            newer,
-            sample: Some(n),
-            ..Self::default()
-        }
-    }
-}
-
 /// An instruction that ptxas accepts.
 #[derive(Clone)]
 pub(crate) struct Accepted {

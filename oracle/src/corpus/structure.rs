@@ -9,19 +9,7 @@ use ptx_print::Style;
 
 use super::trivia;
 use crate::files::Entry;
-use crate::transforms::replay;
-
-/// Files that the builder cannot rebuild, with the reasons.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    (
-        "hand/decl_odd.ptx",
-        "the builder refuses a table of labels that lists its own label",
-    ),
-    (
-        "hand/decl_spaces.ptx",
-        "the builder refuses `l<2>` and a variable `l0`: two declarations of one name",
-    ),
-];
+use crate::transforms::{self, replay};
 
 /// The result for one file.
 #[derive(Default)]
@@ -60,7 +48,7 @@ pub(crate) fn check(entry: &Entry, source: &[u8], mangle: bool) -> Outcome {
     }
     canonical(module, &mut outcome.failures);
     if entry.accepted
-        && EXCEPTIONS.iter().all(|(e, _)| !entry.path.contains(e))
+        && !transforms::may_differ("replay", &entry.name())
         && let Err(why) = replay::again(module)
     {
         outcome.failures.push(why);

@@ -33,17 +33,6 @@ pub(crate) struct Args {
     pub(crate) list: bool,
 }
 
-impl Args {
-    /// `--count N`.
-    pub(crate) fn of_count(count: u64) -> Self {
-        Self {
-            count,
-            only: None,
-            list: false,
-        }
-    }
-}
-
 /// The highest percentage of modules on which the verifier and ptxas may disagree.
 const DISAGREEMENTS: f64 = 0.5;
 

@@ -26,13 +26,6 @@ pub(crate) struct Args {
     pub(crate) list: bool,
 }
 
-impl Args {
-    /// `--count N`.
-    pub(crate) fn of_count(count: usize) -> Self {
-        Self { count, list: false }
-    }
-}
-
 /// Longer files take ptxas too long.
 const LARGEST: u64 = 40_000;
 /// How many files are changed.

@@ -6,49 +6,30 @@ use anyhow::Result;
 use ptx_edit::{Entity, Names, RenameError, Renaming};
 use ptx_ir::{Binding, Module};
 use ptx_isa::{StateSpace, TypeKind};
-use ptx_transform::Minify;
 
+use super::Rewrite;
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
 
-pub(super) fn strip(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    compare(assemblers, source, |m| ptx_transform::strip(m).text)
-}
-
-pub(super) fn minify(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let how = Minify::default();
-    compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
-}
-
-pub(super) fn renumber(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    compare(assemblers, source, |m| ptx_transform::renumber(m).text)
-}
-
-pub(super) fn flatten(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    compare(assemblers, source, |m| ptx_transform::flatten(m).text)
-}
-
 /// Every register, label, parameter and variable of a function with something before its name.
-pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    compare(assemblers, source, |module| {
-        let names = Names::of(module);
-        let mut stays: BTreeSet<String> = BTreeSet::new();
-        loop {
-            let mut renaming = Renaming::new();
-            for mention in names.refs().iter().filter(|m| is_local(module, m.entity)) {
-                let old = String::from_utf8_lossy(mention.name.of(source)).into_owned();
-                if !stays.contains(&old) {
-                    renaming.set(mention.entity, format!("{old}_renamed_"));
-                }
-            }
-            match renaming.apply(module, &names) {
-                Ok(new) => return new.text,
-                // A debug section or a table speaks of it.
-                Err(RenameError::Used(name)) if stays.insert(name.clone()) => {}
-                Err(error) => return error.to_string().into_bytes(),
+pub(super) fn rename(module: &Module) -> Vec<u8> {
+    let names = Names::of(module);
+    let mut stays: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let mut renaming = Renaming::new();
+        for mention in names.refs().iter().filter(|m| is_local(module, m.entity)) {
+            let old = String::from_utf8_lossy(mention.name.of(module.source())).into_owned();
+            if !stays.contains(&old) {
+                renaming.set(mention.entity, format!("{old}_renamed_"));
             }
         }
-    })
+        match renaming.apply(module, &names) {
+            Ok(new) => return new.text,
+            // A debug section or a table speaks of it.
+            Err(RenameError::Used(name)) if stays.insert(name.clone()) => {}
+            Err(error) => return error.to_string().into_bytes(),
+        }
+    }
 }
 
 /// Whether a name is one of which machine code knows nothing: not that of a texture, and nothing that other modules see.
@@ -73,10 +54,11 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     inside && !opaque
 }
 
-fn compare(
+/// Compares all machine code.
+pub(super) fn compare(
     assemblers: &Assemblers,
     source: &[u8],
-    rewrite: impl Fn(&Module) -> Vec<u8>,
+    rewrite: Rewrite,
 ) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
     // Symbols of variables inside functions are named, and so ordered, after their names and lines.

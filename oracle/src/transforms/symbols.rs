@@ -5,38 +5,25 @@
 use anyhow::Result;
 use ptx_edit::{Names, OwnSymbols, Renaming};
 use ptx_ir::Module;
-use ptx_transform::Minify;
 
+use super::Rewrite;
 use super::sections::{Original, is_of, kernels};
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::Outcome;
 
 /// Whatever no other module can see gets something before its name.
-pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    compare(assemblers, source, |module| {
-        let names = Names::of(module);
-        let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
-        let new = renaming.apply(module, &names);
-        new.map_or_else(|e| e.to_string().into_bytes(), |new| new.text)
-    })
+pub(super) fn rename(module: &Module) -> Vec<u8> {
+    let names = Names::of(module);
+    let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
+    let new = renaming.apply(module, &names);
+    new.map_or_else(|e| e.to_string().into_bytes(), |new| new.text)
 }
 
-/// Short names.
-pub(super) fn short(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let how = Minify::new().with_symbols(true);
-    compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
-}
-
-/// Short names, without unused items.
-pub(super) fn least(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let how = Minify::new().with_symbols(true).with_dead(true);
-    compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
-}
-
-fn compare(
+/// Compares the code and the constants of kernels.
+pub(super) fn compare(
     assemblers: &Assemblers,
     source: &[u8],
-    rewrite: impl Fn(&Module) -> Vec<u8>,
+    rewrite: Rewrite,
 ) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
     let text = rewrite(&module);

@@ -74,23 +74,20 @@ fn holds(test: Modifier, words: &Words, ty: ScalarType, a: u128, b: u128) -> Opt
             (Some(a), Some(b)) => Some(a.compare(b)),
             _ => None,
         };
-        return Some(match test {
-            Modifier::Num => order.is_some(),
-            Modifier::Nan => order.is_none(),
-            Modifier::Equ => order.is_none_or(Ordering::is_eq),
-            Modifier::Neu => order.is_none_or(Ordering::is_ne),
-            Modifier::Ltu => order.is_none_or(Ordering::is_lt),
-            Modifier::Leu => order.is_none_or(Ordering::is_le),
-            Modifier::Gtu => order.is_none_or(Ordering::is_gt),
-            Modifier::Geu => order.is_none_or(Ordering::is_ge),
-            Modifier::Eq => order.is_some_and(Ordering::is_eq),
-            Modifier::Ne => order.is_some_and(Ordering::is_ne),
-            Modifier::Lt => order.is_some_and(Ordering::is_lt),
-            Modifier::Le => order.is_some_and(Ordering::is_le),
-            Modifier::Gt => order.is_some_and(Ordering::is_gt),
-            Modifier::Ge => order.is_some_and(Ordering::is_ge),
-            _ => return None,
-        });
+        // What each says about two numbers, and about a NaN.
+        let (test, of_nan) = match test {
+            Modifier::Num => return Some(order.is_some()),
+            Modifier::Nan => return Some(order.is_none()),
+            Modifier::Equ => (Modifier::Eq, true),
+            Modifier::Neu => (Modifier::Ne, true),
+            Modifier::Ltu => (Modifier::Lt, true),
+            Modifier::Leu => (Modifier::Le, true),
+            Modifier::Gtu => (Modifier::Gt, true),
+            Modifier::Geu => (Modifier::Ge, true),
+            test => (test, false),
+        };
+        let of_numbers = ordered(test, order.unwrap_or(Ordering::Equal))?;
+        return Some(order.map_or(of_nan, |_| of_numbers));
     }
     words.only(0)?;
     let order = match ty.kind() {
@@ -108,6 +105,18 @@ fn holds(test: Modifier, words: &Words, ty: ScalarType, a: u128, b: u128) -> Opt
         }
     };
     let unsigned = ty.kind() == TypeKind::Unsigned;
+    let test = match test {
+        Modifier::Lo if unsigned => Modifier::Lt,
+        Modifier::Ls if unsigned => Modifier::Le,
+        Modifier::Hi if unsigned => Modifier::Gt,
+        Modifier::Hs if unsigned => Modifier::Ge,
+        test => test,
+    };
+    ordered(test, order)
+}
+
+/// Whether a comparison of two numbers holds; `None` for a modifier that is not a comparison.
+pub(super) fn ordered(test: Modifier, order: Ordering) -> Option<bool> {
     Some(match test {
         Modifier::Eq => order.is_eq(),
         Modifier::Ne => order.is_ne(),
@@ -115,10 +124,6 @@ fn holds(test: Modifier, words: &Words, ty: ScalarType, a: u128, b: u128) -> Opt
         Modifier::Le => order.is_le(),
         Modifier::Gt => order.is_gt(),
         Modifier::Ge => order.is_ge(),
-        Modifier::Lo if unsigned => order.is_lt(),
-        Modifier::Ls if unsigned => order.is_le(),
-        Modifier::Hi if unsigned => order.is_gt(),
-        Modifier::Hs if unsigned => order.is_ge(),
         _ => return None,
     })
 }

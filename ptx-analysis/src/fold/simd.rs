@@ -1,6 +1,7 @@
 //! SIMD video instructions: section 9.7.18.2.
 
-use super::video::{Video, holds, int, types};
+use super::compare::ordered;
+use super::video::{Video, int, types};
 use super::{Folded, mask};
 use ptx_isa::{Modifier, Opcode, Selector};
 
@@ -75,7 +76,7 @@ pub(super) fn evaluate(
             Opcode::Vmin2 | Opcode::Vmin4 => a.min(b),
             Opcode::Vmax2 | Opcode::Vmax4 => a.max(b),
             Opcode::Vset2 | Opcode::Vset4 => {
-                let mut tests = modifiers.iter().filter_map(|&m| holds(m, a.cmp(&b)));
+                let mut tests = modifiers.iter().filter_map(|&m| ordered(m, a.cmp(&b)));
                 tests.next()?.into()
             }
             _ => return None,

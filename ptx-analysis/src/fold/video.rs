@@ -1,8 +1,8 @@
 //! Scalar video instructions: section 9.7.18.1.
 
+use super::compare::ordered;
 use super::integer::Int;
 use super::{Folded, mask};
-use core::cmp::Ordering;
 use ptx_isa::{Modifier, Opcode, ScalarType, Selector, TypeKind};
 
 /// What the operands of a video instruction carry beside their registers: manual 9.7.18.
@@ -62,19 +62,6 @@ fn source(raw: u128, ty: ScalarType, selector: Option<Selector>) -> Option<i128>
     Some(int(ty, width).value((raw & mask(32)) >> from))
 }
 
-/// Whether a comparison holds; `None` for a modifier that is not a comparison.
-pub(super) fn holds(test: Modifier, order: Ordering) -> Option<bool> {
-    Some(match test {
-        Modifier::Eq => order.is_eq(),
-        Modifier::Ne => order.is_ne(),
-        Modifier::Lt => order.is_lt(),
-        Modifier::Le => order.is_le(),
-        Modifier::Gt => order.is_gt(),
-        Modifier::Ge => order.is_ge(),
-        _ => return None,
-    })
-}
-
 /// The types among the words: of the result and of the two sources. Comparisons write without a sign.
 pub(super) fn types(opcode: Opcode, modifiers: &[Modifier]) -> Option<[ScalarType; 3]> {
     let mut types = modifiers.iter().filter_map(|m| m.scalar_type());
@@ -112,7 +99,7 @@ pub(super) fn scalar(
         Opcode::Vshl => a << amount,
         Opcode::Vshr => a >> amount,
         Opcode::Vset => {
-            let mut tests = modifiers.iter().filter_map(|&m| holds(m, a.cmp(&b)));
+            let mut tests = modifiers.iter().filter_map(|&m| ordered(m, a.cmp(&b)));
             i128::from(tests.next()?)
         }
         _ => return None,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions, RegLane};
+use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
 use super::{Returned, Ssa, Use, Value, ValueId};
@@ -87,10 +87,7 @@ impl Local {
         let body = facts.body();
         let mut results: Vec<u32> = Vec::new();
         for register in facts.results() {
-            results.extend(variables.of(RegLane {
-                register,
-                lane: None,
-            }));
+            results.extend(variables.of(register.into()));
         }
         for (id, block) in cfg.blocks() {
             let local = &mut pass.local;

@@ -59,6 +59,15 @@ pub struct RegLane {
     pub lane: Option<u8>,
 }
 
+/// The whole register.
+impl From<RegId> for RegLane {
+    #[inline]
+    fn from(register: RegId) -> Self {
+        let lane = None;
+        Self { register, lane }
+    }
+}
+
 /// A register in an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -265,13 +274,8 @@ impl Iterator for Mentions<'_> {
             match slice {
                 // By far the most operands.
                 [Operand::Reg(register)] => {
-                    return Some(RegUse {
-                        place: RegLane {
-                            register: *register,
-                            lane: None,
-                        },
-                        usage,
-                    });
+                    let place = (*register).into();
+                    return Some(RegUse { place, usage });
                 }
                 [] | [Operand::Small(_) | Operand::Special(_) | Operand::Label(_)] => {}
                 [Operand::Address(id)] => {
@@ -282,10 +286,7 @@ impl Iterator for Mentions<'_> {
                             (address.base, address.offset)
                         {
                             return Some(RegUse {
-                                place: RegLane {
-                                    register,
-                                    lane: None,
-                                },
+                                place: register.into(),
                                 usage: RegAccess::Read,
                             });
                         }
