@@ -27,6 +27,37 @@ macro_rules! record {
     };
 }
 
+/// Declares the facts about a keyword, and for each fact a method of the keyword with its name and documentation. Those
+/// after `private` have no such method.
+macro_rules! facts {
+    (
+        $(#[$meta:meta])*
+        $name:ident of $keyword:ident in $module:ident { $($(#[$doc:meta])* $field:ident: $ty:ty,)* }
+        $(private { $($private:ident: $private_ty:ty,)* })?
+    ) => {
+        $(#[$meta])*
+        pub(crate) struct $name {
+            $(pub(crate) $field: $ty,)*
+            $($(pub(crate) $private: $private_ty,)*)?
+        }
+
+        impl $keyword {
+            const fn facts(self) -> &'static $name {
+                &crate::generated::$module::FACTS[self as usize]
+            }
+
+            $(
+                $(#[$doc])*
+                #[inline]
+                #[must_use]
+                pub const fn $field(self) -> $ty {
+                    self.facts().$field
+                }
+            )*
+        }
+    };
+}
+
 /// Methods that give a field or, after `&`, borrow it: `name: Type = field;`.
 #[doc(hidden)]
 #[macro_export]

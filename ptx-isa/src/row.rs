@@ -46,14 +46,6 @@ pub(crate) const fn fixed(modifiers: &'static [Modifier]) -> Slot {
 }
 
 impl Slot {
-    pub(crate) const fn with_sequences(
-        mut self,
-        sequences: &'static [&'static [Modifier]],
-    ) -> Self {
-        self.sequences = sequences;
-        self
-    }
-
     pub(crate) const fn with_default(mut self, modifier: Modifier) -> Self {
         self.default = Some(modifier);
         self
@@ -107,25 +99,37 @@ impl Form {
     }
 }
 
-/// Sets a list of a form.
-macro_rules! lists {
-    ($($with:ident $name:ident: $ty:ty),*) => {
-        impl Form {
-            $(pub(crate) const fn $with(mut self, list: &'static [$ty]) -> Self {
-                self.$name = list;
+/// Sets fields.
+macro_rules! setters {
+    ($name:ident { $($set:ident $field:ident: $ty:ty),* $(,)? }) => {
+        impl $name {
+            $(pub(crate) const fn $set(mut self, value: $ty) -> Self {
+                self.$field = value;
                 self
             })*
         }
     };
 }
-lists!(
-    with_operands operands: FormOperand,
-    with_rules rules: Rule,
-    with_tables tables: Table,
-    with_effects effects: Effect,
-    with_notes notes: &'static str,
-    with_differences differences: &'static str
-);
+setters!(Slot {
+    with_sequences sequences: &'static [&'static [Modifier]],
+});
+setters!(Form {
+    with_operands operands: &'static [FormOperand],
+    with_rules rules: &'static [Rule],
+    with_tables tables: &'static [Table],
+    with_effects effects: &'static [Effect],
+    with_notes notes: &'static [&'static str],
+    with_differences differences: &'static [&'static str],
+});
+setters!(FormOperand {
+    nested nesting: N,
+    with_ty ty: T,
+    with_length length: L,
+    with_access access: A,
+    with_spaces spaces: Spaces,
+    with_align align: u16,
+    with_size size: Size,
+});
 
 /// An operand at a comma-separated position.
 pub(crate) const fn op(name: &'static str, position: u8, role: R) -> FormOperand {
@@ -148,23 +152,8 @@ pub(crate) const fn op(name: &'static str, position: u8, role: R) -> FormOperand
 }
 
 impl FormOperand {
-    pub(crate) const fn nested(mut self, nesting: N) -> Self {
-        self.nesting = nesting;
-        self
-    }
-
     pub(crate) const fn optional(mut self) -> Self {
         self.is_optional = true;
-        self
-    }
-
-    pub(crate) const fn with_ty(mut self, ty: T) -> Self {
-        self.ty = ty;
-        self
-    }
-
-    pub(crate) const fn with_length(mut self, length: L) -> Self {
-        self.length = length;
         self
     }
 
@@ -179,26 +168,6 @@ impl FormOperand {
 
     pub(crate) const fn with_range(mut self, low: i64, high: i64, step: i64) -> Self {
         self.range = Some(ImmRange { low, high, step });
-        self
-    }
-
-    pub(crate) const fn with_access(mut self, access: A) -> Self {
-        self.access = access;
-        self
-    }
-
-    pub(crate) const fn with_spaces(mut self, spaces: Spaces) -> Self {
-        self.spaces = spaces;
-        self
-    }
-
-    pub(crate) const fn with_align(mut self, align: u16) -> Self {
-        self.align = align;
-        self
-    }
-
-    pub(crate) const fn with_size(mut self, size: Size) -> Self {
-        self.size = size;
         self
     }
 

@@ -1,7 +1,7 @@
 //! Targets are partially ordered: `sm_90a` code runs on one architecture, `sm_100f` code on a family.
 
 use crate::version::PtxVersion;
-use crate::{Target, TargetOption, generated};
+use crate::{Target, TargetOption};
 
 /// The set of architectures that code for a target runs on.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -15,48 +15,37 @@ pub enum Arch {
     Exact,
 }
 
-/// Facts about an option.
-pub(crate) struct OptionFacts {
-    pub(crate) since: PtxVersion,
-    pub(crate) target: Option<Target>,
-}
-
-impl TargetOption {
-    const fn facts(self) -> &'static OptionFacts {
-        &generated::target_option::FACTS[self as usize]
-    }
-
-    /// The first version that supports it.
-    #[inline]
-    #[must_use]
-    pub const fn since(self) -> PtxVersion {
-        self.facts().since
-    }
-
-    /// The first target that supports it; `None` for all targets.
-    #[inline]
-    #[must_use]
-    pub const fn target(self) -> Option<Target> {
-        self.facts().target
+facts! {
+    /// Facts about an option.
+    OptionFacts of TargetOption in target_option {
+        /// The first version that supports it.
+        since: PtxVersion,
+        /// The first target that supports it; `None` for all targets.
+        target: Option<Target>,
     }
 }
 
-/// Facts about a target.
-pub(crate) struct TargetFacts {
-    pub(crate) number: u16,
-    pub(crate) arch: Arch,
-    pub(crate) family: Option<u16>,
-    pub(crate) since: PtxVersion,
-    pub(crate) alias_of: Option<Target>,
-    pub(crate) until: Option<PtxVersion>,
-    pub(crate) implied: u128,
+facts! {
+    /// Facts about a target.
+    TargetFacts of Target in target {
+        /// The newer name of the same architecture.
+        alias_of: Option<Target>,
+        /// The first version without the name.
+        until: Option<PtxVersion>,
+        /// The number of the first architecture of its family; `None` before families were introduced.
+        family: Option<u16>,
+        /// The set of architectures that its code runs on.
+        arch: Arch,
+        /// The number in its name.
+        number: u16,
+    }
+    private {
+        since: PtxVersion,
+        implied: u128,
+    }
 }
 
 impl Target {
-    const fn facts(self) -> &'static TargetFacts {
-        &generated::target::FACTS[self as usize]
-    }
-
     /// Whether `self` supports the features that require `other`.
     ///
     /// ```
@@ -86,20 +75,6 @@ impl Target {
         self.facts().since
     }
 
-    /// The newer name of the same architecture.
-    #[inline]
-    #[must_use]
-    pub const fn alias_of(self) -> Option<Self> {
-        self.facts().alias_of
-    }
-
-    /// The first version without the name.
-    #[inline]
-    #[must_use]
-    pub const fn until(self) -> Option<PtxVersion> {
-        self.facts().until
-    }
-
     /// The other names of the same architecture with the same suffix.
     pub fn aliases(self) -> impl Iterator<Item = Self> {
         let chip = self.alias_of().unwrap_or(self);
@@ -107,27 +82,6 @@ impl Target {
             .iter()
             .copied()
             .filter(move |&t| t != self && t.alias_of().unwrap_or(t) == chip)
-    }
-
-    /// The number of the first architecture of its family; `None` before families were introduced.
-    #[inline]
-    #[must_use]
-    pub const fn family(self) -> Option<u16> {
-        self.facts().family
-    }
-
-    /// The set of architectures that its code runs on.
-    #[inline]
-    #[must_use]
-    pub const fn arch(self) -> Arch {
-        self.facts().arch
-    }
-
-    /// The number in its name.
-    #[inline]
-    #[must_use]
-    pub const fn number(self) -> u16 {
-        self.facts().number
     }
 
     /// The target with a name that may be that of a virtual architecture: `compute_90a` is `sm_90a`.
