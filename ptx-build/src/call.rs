@@ -54,7 +54,7 @@ fn count(
         true => format!("it {between} nothing"),
         false => format!("it {between} ({})", all?.join(", ")),
     };
-    Err(BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::CallCount))
+    BuildErrorKind::Argument.refuse(Code::CallCount, message, help)
 }
 
 /// A parameter on the side of the caller.

@@ -62,8 +62,7 @@ impl Name {
                     self.text
                 );
                 let help = "declare an array, or several ranges";
-                Err(BuildError::new(BuildErrorKind::Argument, message, help)
-                    .code_is(Code::BadCount))
+                BuildErrorKind::Argument.refuse(Code::BadCount, message, help)
             }
         }
     }
@@ -361,8 +360,7 @@ impl Declaration {
             if name.count.is_some() && !name.dims.is_empty() {
                 let message = format!("`{text}` is a range and an array");
                 let help = "declare an array of one dimension more, or each array by its own name";
-                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
-                    .code_is(Code::VariableType));
+                return BuildErrorKind::Argument.refuse(Code::VariableType, message, help);
             }
             name.write(&text, &mut out)?;
             if let Some(init) = &name.init {

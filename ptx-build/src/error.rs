@@ -42,6 +42,16 @@ impl BuildErrorKind {
             Self::Argument => Code::CallArgument,
         }
     }
+
+    /// Refuses something with another code than the usual one.
+    pub(crate) fn refuse<T>(
+        self,
+        code: Code,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Result<T, BuildError> {
+        Err(BuildError::new(self, message, help).code_is(code))
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -354,12 +354,11 @@ impl FunctionBuilder<'_> {
         let parsed = Parsed { module, start, end };
         let part = Part(&parsed);
         if part.has(|s| matches!(s, Statement::Function(_))) {
-            return Err(BuildError::new(
-                BuildErrorKind::Argument,
+            return BuildErrorKind::Argument.refuse(
+                Code::MisplacedDirective,
                 "a fragment declares a function",
                 "`ModuleBuilder::declare_function` declares it for all",
-            )
-            .code_is(Code::MisplacedDirective));
+            );
         }
         for (i, operand) in fragment.operands.iter().enumerate() {
             let bytes = operand.text.as_bytes();

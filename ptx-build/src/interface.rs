@@ -134,9 +134,7 @@ impl FunctionHeader {
         if kind == FunctionKind::Entry && !self.attributes.is_empty() {
             let message = format!("the kernel `{name}` has attributes");
             let help = "attributes are for functions and variables";
-            return Err(
-                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::Attribute)
-            );
+            return BuildErrorKind::Argument.refuse(Code::Attribute, message, help);
         }
         if !self.attributes.is_empty() {
             let all = lexical::attributes(&self.attributes)?;
@@ -205,8 +203,7 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Bu
     let Some((least, most)) = counts else {
         let help = "a header takes directives with numbers, such as `.maxntid`; a pragma has a separate method";
         let message = format!("`{directive}` is not allowed in a header");
-        return Err(BuildError::new(BuildErrorKind::Argument, message, help)
-            .code_is(Code::MisplacedDirective));
+        return BuildErrorKind::Argument.refuse(Code::MisplacedDirective, message, help);
     };
     if !(usize::from(least)..=usize::from(most)).contains(&numbers.len()) {
         let message = format!("`{directive}` with {} numbers", numbers.len());
@@ -214,9 +211,7 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Bu
             true => format!("it takes {least}"),
             false => format!("it takes {least} to {most}"),
         };
-        return Err(
-            BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::DirectiveValue)
-        );
+        return BuildErrorKind::Argument.refuse(Code::DirectiveValue, message, help);
     }
     let mut out = directive.text().to_string();
     for (i, number) in numbers.iter().enumerate() {

@@ -33,10 +33,7 @@ pub(crate) fn name(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
     if text == "WARP_SZ" {
         let message = format!("`{text}` is a constant of the language and cannot be declared");
-        return Err(
-            BuildError::new(BuildErrorKind::Spelling, message, "take another name")
-                .code_is(Code::ReservedName),
-        );
+        return BuildErrorKind::Spelling.refuse(Code::ReservedName, message, "take another name");
     }
     if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
         return Ok(());
@@ -68,9 +65,7 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
         if !bytes.starts_with(b".") || word < 2 || !fits {
             let message = format!("invalid attribute `{text}`");
             let help = "an attribute is `.managed` or `.unified(1, 2)`";
-            return Err(
-                BuildError::new(BuildErrorKind::Spelling, message, help).code_is(Code::Attribute)
-            );
+            return BuildErrorKind::Spelling.refuse(Code::Attribute, message, help);
         }
     }
     Ok(all.join(", "))
@@ -94,10 +89,7 @@ pub(crate) fn module_name(text: &str) -> Result<(), BuildError> {
         return name(text);
     }
     let message = format!("`{text}` is a special register, and no name of a module");
-    Err(
-        BuildError::new(BuildErrorKind::Spelling, message, "take another name")
-            .code_is(Code::ReservedName),
-    )
+    BuildErrorKind::Spelling.refuse(Code::ReservedName, message, "take another name")
 }
 
 /// Refuses an invalid mnemonic: an opcode, then modifiers with their dots.

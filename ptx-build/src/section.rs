@@ -79,12 +79,11 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, BuildError> {
                 ));
             }
             Datum::Data(ty, _) if !TYPES.contains(ty) => {
-                return Err(BuildError::new(
-                    BuildErrorKind::Argument,
+                return BuildErrorKind::Argument.refuse(
+                    Code::DebugInfo,
                     format!("data of type `{ty}` in the section `{of}`"),
                     "data of sections are `.b8`, `.b16`, `.b32` or `.b64`",
-                )
-                .code_is(Code::DebugInfo));
+                );
             }
             Datum::Data(ty, values) => {
                 let values: Result<Vec<String>, BuildError> = values.iter().map(value).collect();

@@ -104,9 +104,7 @@ impl<'m> FunctionBuilder<'m> {
                 self.body.name
             );
             let help = "say `loc` of the place of the call first";
-            return Err(
-                BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
-            );
+            return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);

@@ -66,9 +66,7 @@ impl<'m> FunctionBuilder<'m> {
         if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
             let message = format!("`{}` has parameters or results already", self.body.name);
             let help = "set the interface before anything else, or add parameters one by one with `add_param` and `result`";
-            return Err(
-                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::Prototype)
-            );
+            return BuildErrorKind::Argument.refuse(Code::Prototype, message, help);
         }
         let parts = interface.returns.iter().chain(&interface.params);
         let mut names = NameTable::default();

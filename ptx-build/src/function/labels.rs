@@ -123,8 +123,7 @@ impl FunctionBuilder<'_> {
                 info.name
             );
             let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
-            return Err(BuildError::new(BuildErrorKind::Scope, message, help)
-                .code_is(Code::LabelOutOfScope));
+            return BuildErrorKind::Scope.refuse(Code::LabelOutOfScope, message, help);
         }
         let name = info.name.clone();
         let text = format!("{name}:");
@@ -236,8 +235,7 @@ impl FunctionBuilder<'_> {
                     info.name
                 );
                 let help = "list labels that are placed before statements";
-                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
-                    .code_is(Code::OperandKind));
+                return BuildErrorKind::Argument.refuse(Code::OperandKind, message, help);
             }
         }
         self.mention(Directive::Branchtargets, &labels)?;
@@ -274,8 +272,7 @@ impl FunctionBuilder<'_> {
             if known.kind == FunctionKind::Entry {
                 let message = format!("`{}` is a kernel and cannot be called", known.name);
                 let help = "only functions are called: put what both need into one";
-                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
-                    .code_is(Code::CallTarget));
+                return BuildErrorKind::Argument.refuse(Code::CallTarget, message, help);
             }
         }
         let functions: Vec<OperandExpr> =
@@ -347,12 +344,11 @@ impl FunctionBuilder<'_> {
         let is_place =
             known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
         let placed = match name.is_empty() {
-            _ if is_place => Err(BuildError::new(
-                BuildErrorKind::Argument,
+            _ if is_place => BuildErrorKind::Argument.refuse(
+                Code::LateDeclaration,
                 format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
                 "make another label for the table, and place it before the statements that mention it",
-            )
-            .code_is(Code::LateDeclaration)),
+            ),
             true => Ok(None),
             false => self.check(&format!("{name}: {text}"), &mentions).map(Some),
         };
@@ -405,9 +401,7 @@ impl FunctionBuilder<'_> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);
             let help = "`close` closes what `open` opened; `finish` ends the function";
-            return Err(
-                BuildError::new(BuildErrorKind::Scope, message, help).code_is(Code::StrayBrace)
-            );
+            return BuildErrorKind::Scope.refuse(Code::StrayBrace, message, help);
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();

@@ -176,9 +176,7 @@ impl FunctionBuilder<'_> {
                 format!("`{name}<{count}>` are too many registers to give a handle to each");
             let help =
                 "`registers` declares any number, and `member` makes a handle where it is needed";
-            return Err(
-                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::BadCount)
-            );
+            return BuildErrorKind::Argument.refuse(Code::BadCount, message, help);
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
         declaration.has_members()?;

@@ -104,9 +104,7 @@ impl ModuleBuilder {
                 a.name, b.name
             );
             let help = "declare a function without a body for the other name: `declare_func`";
-            return Err(
-                BuildError::new(BuildErrorKind::Duplicate, message, help).code_is(Code::Alias)
-            );
+            return BuildErrorKind::Duplicate.refuse(Code::Alias, message, help);
         }
         // Checked against what is known of both so far; `finish` checks that the other one has a body.
         let header = b.interface.header(b.kind, &b.name)?;

@@ -109,9 +109,7 @@ impl ModuleBuilder {
             let message =
                 format!("`{function}` comes from a file {file}, which the module does not have");
             let help = "`ModuleBuilder::file` adds it";
-            return Err(
-                BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
-            );
+            return BuildErrorKind::Unplaced.refuse(Code::DebugInfo, message, help);
         }
         if !self.draft.has_storage() {
             let message = "a function of the module was neither finished nor dropped";

@@ -106,15 +106,14 @@ impl Tables {
     /// Refuses to change an interface that statements were checked by.
     pub(crate) fn can_change(&self, func: Func) -> Result<(), BuildError> {
         match self.functions.get(func.index as usize) {
-            Some(f) if f.is_fixed => Err(BuildError::new(
-                BuildErrorKind::Argument,
+            Some(f) if f.is_fixed => BuildErrorKind::Argument.refuse(
+                Code::Prototype,
                 format!(
                     "`{}` is mentioned already with the interface that it had",
                     f.name
                 ),
                 "say what it takes and returns before statements mention it",
-            )
-            .code_is(Code::Prototype)),
+            ),
             _ => Ok(()),
         }
     }
