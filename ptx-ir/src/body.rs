@@ -181,15 +181,6 @@ pub struct Label {
     pub stmt: StmtId,
 }
 
-impl Label {
-    /// A label.
-    #[inline]
-    #[must_use]
-    pub const fn new(name: NameId, scope: ScopeId, stmt: StmtId) -> Self {
-        Self { name, scope, stmt }
-    }
-}
-
 /// An inner `{ }` scope.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -202,19 +193,6 @@ pub struct Scope {
     pub close: Option<StmtId>,
 }
 
-impl Scope {
-    /// A scope that is not closed yet.
-    #[inline]
-    #[must_use]
-    pub const fn new(parent: ScopeId, open: StmtId) -> Self {
-        Self {
-            parent,
-            open,
-            close: None,
-        }
-    }
-}
-
 /// A statement that could not be parsed: its text is its span.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -223,13 +201,13 @@ pub struct Opaque {
     pub mentions: OperandRange,
 }
 
-impl Opaque {
+crate::constructors::constructors! {
+    /// A label.
+    Label(name: NameId, scope: ScopeId, stmt: StmtId) {}
+    /// A scope that is not closed yet.
+    Scope(parent: ScopeId, open: StmtId) { close: None }
     /// A statement with the names that it contains.
-    #[inline]
-    #[must_use]
-    pub const fn new(mentions: OperandRange) -> Self {
-        Self { mentions }
-    }
+    Opaque(mentions: OperandRange) {}
 }
 
 /// The body of a function. Ids are local to the body; spans of statements count from its `{`.

@@ -149,24 +149,6 @@ pub struct VarDecl {
     pub declarators: TableRange,
 }
 
-impl VarDecl {
-    /// A declaration without names, attributes and alignment.
-    #[inline]
-    #[must_use]
-    pub const fn new(space: StateSpace, ty: TypeName) -> Self {
-        Self {
-            linkage: None,
-            space,
-            bank: Operand::Absent,
-            attributes: TableRange::EMPTY,
-            align: Operand::Absent,
-            vector: 1,
-            ty,
-            declarators: TableRange::EMPTY,
-        }
-    }
-}
-
 /// One name of a declaration, with what follows it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -181,21 +163,6 @@ pub struct Declarator {
     pub dims: OperandRange,
     /// The initialiser; [`Operand::Absent`] where there is none.
     pub init: Operand,
-}
-
-impl Declarator {
-    /// A plain name without dimensions and initializer.
-    #[inline]
-    #[must_use]
-    pub const fn new(name: NameId, binding: Binding) -> Self {
-        Self {
-            name,
-            binding,
-            count: Operand::Absent,
-            dims: OperandRange::EMPTY,
-            init: Operand::Absent,
-        }
-    }
 }
 
 /// The declarations of a body or of the module level.
@@ -244,25 +211,6 @@ pub struct Param {
     pub dims: OperandRange,
 }
 
-impl Param {
-    /// An unnamed scalar parameter.
-    #[inline]
-    #[must_use]
-    pub const fn new(space: StateSpace, ty: TypeName) -> Self {
-        Self {
-            space,
-            align: Operand::Absent,
-            vector: 1,
-            ty,
-            trailing_align: Operand::Absent,
-            ptr: None,
-            name: None,
-            binding: Binding::None,
-            dims: OperandRange::EMPTY,
-        }
-    }
-}
-
 /// What `.ptr` says of a kernel parameter that is a pointer. Manual 4.4.2 (`.ptr`).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -302,22 +250,6 @@ pub struct RegDecl {
     pub stmt: Option<StmtId>,
 }
 
-impl RegDecl {
-    /// A scalar with a plain name.
-    #[inline]
-    #[must_use]
-    pub const fn new(name: NameId, ty: TypeName, scope: ScopeId) -> Self {
-        Self {
-            name,
-            count: None,
-            ty,
-            vector: 1,
-            scope,
-            stmt: None,
-        }
-    }
-}
-
 /// A register that the body mentions or declares by a plain name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -326,15 +258,6 @@ pub struct Register {
     pub decl: RegDeclId,
     /// Its number in a range; 0 for a plain name.
     pub number: u32,
-}
-
-impl Register {
-    /// The register of a declaration with a number.
-    #[inline]
-    #[must_use]
-    pub const fn new(decl: RegDeclId, number: u32) -> Self {
-        Self { decl, number }
-    }
 }
 
 /// A parameter or a variable declared inside a function.
@@ -352,21 +275,6 @@ pub struct Var {
     pub stmt: Option<StmtId>,
 }
 
-impl Var {
-    /// A variable with a plain name.
-    #[inline]
-    #[must_use]
-    pub const fn new(name: NameId, space: StateSpace, scope: ScopeId) -> Self {
-        Self {
-            name,
-            number: None,
-            space,
-            scope,
-            stmt: None,
-        }
-    }
-}
-
 /// A name of the module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -379,19 +287,6 @@ pub struct Symbol {
     pub kind: SymbolKind,
 }
 
-impl Symbol {
-    /// A plain name.
-    #[inline]
-    #[must_use]
-    pub const fn new(name: NameId, kind: SymbolKind) -> Self {
-        Self {
-            name,
-            number: None,
-            kind,
-        }
-    }
-}
-
 /// What a symbol is.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -400,4 +295,29 @@ pub enum SymbolKind {
     Variable(StateSpace, DeclId),
     /// A function or kernel, by its first declaration.
     Function(FuncId),
+}
+
+crate::constructors::constructors! {
+    /// A declaration without names, attributes and alignment.
+    VarDecl(space: StateSpace, ty: TypeName) {
+        linkage: None, bank: Operand::Absent, attributes: TableRange::EMPTY, align: Operand::Absent, vector: 1,
+        declarators: TableRange::EMPTY
+    }
+    /// A plain name without dimensions and initializer.
+    Declarator(name: NameId, binding: Binding) {
+        count: Operand::Absent, dims: OperandRange::EMPTY, init: Operand::Absent
+    }
+    /// An unnamed scalar parameter.
+    Param(space: StateSpace, ty: TypeName) {
+        align: Operand::Absent, vector: 1, trailing_align: Operand::Absent, ptr: None, name: None,
+        binding: Binding::None, dims: OperandRange::EMPTY
+    }
+    /// A scalar with a plain name.
+    RegDecl(name: NameId, ty: TypeName, scope: ScopeId) { count: None, vector: 1, stmt: None }
+    /// The register of a declaration with a number.
+    Register(decl: RegDeclId, number: u32) {}
+    /// A variable with a plain name.
+    Var(name: NameId, space: StateSpace, scope: ScopeId) { number: None, stmt: None }
+    /// A plain name.
+    Symbol(name: NameId, kind: SymbolKind) { number: None }
 }

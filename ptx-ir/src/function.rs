@@ -100,15 +100,6 @@ pub struct Prototype {
     pub interface: Interface,
 }
 
-impl Prototype {
-    /// A prototype of an interface.
-    #[inline]
-    #[must_use]
-    pub const fn new(interface: Interface) -> Self {
-        Self { interface }
-    }
-}
-
 /// A directive with its arguments: `.loc 1 2 3`, `.pragma "nounroll";`, `.maxntid 128, 1, 1`.
 ///
 /// | directive | arguments |
@@ -130,11 +121,9 @@ pub struct DirectiveStmt {
     pub args: OperandRange,
 }
 
-impl DirectiveStmt {
+crate::constructors::constructors! {
+    /// A prototype of an interface.
+    Prototype(interface: Interface) {}
     /// A directive with arguments in the pool.
-    #[inline]
-    #[must_use]
-    pub const fn new(directive: Directive, args: OperandRange) -> Self {
-        Self { directive, args }
-    }
+    DirectiveStmt(directive: Directive, args: OperandRange) {}
 }

@@ -14,6 +14,7 @@ extern crate alloc;
 mod body;
 pub mod compare;
 pub mod constant;
+mod constructors;
 mod cow_vec;
 mod decl;
 mod declaration_spans;

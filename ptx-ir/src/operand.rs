@@ -108,15 +108,6 @@ pub struct Address {
     pub form: AddressForm,
 }
 
-impl Address {
-    /// An address; its offset may be [`Operand::Absent`].
-    #[inline]
-    #[must_use]
-    pub const fn new(base: Operand, offset: Operand, form: AddressForm) -> Self {
-        Self { base, offset, form }
-    }
-}
-
 /// An immediate other than a small decimal integer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -125,15 +116,6 @@ pub struct Immediate {
     pub text: NameId,
     /// What it is worth.
     pub value: ConstValue,
-}
-
-impl Immediate {
-    /// A constant with its spelling.
-    #[inline]
-    #[must_use]
-    pub const fn new(text: NameId, value: ConstValue) -> Self {
-        Self { text, value }
-    }
 }
 
 /// A range of operands in a pool.
@@ -304,4 +286,11 @@ impl OperandPool {
             a.offset = replace(a.offset);
         }
     }
+}
+
+crate::constructors::constructors! {
+    /// An address; its offset may be [`Operand::Absent`].
+    Address(base: Operand, offset: Operand, form: AddressForm) {}
+    /// A constant with its spelling.
+    Immediate(text: NameId, value: ConstValue) {}
 }
