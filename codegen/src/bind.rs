@@ -92,6 +92,7 @@ impl<'a> Binder<'a> {
             rules: Vec::new(),
             tables: Vec::new(),
             effects: Vec::new(),
+            about: form.body.about.clone(),
             notes: Vec::new(),
             differences: Vec::new(),
         };

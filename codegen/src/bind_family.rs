@@ -6,7 +6,8 @@ use crate::bind::Binder;
 use crate::bind_rules::since;
 use crate::input::{Error, Pos, Result, split};
 use crate::notation as ast;
-use crate::schema::{Block, Family};
+use crate::notation::TextKind;
+use crate::schema::{Block, Family, Texts};
 use crate::vocabulary::{ModifierId, Names, Vocabulary};
 
 /// Which definitions are used.
@@ -45,6 +46,7 @@ impl Used {
 pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<Vec<Family>> {
     let mut used = Used::default();
     let mut sections = HashMap::new();
+    let mut described = HashMap::new();
     let mut bound = Vec::new();
     for family in families {
         let mut blocks = Vec::new();
@@ -60,7 +62,14 @@ pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<
                 let message = format!("{names} of section {} is at {first} already", block.section);
                 return Err(Error::new(&block.pos, message));
             }
-            blocks.push(bind_block(vocabulary, &mut used, family, block)?);
+            let bound = bind_block(vocabulary, &mut used, family, block)?;
+            for (name, _) in &bound.texts {
+                if let Some(first) = described.insert(name.clone(), &block.pos) {
+                    let message = format!("{name} is described at {first} already");
+                    return Err(Error::new(&block.pos, message));
+                }
+            }
+            blocks.push(bound);
             used.check(block)?;
         }
         let mut shared = family.shared.iter();
@@ -111,7 +120,40 @@ fn bind_block(
         forms: forms.collect::<Result<_>>()?,
         names: block.names.iter().map(|n| n.text.clone()).collect(),
         names_since,
+        texts: texts(block)?,
     })
+}
+
+/// The texts of each name that the block describes.
+fn texts(block: &ast::Block) -> Result<Vec<(String, Texts)>> {
+    let mut all: Vec<(String, Texts)> = Vec::new();
+    for text in &block.texts {
+        let named = |n: &&crate::input::Word| text.name.as_ref().is_none_or(|t| t.text == n.text);
+        let mut names = block.names.iter().filter(named).peekable();
+        if names.peek().is_none() {
+            return Err(Error::new(&text.pos, "no name of the block has this text"));
+        }
+        for name in names {
+            let at = all.iter().position(|(n, _)| *n == name.text);
+            let at = at.unwrap_or_else(|| {
+                all.push((name.text.clone(), Texts::default()));
+                all.len() - 1
+            });
+            let of = &mut all[at].1;
+            match text.kind {
+                TextKind::About if of.about.is_empty() => of.about.clone_from(&text.text),
+                TextKind::About => {
+                    return Err(Error::new(
+                        &text.pos,
+                        format!("a second sentence about {name}"),
+                    ));
+                }
+                TextKind::Example => of.examples.push(text.text.clone()),
+                TextKind::Pitfall => of.pitfalls.push(text.text.clone()),
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Checks that every modifier is used and that every instruction named in the vocabulary exists.

@@ -20,6 +20,8 @@ const WIDTH: usize = 150;
 struct Instruction {
     forms: Vec<String>,
     since: Vec<Availability>,
+    /// The call that adds its texts.
+    texts: String,
 }
 
 pub(crate) fn emit(
@@ -150,6 +152,12 @@ fn add_instructions<'f>(
             .since
             .clone_from(since);
     }
+    for (name, texts) in &block.texts {
+        instructions.entry(name).or_default().texts = format!(
+            "\n        .described({:?}, &{:?}, &{:?})",
+            texts.about, texts.examples, texts.pitfalls
+        );
+    }
 }
 
 fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Result<()> {
@@ -193,6 +201,9 @@ fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Res
         "effects",
         form.effects.iter().map(|e| p.effect(e)).collect(),
     )?;
+    if let Some(about) = &form.about {
+        call(out, &format!(".about({about:?})"));
+    }
     section(
         out,
         "notes",
@@ -308,11 +319,12 @@ fn instruction_list(
                 .collect::<Vec<_>>();
             writeln!(
                 out,
-                "    insn({name:?}, {}, {}, {}, &[{}]),",
+                "    insn({name:?}, {}, {}, {}, &[{}]){},",
                 p.opcode(opcode),
                 p.modifiers(&fixed),
                 p.since(&instruction.since),
-                list(&instruction.forms, String::clone)
+                list(&instruction.forms, String::clone),
+                instruction.texts
             )?;
             count += 1;
         }

@@ -141,7 +141,11 @@ fn modifiers(v: &Vocabulary) -> Enum<'_> {
         }
         facts += if m.ignored { ".ignored()" } else { "" };
         facts += if m.doubled { ".doubled()" } else { "" };
-        facts + if m.usual { ".usual()" } else { "" }
+        facts += if m.usual { ".usual()" } else { "" };
+        match &m.about[..] {
+            "" => facts,
+            about => facts + &format!(".about({about:?})"),
+        }
     };
     Enum {
         name: "Modifier",
@@ -181,7 +185,7 @@ fn types(v: &Vocabulary) -> Enum<'_> {
     let words = v.types.iter().map(|t| {
         let element = t.packed.as_ref().map(|(element, _)| format!("ScalarType::{}", variant(&element.text)));
         let facts = format!(
-            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, lanes: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, {} }}",
+            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, lanes: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, summary: {:?}, {} }}",
             t.kind,
             t.bits,
             t.packed.as_ref().map_or(1, |(_, lanes)| *lanes),
@@ -191,6 +195,7 @@ fn types(v: &Vocabulary) -> Enum<'_> {
             t.declare.contains(&Declarable::Memory),
             t.declare.contains(&Declarable::Parameter),
             variant(&t.name.text),
+            t.about,
             support(&t.since),
         );
         (t.name.text.as_str(), facts)
@@ -208,7 +213,7 @@ fn types(v: &Vocabulary) -> Enum<'_> {
 fn spaces(v: &Vocabulary) -> Enum<'_> {
     let words = v.spaces.iter().map(|s| {
         let facts = format!(
-            "SpaceFacts {{ addressable: {}, modifier: {}, within: {}, since: {} }}",
+            "SpaceFacts {{ addressable: {}, modifier: {}, within: {}, summary: {:?}, since: {} }}",
             s.addressable,
             option(
                 s.modifier
@@ -219,6 +224,7 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
                     .as_ref()
                     .map(|w| format!("StateSpace::{}", variant(&w.text)))
             ),
+            s.about,
             version(s.since)
         );
         (s.name.text.as_str(), facts)
@@ -236,12 +242,13 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
 fn registers(v: &Vocabulary) -> Enum<'_> {
     let words = v.registers.iter().flat_map(|r| {
         let facts = format!(
-            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, needs: {}, {} }}",
+            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, needs: {}, summary: {:?}, {} }}",
             variant(&r.ty.text),
             if r.vector { 4 } else { 1 },
             r.volatile,
             r.short,
             option(r.needs.as_ref().map(|d| format!("Directive::{}", variant(&d.text)))),
+            r.about,
             support(&r.since),
         );
         r.names.iter().map(move |name| (name.text.as_str(), facts.clone()))
@@ -259,7 +266,7 @@ fn registers(v: &Vocabulary) -> Enum<'_> {
 fn directives(v: &Vocabulary) -> Enum<'_> {
     let words = v.directives.iter().map(|d| {
         let facts = format!(
-            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, greatest: {}, texts: &{:?}, until: {}, {} }}",
+            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, greatest: {}, texts: &{:?}, until: {}, summary: {:?}, {} }}",
             d.section,
             list(&d.positions, |p| format!("P::{p:?}")),
             d.ending,
@@ -267,6 +274,7 @@ fn directives(v: &Vocabulary) -> Enum<'_> {
             option(d.values.as_ref().map(|(most, _)| most.to_string())),
             d.values.as_ref().map_or(&[][..], |(_, texts)| texts),
             option(d.until.map(version)),
+            d.about,
             support(&d.since),
         );
         (d.name.text.as_str(), facts)

@@ -16,6 +16,7 @@ mod perfect_hash;
 mod read_block;
 mod read_condition;
 mod read_statement;
+mod read_text;
 mod readme;
 mod rust;
 #[allow(dead_code, reason = "fields that are printed by `{:?}` alone")]

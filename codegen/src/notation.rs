@@ -22,7 +22,17 @@ pub(crate) struct Block {
     /// What one of the names requires beyond the requirements of the forms.
     pub(crate) names_since: Vec<(Word, Vec<Since>)>,
     pub(crate) forms: Vec<Form>,
+    pub(crate) texts: Vec<Text>,
     pub(crate) body: Body,
+}
+
+/// A text about the instructions of a block, or about the one that is named.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) pos: Pos,
+    pub(crate) kind: TextKind,
+    pub(crate) name: Option<Word>,
+    pub(crate) text: String,
 }
 
 /// Statements about a block or about one form.
@@ -33,6 +43,8 @@ pub(crate) struct Body {
     pub(crate) rules: Vec<Rule>,
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
+    /// What the form does, if its instruction has forms that do something else.
+    pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
 }
@@ -115,6 +127,7 @@ keywords! {
         CpAsync = "cp-async", Bulk = "bulk", Mbarrier = "mbarrier", Wgmma = "wgmma", Tcgen05 = "tcgen05",
     }
     AsyncPhase { Start = "start", Commit = "commit", Wait = "wait" }
+    TextKind { About = "about", Example = "example", Pitfall = "pitfall" }
     Carry { CarryRead = "read", CarryWrite = "write" }
     /// Effects without an argument.
     Plain {

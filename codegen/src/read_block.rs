@@ -14,6 +14,7 @@ use crate::input::{
 };
 use crate::notation::{Block, Body, Family, Form, Nesting, OperandUse, SlotUse};
 use crate::read_statement::{since_alternatives, slot_def, statement};
+use crate::read_text::{is_text, text};
 
 pub(crate) fn read(name: &str, lines: &[Line<'_>]) -> Result<Family> {
     let mut family = Family {
@@ -44,9 +45,15 @@ fn block(line: &Line<'_>) -> Result<Block> {
         section,
         names_since: Vec::new(),
         forms: Vec::new(),
+        texts: Vec::new(),
         body: Body::default(),
     };
     for line in &line.children {
+        if is_text(line) {
+            line.leaf()?;
+            block.texts.push(line.parse(text)?);
+            continue;
+        }
         let since_name = preceded((keyword("since"), keyword("name")), name);
         if peek(since_name).parse(line.text).is_ok() {
             let name = preceded((keyword("since"), keyword("name")), name);

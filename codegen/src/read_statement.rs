@@ -41,6 +41,10 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
     match line.keyword() {
         keyword if keyword.starts_with('.') => body.slots.push(line.parse(slot_def)?),
         "effect" => body.effects.extend(line.parse(effects)?),
+        "about" => {
+            let sentence = expect("a sentence in quotes", string);
+            body.about = Some(line.parse(preceded(word, sentence))?);
+        }
         "note" => body
             .notes
             .push(line.parse(preceded(word, expect("a note in quotes", string)))?),

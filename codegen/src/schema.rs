@@ -26,6 +26,16 @@ pub(crate) struct Block {
     /// What one of the names requires beyond the requirements of the forms.
     pub(crate) names_since: Vec<(String, Vec<Availability>)>,
     pub(crate) forms: Vec<Form>,
+    /// Of each name that this block describes.
+    pub(crate) texts: Vec<(String, Texts)>,
+}
+
+/// What a user reads about an instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(crate) about: String,
+    pub(crate) examples: Vec<String>,
+    pub(crate) pitfalls: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -44,6 +54,7 @@ pub(crate) struct Form {
     pub(crate) rules: Vec<Rule>,
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
+    pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
 }

@@ -269,3 +269,27 @@ fn ranges() {
 fn the_tables_are_up_to_date() {
     crate::run(crate::Mode::Check).unwrap();
 }
+
+#[test]
+fn texts_are_of_names_of_their_block() {
+    for (texts, message) in [
+        (
+            "about \"A.\"\n  about \"B.\"",
+            "family.isa:3:3: a second sentence about nop",
+        ),
+        (
+            "about nap \"A.\"",
+            "family.isa:2:3: no name of the block has this text",
+        ),
+        ("example", "family.isa:2:10: expected a text in quotes"),
+    ] {
+        let error = error(&format!("insn nop  \"1\"\n  {texts}\n  form\n"));
+        assert!(error.starts_with(message), "{error}");
+    }
+    let described =
+        "insn nop  \"1\"\n  about \"A.\"\n  form\ninsn nop  \"2\"\n  about \"B.\"\n  form\n";
+    assert_eq!(
+        error(described),
+        "family.isa:4:1: nop is described at family.isa:1:1 already"
+    );
+}

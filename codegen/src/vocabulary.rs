@@ -14,6 +14,7 @@ use crate::input::{
 };
 use crate::naming::variant;
 use crate::notation::Version;
+use crate::read_text::{about, about_word};
 
 keywords! {
     TypeKind {
@@ -49,6 +50,7 @@ pub(crate) struct TypeRow {
     pub(crate) register: Option<RegisterClass>,
     pub(crate) declare: Vec<Declarable>,
     pub(crate) since: Support,
+    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -58,6 +60,7 @@ pub(crate) struct SpaceRow {
     pub(crate) modifier: bool,
     pub(crate) within: Option<Word>,
     pub(crate) since: Version,
+    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -111,6 +114,7 @@ pub(crate) struct RegisterRow {
     pub(crate) short: bool,
     pub(crate) needs: Option<Word>,
     pub(crate) since: Support,
+    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -125,6 +129,7 @@ pub(crate) struct DirectiveRow {
     pub(crate) values: Option<(u8, Vec<String>)>,
     pub(crate) since: Support,
     pub(crate) until: Option<Version>,
+    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -153,6 +158,7 @@ pub(crate) struct ModifierRow {
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
     pub(crate) usual: bool,
+    pub(crate) about: String,
 }
 
 /// A property of an operand, as the instruction files name it.
@@ -201,7 +207,9 @@ impl Vocabulary {
                 self.class(line)?;
                 continue;
             }
-            line.leaf()?;
+            if !matches!(line.keyword(), "type" | "space" | "sreg" | "directive") {
+                line.leaf()?;
+            }
             match line.keyword() {
                 "type" => self.type_row(line)?,
                 "space" => self.space_row(line)?,
@@ -217,6 +225,7 @@ impl Vocabulary {
                 "mark" => self.mark_row(line)?,
                 "ignored" => self.ignored_row(line)?,
                 "doubled" => self.flag_row(line, |m| m.doubled = true)?,
+                "about" => self.about_row(line)?,
                 "usual" => self.flag_row(line, |m| m.usual = true)?,
                 other => {
                     return line.error(format!(
@@ -327,6 +336,7 @@ impl Vocabulary {
             ignored: false,
             doubled: false,
             usual: false,
+            about: String::new(),
         });
         Ok(())
     }
@@ -367,9 +377,11 @@ impl Vocabulary {
                 register,
                 declare,
                 since,
+                about: String::new(),
             },
         );
-        let row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(preceded(word, row))?;
+        row.about = about(line)?;
         self.once("type", &row.name)?;
         self.types.push(row);
         Ok(())
@@ -392,9 +404,11 @@ impl Vocabulary {
                 modifier,
                 within,
                 since,
+                about: String::new(),
             }
         });
-        let row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(preceded(word, row))?;
+        row.about = about(line)?;
         self.once("space", &row.name)?;
         self.spaces.push(row);
         Ok(())
@@ -500,9 +514,11 @@ impl Vocabulary {
                 short,
                 needs,
                 since,
+                about: String::new(),
             }
         });
-        let row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(preceded(word, row))?;
+        row.about = about(line)?;
         row.names
             .iter()
             .try_for_each(|name| self.once("special register", name))?;
@@ -542,9 +558,11 @@ impl Vocabulary {
                 values,
                 since,
                 until,
+                about: String::new(),
             },
         );
-        let row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(preceded(word, row))?;
+        row.about = about(line)?;
         self.once("directive", &row.name)?;
         self.directives.push(row);
         Ok(())
@@ -623,6 +641,17 @@ impl Vocabulary {
                 Some(id) => set(&mut self.modifiers[id.0]),
                 None => return word.error(format!("{word} is in no class")),
             }
+        }
+        Ok(())
+    }
+
+    /// `about MODIFIER "…"`
+    fn about_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let (word, sentence) = about_word(line)?;
+        self.once("sentence about", &word)?;
+        match self.modifier_id(&word.text) {
+            Some(id) => self.modifiers[id.0].about = sentence,
+            None => return word.error(format!("{word} is in no class")),
         }
         Ok(())
     }

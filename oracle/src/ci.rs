@@ -36,6 +36,7 @@ const STEPS: &[[&str; 2]] = &[
         "requires --largest 60000 --sample 12",
         "requires --largest 60000 --sample 400",
     ],
+    ["examples", "examples"],
     ["diagnostics", "diagnostics"],
     ["messages", "messages"],
 ];

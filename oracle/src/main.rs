@@ -8,6 +8,7 @@ mod ci;
 mod conformance;
 mod corpus;
 mod diagnostics;
+mod examples;
 mod files;
 mod limit;
 mod messages;
@@ -54,6 +55,8 @@ enum Command {
     Messages(messages::Args),
     /// The examples of the diagnostics' pages
     Diagnostics,
+    /// The examples of the instructions
+    Examples,
     /// The versions and targets that files require
     Requires(requires::Args),
     /// Live registers and the registers that ptxas allocates
@@ -79,6 +82,7 @@ fn run(command: &Command, shared: &Shared) -> anyhow::Result<()> {
         Command::Mutations(args) => mutations::run(args, shared),
         Command::Messages(args) => messages::run(args, shared),
         Command::Diagnostics => diagnostics::run(shared),
+        Command::Examples => examples::run(shared),
         Command::Requires(args) => requires::run(args, shared),
         Command::Pressure(args) => pressure::run(args, shared),
         Command::Transforms(args) => transforms::run(args, shared),

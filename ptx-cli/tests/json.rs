@@ -50,7 +50,7 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 12] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -62,13 +62,14 @@ fn every_key_is_described() {
         &["grep", "*", "--json", "--count"],
         &["grep", "*", "--json", "--list=functions"],
         &["tokens", "--json"],
+        &["explain", "mma", "--format", "json"],
     ];
     for command in commands {
-        // Tokens are listed of one file.
-        let files = if command[0] == "tokens" {
-            &files[..1]
-        } else {
-            &files[..]
+        let files = match command[0] {
+            "explain" => &[],
+            // Tokens are listed of one file.
+            "tokens" => &files[..1],
+            _ => &files[..],
         };
         let output = Command::new(env!("CARGO_BIN_EXE_ptxkit"))
             .args(command)

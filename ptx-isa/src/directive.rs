@@ -47,6 +47,7 @@ pub(crate) struct DirectiveFacts {
     pub(crate) integers: Option<(u8, u8)>,
     pub(crate) greatest: Option<u8>,
     pub(crate) texts: &'static [&'static str],
+    pub(crate) summary: &'static str,
     pub(crate) since: PtxVersion,
     pub(crate) until: Option<PtxVersion>,
     pub(crate) target: Option<Target>,
@@ -55,6 +56,12 @@ pub(crate) struct DirectiveFacts {
 impl Directive {
     const fn facts(self) -> &'static DirectiveFacts {
         &generated::directive::FACTS[self as usize]
+    }
+
+    /// One sentence that says what it is.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.facts().summary
     }
 
     /// The section of the PTX ISA manual.

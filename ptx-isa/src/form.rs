@@ -1,5 +1,6 @@
 //! The forms of instructions as data: which modifiers, which operands, and when they are legal.
 
+use crate::record::non_empty;
 use crate::{
     Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest, PtxVersion, TargetSet,
 };
@@ -250,6 +251,7 @@ record! {
         accepted: ModifierBits,
         ignored: ModifierSet,
         not_ignored: ModifierSet,
+        about: &'static str,
     }
 }
 
@@ -267,6 +269,12 @@ impl Opcode {
 }
 
 impl Form {
+    /// One sentence that says what it does, if that is not what the other forms of its instruction do.
+    #[must_use]
+    pub const fn summary(&self) -> Option<&'static str> {
+        non_empty(self.about)
+    }
+
     /// The number of slots.
     #[must_use]
     pub const fn slot_count(&self) -> usize {

@@ -17,6 +17,13 @@ record! {
         since: &'static [Since],
         /// Its forms.
         forms: &'static [&'static Form],
+        /// One sentence that says what it does.
+        summary: &'static str,
+        /// Examples of one or more lines; the first one is of its most common form. [`describe::example_module`](crate::describe::example_module)
+        /// adds the declarations of their names.
+        examples: &'static [&'static str],
+        /// What to be careful about, in one or two sentences each.
+        pitfalls: &'static [&'static str],
     }
 }
 

@@ -1,5 +1,6 @@
 //! Facts about modifiers and their classes.
 
+use crate::record::non_empty;
 use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace, generated};
 
 /// Facts about a modifier.
@@ -12,6 +13,7 @@ pub(crate) struct ModifierFacts {
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
     pub(crate) usual: bool,
+    pub(crate) about: &'static str,
 }
 
 impl ModifierFacts {
@@ -25,6 +27,7 @@ impl ModifierFacts {
             ignored: false,
             doubled: false,
             usual: false,
+            about: "",
         }
     }
 
@@ -62,6 +65,11 @@ impl ModifierFacts {
         self.usual = true;
         self
     }
+
+    pub(crate) const fn about(mut self, sentence: &'static str) -> Self {
+        self.about = sentence;
+        self
+    }
 }
 
 /// Facts about a class of modifiers.
@@ -73,6 +81,21 @@ pub(crate) struct ClassFacts {
 impl Modifier {
     const fn facts(self) -> &'static ModifierFacts {
         &generated::modifier::FACTS[self as usize]
+    }
+
+    /// One sentence that says what it selects, where the meaning of its class and its spelling do not say it; that of a type
+    /// or state space is theirs.
+    ///
+    /// ```
+    /// use ptx_isa::Modifier;
+    /// assert!(".rz".parse::<Modifier>()?.summary().is_some_and(|text| text.contains("zero")));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
+    #[must_use]
+    pub fn summary(self) -> Option<&'static str> {
+        let own = non_empty(self.facts().about);
+        own.or_else(|| self.scalar_type().map(ScalarType::summary))
+            .or_else(|| self.state_space().map(StateSpace::summary))
     }
 
     /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another

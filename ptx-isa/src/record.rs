@@ -74,3 +74,8 @@ macro_rules! getters {
         )*
     };
 }
+
+/// A text, unless it is empty.
+pub(crate) const fn non_empty(text: &str) -> Option<&str> {
+    if text.is_empty() { None } else { Some(text) }
+}

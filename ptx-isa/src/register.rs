@@ -10,6 +10,7 @@ pub(crate) struct RegisterFacts {
     pub(crate) volatile: bool,
     pub(crate) short: bool,
     pub(crate) needs: Option<Directive>,
+    pub(crate) summary: &'static str,
     pub(crate) since: PtxVersion,
     pub(crate) target: Option<Target>,
 }
@@ -17,6 +18,12 @@ pub(crate) struct RegisterFacts {
 impl SpecialReg {
     const fn facts(self) -> &'static RegisterFacts {
         &generated::register::FACTS[self as usize]
+    }
+
+    /// One sentence that says what it is.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.facts().summary
     }
 
     /// Its type, or that of one component.

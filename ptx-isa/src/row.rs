@@ -77,6 +77,7 @@ pub(crate) const fn form(
         rules: &[],
         tables: &[],
         effects: &[],
+        about: "",
         notes: &[],
         differences: &[],
     }
@@ -85,6 +86,11 @@ pub(crate) const fn form(
 impl Form {
     pub(crate) const fn ptxas(mut self) -> Self {
         self.is_undocumented = true;
+        self
+    }
+
+    pub(crate) const fn about(mut self, sentence: &'static str) -> Self {
+        self.about = sentence;
         self
     }
 
@@ -272,5 +278,22 @@ pub(crate) const fn insn(
         words,
         since,
         forms,
+        summary: "",
+        examples: &[],
+        pitfalls: &[],
+    }
+}
+
+impl Instruction {
+    pub(crate) const fn described(
+        mut self,
+        summary: &'static str,
+        examples: &'static [&'static str],
+        pitfalls: &'static [&'static str],
+    ) -> Self {
+        self.summary = summary;
+        self.examples = examples;
+        self.pitfalls = pitfalls;
+        self
     }
 }

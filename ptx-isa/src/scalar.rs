@@ -71,6 +71,7 @@ pub(crate) struct TypeFacts {
     pub(crate) in_register: bool,
     pub(crate) in_memory: bool,
     pub(crate) in_parameter: bool,
+    pub(crate) summary: &'static str,
     pub(crate) since: PtxVersion,
     pub(crate) target: Option<Target>,
 }
@@ -84,6 +85,12 @@ impl From<ScalarType> for Modifier {
 impl ScalarType {
     const fn facts(self) -> &'static TypeFacts {
         &generated::scalar::FACTS[self as usize]
+    }
+
+    /// One sentence that says what it is.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.facts().summary
     }
 
     /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.

@@ -8,12 +8,19 @@ pub(crate) struct SpaceFacts {
     pub(crate) addressable: bool,
     pub(crate) modifier: Option<Modifier>,
     pub(crate) within: Option<StateSpace>,
+    pub(crate) summary: &'static str,
     pub(crate) since: PtxVersion,
 }
 
 impl StateSpace {
     const fn facts(self) -> &'static SpaceFacts {
         &generated::space::FACTS[self as usize]
+    }
+
+    /// One sentence that says what it is.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.facts().summary
     }
 
     /// Whether its variables have addresses.

@@ -1,76 +1,152 @@
-//! `ptxkit explain`: describes diagnostics and instructions.
+//! `ptxkit explain`: describes diagnostics, instructions and keywords of PTX.
 
+mod entry;
 mod form;
 mod instruction;
+mod text;
+mod word;
 
 use std::io::Write;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use ptx_ir::Code;
 
+use self::entry::Entry;
+use self::instruction::Answer;
+use self::text::Extent;
 use crate::output::{self, Out, Status};
 use crate::pages::PAGES;
 use crate::render::clean;
 
-/// Describe a diagnostic code or an instruction
+/// Describe an instruction, another keyword of PTX, or a diagnostic code
 ///
-/// For an opcode, all forms are shown; for a mnemonic, those that take its modifiers. Without an argument, all codes are listed.
+/// For an opcode, the most common form is shown and the others are listed; for a mnemonic, the forms that take its modifiers. Without an
+/// argument, all codes are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit explain PTX0104
-  ptxkit explain cp.async.bulk
+  ptxkit explain add
+  ptxkit explain cvt --all
   ptxkit explain add.rn.ftz.f32
-  ptxkit explain")]
+  ptxkit explain .maxntid
+  ptxkit explain %tid
+  ptxkit explain PTX0104")]
 pub(crate) struct Args {
-    /// A code such as PTX0104 (or ptx0104, 0104, 104), an opcode or a mnemonic
-    #[arg(value_name = "CODE|INSTRUCTION")]
+    /// An opcode or a mnemonic; a directive, special register, type, state space or modifier; or a code such as PTX0104 (or 104)
+    #[arg(value_name = "WORD|CODE")]
     code: Option<String>,
+    /// Show all forms in full
+    #[arg(long)]
+    all: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+}
+
+#[derive(Copy, Clone, Debug, ValueEnum)]
+enum Format {
+    /// Text
+    Human,
+    /// A JSON object for each meaning of the word, with all forms
+    Json,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut out = Out::new();
-    let Some(text) = &args.code else {
-        for &code in Code::ALL {
-            line(&mut out, code)?;
-        }
-        out.flush()?;
-        return Ok(Status::Ok);
+    let entries = match &args.code {
+        None => Code::ALL
+            .iter()
+            .map(|&code| diagnostic(code, None))
+            .collect(),
+        Some(text) => match find(text) {
+            Ok(entries) => entries,
+            Err(message) => {
+                output::note(format_args!("ptxkit: {}", clean(&message)));
+                return Ok(Status::UsageError);
+            }
+        },
     };
-    let number = number(text);
-    let known = number.and_then(|n| Code::ALL.iter().find(|c| u64::from(c.number()) == n));
-    if let Some(&code) = known {
-        page(&mut out, code)?;
-        out.flush()?;
-        return Ok(Status::Ok);
+    let mut out = Out::new();
+    let extent = if args.all {
+        Extent::Full
+    } else {
+        Extent::Screen
+    };
+    for (i, entry) in entries.iter().enumerate() {
+        match args.format {
+            Format::Json => out.json(entry)?,
+            Format::Human if entries.len() > 1 && entry.facts.is_empty() => {
+                writeln!(out, "{}: {}", entry.name, entry.summary)?;
+            }
+            Format::Human => {
+                write!(
+                    out,
+                    "{}{}",
+                    if i > 0 { "\n" } else { "" },
+                    text::text(entry, extent)
+                )?;
+            }
+        }
     }
-    if number.is_none() {
-        return instruction::explain(&mut out, text);
-    }
-    let text = clean(text);
-    match number.and_then(nearest) {
-        Some(code) => output::note(format_args!(
-            "ptxkit: unknown code {text}; did you mean {code}: {}?",
-            code.title()
-        )),
-        None => output::note(format_args!(
-            "ptxkit: unknown code {text}; `ptxkit explain` lists all codes, such as PTX0104"
-        )),
-    }
-    Ok(Status::UsageError)
+    out.flush()?;
+    Ok(Status::Ok)
 }
 
-/// Writes the page of a code, or its title if there is no page.
-fn page(out: &mut Out, code: Code) -> Result<()> {
+/// What a text may mean, or a message if it means nothing.
+fn find(text: &str) -> Result<Vec<Entry>, String> {
+    if let Some(number) = number(text) {
+        let known = Code::ALL.iter().find(|c| u64::from(c.number()) == number);
+        return match (known, nearest(number)) {
+            (Some(&code), _) => Ok(vec![diagnostic(code, page(code))]),
+            (None, Some(code)) => Err(format!(
+                "unknown code {text}; did you mean {code}: {}?",
+                code.title()
+            )),
+            (None, None) => Err(format!("unknown code {text}")),
+        };
+    }
+    let words = word::entries(text);
+    if !words.is_empty() {
+        return Ok(words);
+    }
+    if text.starts_with(['.', '%', '@']) {
+        return Err(match word::nearest(text) {
+            Some(nearest) => format!("unknown word `{text}`; did you mean `{nearest}`?"),
+            None => format!("unknown word `{text}`"),
+        });
+    }
+    match instruction::find(text) {
+        Ok(Answer::Instruction(entry)) => Ok(vec![*entry]),
+        Ok(Answer::Names(names)) => {
+            let names = names.into_iter();
+            Ok(names
+                .map(|i| Entry::new("instruction", i.name(), i.summary()))
+                .collect())
+        }
+        Err(message) => {
+            // A directive, type or special register without its first character.
+            let marked = [".", "%"].map(|mark| word::entries(&format!("{mark}{text}")));
+            let marked: Vec<Entry> = marked.into_iter().flatten().collect();
+            if marked.is_empty() {
+                Err(message)
+            } else {
+                Ok(marked)
+            }
+        }
+    }
+}
+
+/// A code with its title, or with its page.
+fn diagnostic(code: Code, page: Option<&'static str>) -> Entry {
+    let mut entry = Entry::new("diagnostic", code.to_string(), code.title());
+    entry.page = page;
+    entry
+}
+
+fn page(code: Code) -> Option<&'static str> {
     let name = code.to_string();
-    match PAGES.iter().find(|(of, _)| *of == name) {
-        Some((_, text)) => Ok(write!(out, "{text}")?),
-        None => line(out, code),
-    }
-}
-
-fn line(out: &mut Out, code: Code) -> Result<()> {
-    Ok(writeln!(out, "{code}: {}", code.title())?)
+    let page = PAGES.iter().find(|(of, _)| *of == name);
+    page.map(|(_, text)| *text)
 }
 
 /// The number in a text such as `PTX0104`, `ptx104` or `0104`.

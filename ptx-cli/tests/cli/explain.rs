@@ -24,12 +24,19 @@ fn instructions_are_explained() {
     for name in [
         "add",
         "add.rn.ftz.f32",
+        "cvt",
+        "cp",
+        ".maxntid",
+        "%tid",
+        ".f16x2",
+        ".shared",
+        ".rn",
         "wgmma",
         "wgmma.mma_async",
         "tcgen05.mma",
     ] {
         let run = ptx(&["explain", name]);
-        let file = format!("{folder}/{name}.txt");
+        let file = format!("{folder}/{}.txt", name.trim_start_matches(['.', '%']));
         if std::env::var_os("PTX_BLESS").is_some() {
             std::fs::write(&file, &run.out).unwrap();
         }
@@ -40,5 +47,53 @@ fn instructions_are_explained() {
         2,
         "",
         "ptxkit: unknown modifier `.mma_asnyc`; did you mean `.mma_async`?\n",
+    );
+}
+
+#[test]
+fn explanations_fit_a_screen_unless_all_is_asked_for() {
+    for name in ["add", "cvt", "ld", "mma", "tcgen05.mma", "atom"] {
+        let short = ptx(&["explain", name]).out;
+        let full = ptx(&["explain", "--all", name]).out;
+        assert!(short.lines().count() <= 42, "{short}");
+        assert!(full.lines().count() > short.lines().count(), "{full}");
+    }
+}
+
+#[test]
+fn unknown_words_have_a_nearest_one() {
+    for (word, nearest) in [
+        (".maxntidd", ".maxntid"),
+        ("%ctaidd", "%ctaid"),
+        (".f16x3", ".f16x2"),
+    ] {
+        let run = ptx(&["explain", word]);
+        let message = format!("ptxkit: unknown word `{word}`; did you mean `{nearest}`?\n");
+        expect(&run, 2, "", &message);
+    }
+    // The first character may be missing.
+    for (word, first) in [
+        ("maxntid", ".maxntid: directive"),
+        ("laneid", "%laneid: special"),
+    ] {
+        let run = ptx(&["explain", word]);
+        assert!(run.out.starts_with(first), "{}", run.out);
+    }
+}
+
+#[test]
+fn json_has_all_forms() {
+    let run = ptx(&["explain", "add", "--format", "json"]);
+    let entry: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(entry["kind"], "instruction");
+    assert_eq!(entry["forms"][0]["syntax"], "add.type d, a, b");
+    assert_eq!(entry["examples"][0], "add.s32 %r3, %r1, %r2;");
+    assert!(entry["forms"].as_array().unwrap().len() > 5, "{entry}");
+    assert_eq!(
+        ptx(&["explain", ".shared", "--format", "json"])
+            .out
+            .lines()
+            .count(),
+        3
     );
 }

@@ -8,7 +8,8 @@ const ADD_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static ADD: [Form; 1] = [
     form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)]),
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)])
+        .about("Adds two integers and writes the carry out of the sum to the carry flag."),
 ];
 
 // addc
@@ -25,7 +26,8 @@ const SUB_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static SUB: [Form; 1] = [
     form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)]),
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)])
+        .about("Subtracts the second integer from the first one and writes the borrow to the carry flag."),
 ];
 
 // subc
@@ -44,7 +46,8 @@ pub(crate) static MAD_HI: [Form; 1] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]).with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryWrite)]),
+        .with_effects(&[effect(E::CarryWrite)])
+        .about("Multiplies two integers, adds a third one to a half of the product, and writes the carry out of the sum to the carry flag."),
 ];
 
 // madc.hi madc.lo

@@ -209,7 +209,8 @@ pub(crate) static RCP: [Form; 5] = [
 pub(crate) static RCP_2: [Form; 1] = [
     form("9.7.3.14", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(2, 1, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .about("Computes a first guess of the reciprocal of a double-precision number, of which only the high 32 bits count."),
 ];
 
 // sqrt
@@ -253,7 +254,8 @@ pub(crate) static RSQRT: [Form; 4] = [
 pub(crate) static RSQRT_2: [Form; 1] = [
     form("9.7.3.17", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(4, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .about("Computes a first guess of the reciprocal square root of a double-precision number, of which only the high 32 bits count."),
 ];
 
 // sin

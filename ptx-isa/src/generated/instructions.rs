@@ -5,253 +5,502 @@ use crate::row::*;
 use super::*;
 
 pub(crate) static INSTRUCTIONS: [Instruction; 249] = [
-    insn("abs", O::Abs, &[], &[], &[&float::ABS[0], &float::ABS[1], &half::ABS[0], &half::ABS[1], &half::ABS[2], &half::ABS[3], &integer::ABS[0]]),
-    insn("activemask", O::Activemask, &[], &[], &[&warp::ACTIVEMASK[0]]),
-    insn("add", O::Add, &[], &[], &[&extended::ADD[0], &float::ADD[0], &float::ADD[1], &float::ADD[2], &half::ADD[0], &half::ADD[1], &half::ADD[2], &half::ADD[3], &integer::ADD[0], &integer::ADD[1], &mixed::ADD[0], &mixed::ADD_2[0], &mixed::ADD_2[1], &mixed::ADD_2[2], &mixed::ADD_2[3]]),
-    insn("addc", O::Addc, &[], &[], &[&extended::ADDC[0]]),
-    insn("alloca", O::Alloca, &[], &[], &[&stack::ALLOCA[0]]),
-    insn("and", O::And, &[], &[], &[&logic::AND[0]]),
-    insn("applypriority", O::Applypriority, &[], &[], &[&movement::APPLYPRIORITY[0]]),
-    insn("applypriority.async.bulk", O::Applypriority, &[M::Async, M::Bulk], &[], &[&movement::APPLYPRIORITY_ASYNC_BULK[0]]),
-    insn("applypriority.async.bulk.tensor", O::Applypriority, &[M::Async, M::Bulk, M::Tensor], &[], &[&movement::APPLYPRIORITY_ASYNC_BULK_TENSOR[0]]),
-    insn("atom", O::Atom, &[], &[], &[&atomics::ATOM[0], &atomics::ATOM[1], &atomics::ATOM[2], &atomics::ATOM[3], &atomics::ATOM[4], &atomics::ATOM[5], &atomics::ATOM[6], &atomics::ATOM[7], &atomics::ATOM[8], &atomics::ATOM[9], &atomics::ATOM[10], &atomics::ATOM[11], &atomics::ATOM[12], &atomics::ATOM[13]]),
-    insn("bar", O::Bar, &[], &[], &[&barrier::BAR[0]]),
-    insn("bar.arrive", O::Bar, &[M::Arrive], &[], &[&barrier::BAR_ARRIVE[0]]),
-    insn("bar.cta", O::Bar, &[M::Cta], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR[0]]),
-    insn("bar.cta.arrive", O::Bar, &[M::Cta, M::Arrive], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR_ARRIVE[0]]),
-    insn("bar.cta.red", O::Bar, &[M::Cta, M::Red], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR_RED[0], &barrier::BAR_RED[1]]),
-    insn("bar.red", O::Bar, &[M::Red], &[], &[&barrier::BAR_RED[0], &barrier::BAR_RED[1]]),
-    insn("bar.warp", O::Bar, &[M::Warp], &[], &[&barrier::BAR_WARP[0]]),
-    insn("barrier", O::Barrier, &[], &[], &[&barrier::BARRIER[0]]),
-    insn("barrier.arrive", O::Barrier, &[M::Arrive], &[], &[&barrier::BARRIER_ARRIVE[0]]),
-    insn("barrier.cluster.arrive", O::Barrier, &[M::Cluster, M::Arrive], &[], &[&barrier::BARRIER_CLUSTER_ARRIVE[0]]),
-    insn("barrier.cluster.wait", O::Barrier, &[M::Cluster, M::Wait], &[], &[&barrier::BARRIER_CLUSTER_WAIT[0]]),
-    insn("barrier.cta", O::Barrier, &[M::Cta], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER[0]]),
-    insn("barrier.cta.arrive", O::Barrier, &[M::Cta, M::Arrive], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER_ARRIVE[0]]),
-    insn("barrier.cta.red", O::Barrier, &[M::Cta, M::Red], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER_RED[0], &barrier::BARRIER_RED[1]]),
-    insn("barrier.red", O::Barrier, &[M::Red], &[], &[&barrier::BARRIER_RED[0], &barrier::BARRIER_RED[1]]),
-    insn("bfe", O::Bfe, &[], &[], &[&integer::BFE[0]]),
-    insn("bfi", O::Bfi, &[], &[], &[&integer::BFI[0]]),
-    insn("bfind", O::Bfind, &[], &[], &[&integer::BFIND[0], &integer::BFIND[1]]),
-    insn("bmsk", O::Bmsk, &[], &[], &[&integer::BMSK[0]]),
-    insn("bra", O::Bra, &[], &[], &[&control::BRA[0]]),
-    insn("brev", O::Brev, &[], &[], &[&integer::BREV[0]]),
-    insn("brkpt", O::Brkpt, &[], &[], &[&misc::BRKPT[0]]),
-    insn("brx.idx", O::Brx, &[M::Idx], &[], &[&control::BRX_IDX[0]]),
-    insn("call", O::Call, &[], &[], &[&control::CALL[0], &control::CALL[1], &control::CALL[2]]),
-    insn("clmad.hi", O::Clmad, &[M::Hi], &[], &[&integer::CLMAD_HI[0]]),
-    insn("clmad.lo", O::Clmad, &[M::Lo], &[], &[&integer::CLMAD_HI[0]]),
-    insn("clusterlaunchcontrol.query_cancel", O::Clusterlaunchcontrol, &[M::QueryCancel], &[], &[&cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[0], &cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[1], &cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[2]]),
-    insn("clusterlaunchcontrol.try_cancel.async", O::Clusterlaunchcontrol, &[M::TryCancel, M::Async], &[], &[&cluster::CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC[0]]),
-    insn("clz", O::Clz, &[], &[], &[&integer::CLZ[0]]),
-    insn("cnot", O::Cnot, &[], &[], &[&logic::CNOT[0]]),
-    insn("copysign", O::Copysign, &[], &[], &[&float::COPYSIGN[0]]),
-    insn("cos", O::Cos, &[], &[], &[&float::COS[0], &float::COS[1]]),
-    insn("cp.async", O::Cp, &[M::Async], &[], &[&async_copy::CP_ASYNC[0], &async_copy::CP_ASYNC[1], &async_copy::CP_ASYNC[2], &async_copy::CP_ASYNC[3]]),
-    insn("cp.async.bulk", O::Cp, &[M::Async, M::Bulk], &[], &[&async_copy::CP_ASYNC_BULK[0], &async_copy::CP_ASYNC_BULK[1], &async_copy::CP_ASYNC_BULK[2], &async_copy::CP_ASYNC_BULK[3], &async_copy::CP_ASYNC_BULK[4]]),
-    insn("cp.async.bulk.commit_group", O::Cp, &[M::Async, M::Bulk, M::CommitGroup], &[], &[&async_copy::CP_ASYNC_BULK_COMMIT_GROUP[0]]),
-    insn("cp.async.bulk.prefetch", O::Cp, &[M::Async, M::Bulk, M::Prefetch], &[], &[&async_copy::CP_ASYNC_BULK_PREFETCH[0], &async_copy::CP_ASYNC_BULK_PREFETCH[1]]),
-    insn("cp.async.bulk.prefetch.tensor", O::Cp, &[M::Async, M::Bulk, M::Prefetch, M::Tensor], &[], &[&async_copy::CP_ASYNC_BULK_PREFETCH_TENSOR[0]]),
-    insn("cp.async.bulk.tensor", O::Cp, &[M::Async, M::Bulk, M::Tensor], &[], &[&async_copy::CP_ASYNC_BULK_TENSOR[0], &async_copy::CP_ASYNC_BULK_TENSOR[1], &async_copy::CP_ASYNC_BULK_TENSOR[2]]),
-    insn("cp.async.bulk.wait_group", O::Cp, &[M::Async, M::Bulk, M::WaitGroup], &[], &[&async_copy::CP_ASYNC_BULK_WAIT_GROUP[0]]),
-    insn("cp.async.commit_group", O::Cp, &[M::Async, M::CommitGroup], &[], &[&async_copy::CP_ASYNC_COMMIT_GROUP[0]]),
-    insn("cp.async.mbarrier.arrive", O::Cp, &[M::Async, M::Mbarrier, M::Arrive], &[], &[&async_copy::CP_ASYNC_MBARRIER_ARRIVE[0]]),
-    insn("cp.async.wait_all", O::Cp, &[M::Async, M::WaitAll], &[], &[&async_copy::CP_ASYNC_WAIT_ALL[0]]),
-    insn("cp.async.wait_group", O::Cp, &[M::Async, M::WaitGroup], &[], &[&async_copy::CP_ASYNC_WAIT_GROUP[0]]),
-    insn("cp.reduce.async.bulk", O::Cp, &[M::Reduce, M::Async, M::Bulk], &[], &[&async_copy::CP_REDUCE_ASYNC_BULK[0], &async_copy::CP_REDUCE_ASYNC_BULK[1], &async_copy::CP_REDUCE_ASYNC_BULK[2]]),
-    insn("cp.reduce.async.bulk.tensor", O::Cp, &[M::Reduce, M::Async, M::Bulk, M::Tensor], &[], &[&async_copy::CP_REDUCE_ASYNC_BULK_TENSOR[0]]),
-    insn("createpolicy.cvt", O::Createpolicy, &[M::Cvt], &[], &[&movement::CREATEPOLICY_CVT[0]]),
-    insn("createpolicy.fractional", O::Createpolicy, &[M::Fractional], &[], &[&movement::CREATEPOLICY_FRACTIONAL[0]]),
-    insn("createpolicy.range", O::Createpolicy, &[M::Range], &[], &[&movement::CREATEPOLICY_RANGE[0], &movement::CREATEPOLICY_RANGE[1]]),
-    insn("cvt", O::Cvt, &[], &[], &[&movement::CVT[0], &movement::CVT[1], &movement::CVT[2], &movement::CVT[3], &movement::CVT[4], &movement::CVT[5], &movement::CVT[6], &movement::CVT[7], &movement::CVT[8], &movement::CVT[9], &movement::CVT[10], &movement::CVT[11], &movement::CVT[12], &movement::CVT[13], &movement::CVT[14], &movement::CVT[15], &movement::CVT[16], &movement::CVT[17], &movement::CVT[18], &movement::CVT[19], &movement::CVT[20], &movement::CVT[21], &movement::CVT[22], &movement::CVT[23], &movement::CVT[24], &movement::CVT[25], &movement::CVT[26], &movement::CVT[27], &movement::CVT[28], &movement::CVT[29], &movement::CVT[30], &movement::CVT[31], &movement::CVT[32], &movement::CVT[33], &movement::CVT[34], &movement::CVT[35], &movement::CVT[36], &movement::CVT[37], &movement::CVT[38]]),
-    insn("cvt.pack", O::Cvt, &[M::Pack], &[], &[&movement::CVT_PACK[0], &movement::CVT_PACK[1]]),
-    insn("cvta", O::Cvta, &[], &[], &[&movement::CVTA[0], &movement::CVTA[1]]),
-    insn("cvta.to", O::Cvta, &[M::To], &[], &[&movement::CVTA_TO[0]]),
-    insn("discard", O::Discard, &[], &[], &[&movement::DISCARD[0]]),
-    insn("div", O::Div, &[], &[], &[&float::DIV[0], &float::DIV[1], &float::DIV[2], &float::DIV[3], &float::DIV[4], &integer::DIV[0]]),
-    insn("div.full", O::Div, &[M::Full], &[], &[&float::DIV_FULL[0]]),
-    insn("dp2a.hi", O::Dp2a, &[M::Hi], &[], &[&integer::DP2A_LO[0]]),
-    insn("dp2a.lo", O::Dp2a, &[M::Lo], &[], &[&integer::DP2A_LO[0]]),
-    insn("dp4a", O::Dp4a, &[], &[], &[&integer::DP4A[0]]),
-    insn("elect", O::Elect, &[], &[], &[&warp::ELECT[0]]),
-    insn("ex2", O::Ex2, &[], &[], &[&float::EX2[0], &float::EX2[1], &half::EX2[0], &half::EX2[1]]),
-    insn("exit", O::Exit, &[], &[], &[&control::EXIT[0]]),
-    insn("fabric.submit", O::Fabric, &[M::Submit], &[], &[&fabric::FABRIC_SUBMIT[0]]),
-    insn("fabric.try_atom.async", O::Fabric, &[M::TryAtom, M::Async], &[], &[&fabric::FABRIC_TRY_ATOM_ASYNC[0]]),
-    insn("fabric.try_get.async", O::Fabric, &[M::TryGet, M::Async], &[], &[&fabric::FABRIC_TRY_GET_ASYNC[0]]),
-    insn("fabric.try_get.async.tensor", O::Fabric, &[M::TryGet, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_GET_ASYNC_TENSOR[0]]),
-    insn("fabric.try_pullred.async", O::Fabric, &[M::TryPullred, M::Async], &[], &[&fabric::FABRIC_TRY_PULLRED_ASYNC[0]]),
-    insn("fabric.try_put.async", O::Fabric, &[M::TryPut, M::Async], &[], &[&fabric::FABRIC_TRY_PUT_ASYNC[0], &fabric::FABRIC_TRY_PUT_ASYNC[1]]),
-    insn("fabric.try_put.async.tensor", O::Fabric, &[M::TryPut, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_PUT_ASYNC_TENSOR[0], &fabric::FABRIC_TRY_PUT_ASYNC_TENSOR[1]]),
-    insn("fabric.try_red.async", O::Fabric, &[M::TryRed, M::Async], &[], &[&fabric::FABRIC_TRY_RED_ASYNC[0], &fabric::FABRIC_TRY_RED_ASYNC[1]]),
-    insn("fabric.try_red.async.tensor", O::Fabric, &[M::TryRed, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_RED_ASYNC_TENSOR[0], &fabric::FABRIC_TRY_RED_ASYNC_TENSOR[1]]),
-    insn("fabric.wait", O::Fabric, &[M::Wait], &[], &[&fabric::FABRIC_WAIT[0]]),
-    insn("fence", O::Fence, &[], &[], &[&barrier::FENCE[0], &barrier::FENCE[1], &barrier::FENCE[2], &barrier::FENCE[3], &barrier::FENCE[4], &barrier::FENCE[5]]),
-    insn("fence.proxy", O::Fence, &[M::Proxy], &[], &[&barrier::FENCE_PROXY[0], &barrier::FENCE_PROXY[1], &barrier::FENCE_PROXY[2], &barrier::FENCE_PROXY[3], &barrier::FENCE_PROXY[4], &barrier::FENCE_PROXY[5], &barrier::FENCE_PROXY[6], &barrier::FENCE_PROXY[7]]),
-    insn("fma", O::Fma, &[], &[], &[&float::FMA[0], &float::FMA[1], &float::FMA[2], &half::FMA[0], &half::FMA[1], &half::FMA[2], &half::FMA[3], &half::FMA[4], &half::FMA[5], &half::FMA[6], &half::FMA[7], &mixed::FMA[0], &mixed::FMA_2[0], &mixed::FMA_2[1]]),
-    insn("fns", O::Fns, &[], &[], &[&integer::FNS[0]]),
-    insn("getctarank", O::Getctarank, &[], &[], &[&movement::GETCTARANK[0], &movement::GETCTARANK[1]]),
-    insn("griddepcontrol", O::Griddepcontrol, &[], &[], &[&cluster::GRIDDEPCONTROL[0]]),
-    insn("isspacep", O::Isspacep, &[], &[], &[&movement::ISSPACEP[0], &movement::ISSPACEP[1]]),
-    insn("istypep", O::Istypep, &[], &[], &[&texture::ISTYPEP[0]]),
-    insn("ld", O::Ld, &[], &[], &[&movement::LD[0], &movement::LD[1], &movement::LD[2], &movement::LD[3], &movement::LD[4], &movement::LD[5], &movement::LD[6], &movement::LD[7], &movement::LD_2[0], &movement::LD_2[1], &movement::LD_2[2]]),
-    insn("ldmatrix", O::Ldmatrix, &[], &[], &[&mma::LDMATRIX[0], &mma::LDMATRIX[1], &mma::LDMATRIX[2], &mma::LDMATRIX[3]]),
-    insn("ldu", O::Ldu, &[], &[], &[&movement::LDU[0]]),
-    insn("lg2", O::Lg2, &[], &[], &[&float::LG2[0], &float::LG2[1]]),
-    insn("lop3", O::Lop3, &[], &[], &[&logic::LOP3[0], &logic::LOP3[1]]),
-    insn("mad", O::Mad, &[], &[], &[&float::MAD[0], &float::MAD[1], &float::MAD[2]]),
-    insn("mad.hi", O::Mad, &[M::Hi], &[], &[&extended::MAD_HI[0], &integer::MAD_HI[0], &integer::MAD_HI_2[0]]),
-    insn("mad.lo", O::Mad, &[M::Lo], &[], &[&extended::MAD_HI[0], &integer::MAD_HI[0]]),
-    insn("mad.wide", O::Mad, &[M::Wide], &[], &[&integer::MAD_WIDE[0]]),
-    insn("mad24.hi", O::Mad24, &[M::Hi], &[], &[&integer::MAD24_HI[0], &integer::MAD24_HI_2[0]]),
-    insn("mad24.lo", O::Mad24, &[M::Lo], &[], &[&integer::MAD24_HI[0]]),
-    insn("madc.hi", O::Madc, &[M::Hi], &[], &[&extended::MADC_HI[0]]),
-    insn("madc.lo", O::Madc, &[M::Lo], &[], &[&extended::MADC_HI[0]]),
-    insn("mapa", O::Mapa, &[], &[], &[&movement::MAPA[0], &movement::MAPA[1]]),
-    insn("match", O::Match, &[], &[], &[&warp::MATCH[0], &warp::MATCH[1], &warp::MATCH[2], &warp::MATCH[3]]),
-    insn("max", O::Max, &[], &[], &[&float::MAX[0], &float::MAX[1], &float::MAX[2], &half::MAX[0], &half::MAX[1], &half::MAX[2], &half::MAX[3], &integer::MAX[0], &integer::MAX[1], &integer::MAX[2], &integer::MAX[3]]),
-    insn("mbarrier.arrive", O::Mbarrier, &[M::Arrive], &[], &[&mbarrier::MBARRIER_ARRIVE[0], &mbarrier::MBARRIER_ARRIVE[1], &mbarrier::MBARRIER_ARRIVE[2], &mbarrier::MBARRIER_ARRIVE[3]]),
-    insn("mbarrier.arrive.expect_tx", O::Mbarrier, &[M::Arrive, M::ExpectTx], &[], &[&mbarrier::MBARRIER_ARRIVE_EXPECT_TX[0], &mbarrier::MBARRIER_ARRIVE_EXPECT_TX[1], &mbarrier::MBARRIER_ARRIVE_EXPECT_TX[2]]),
-    insn("mbarrier.arrive_drop", O::Mbarrier, &[M::ArriveDrop], &[], &[&mbarrier::MBARRIER_ARRIVE_DROP[0], &mbarrier::MBARRIER_ARRIVE_DROP[1], &mbarrier::MBARRIER_ARRIVE_DROP[2], &mbarrier::MBARRIER_ARRIVE_DROP[3]]),
-    insn("mbarrier.arrive_drop.expect_tx", O::Mbarrier, &[M::ArriveDrop, M::ExpectTx], &[], &[&mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[0], &mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[1], &mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[2]]),
-    insn("mbarrier.check_layout", O::Mbarrier, &[M::CheckLayout], &[], &[&mbarrier::MBARRIER_CHECK_LAYOUT[0]]),
-    insn("mbarrier.complete_tx", O::Mbarrier, &[M::CompleteTx], &[], &[&mbarrier::MBARRIER_COMPLETE_TX[0], &mbarrier::MBARRIER_COMPLETE_TX[1]]),
-    insn("mbarrier.expect_tx", O::Mbarrier, &[M::ExpectTx], &[], &[&mbarrier::MBARRIER_EXPECT_TX[0], &mbarrier::MBARRIER_EXPECT_TX[1]]),
-    insn("mbarrier.init", O::Mbarrier, &[M::Init], &[], &[&mbarrier::MBARRIER_INIT[0]]),
-    insn("mbarrier.inval", O::Mbarrier, &[M::Inval], &[], &[&mbarrier::MBARRIER_INVAL[0]]),
-    insn("mbarrier.pending_count", O::Mbarrier, &[M::PendingCount], &[], &[&mbarrier::MBARRIER_PENDING_COUNT[0]]),
-    insn("mbarrier.test_wait", O::Mbarrier, &[M::TestWait], &[], &[&mbarrier::MBARRIER_TEST_WAIT[0], &mbarrier::MBARRIER_TEST_WAIT[1]]),
-    insn("mbarrier.test_wait.parity", O::Mbarrier, &[M::TestWait, M::Parity], &[], &[&mbarrier::MBARRIER_TEST_WAIT_PARITY[0], &mbarrier::MBARRIER_TEST_WAIT_PARITY[1], &mbarrier::MBARRIER_TEST_WAIT_PARITY[2]]),
-    insn("mbarrier.try_wait", O::Mbarrier, &[M::TryWait], &[], &[&mbarrier::MBARRIER_TRY_WAIT[0], &mbarrier::MBARRIER_TRY_WAIT[1]]),
-    insn("mbarrier.try_wait.parity", O::Mbarrier, &[M::TryWait, M::Parity], &[], &[&mbarrier::MBARRIER_TRY_WAIT_PARITY[0], &mbarrier::MBARRIER_TRY_WAIT_PARITY[1], &mbarrier::MBARRIER_TRY_WAIT_PARITY[2]]),
-    insn("membar", O::Membar, &[], &[], &[&barrier::MEMBAR[0]]),
-    insn("membar.proxy", O::Membar, &[M::Proxy], &[], &[&barrier::MEMBAR_PROXY[0]]),
-    insn("min", O::Min, &[], &[], &[&float::MIN[0], &float::MIN[1], &float::MIN[2], &half::MIN[0], &half::MIN[1], &half::MIN[2], &half::MIN[3], &integer::MIN[0], &integer::MIN[1], &integer::MIN[2], &integer::MIN[3]]),
-    insn("mma", O::Mma, &[], &[], &[&mma::MMA[0], &mma::MMA[1], &mma::MMA[2], &mma::MMA[3], &mma::MMA[4], &mma::MMA[5], &mma::MMA[6], &mma::MMA[7], &mma::MMA[8], &mma::MMA[9], &mma::MMA[10], &mma::MMA[11], &mma::MMA_2[0], &mma::MMA_2[1], &mma::MMA_2[2], &mma::MMA_2[3], &mma::MMA_2[4], &mma::MMA_2[5], &mma::MMA_2[6], &mma::MMA_2[7], &mma::MMA_2[8], &mma::MMA_2[9], &mma::MMA_2[10], &mma::MMA_2[11], &mma::MMA_2[12], &mma::MMA_2[13], &mma::MMA_2[14]]),
-    insn("mov", O::Mov, &[], &[], &[&movement::MOV[0], &movement::MOV[1], &movement::MOV[2], &movement::MOV[3], &movement::MOV[4], &movement::MOV[5], &movement::MOV[6], &movement::MOV[7], &movement::MOV_2[0], &movement::MOV_2[1], &movement::MOV_2[2], &movement::MOV_2[3]]),
-    insn("movmatrix", O::Movmatrix, &[], &[], &[&mma::MOVMATRIX[0]]),
-    insn("mul", O::Mul, &[], &[], &[&float::MUL[0], &float::MUL[1], &float::MUL[2], &half::MUL[0], &half::MUL[1], &half::MUL[2], &half::MUL[3], &mixed::MUL[0], &mixed::MUL[1], &mixed::MUL[2], &mixed::MUL[3], &mixed::MUL[4]]),
-    insn("mul.hi", O::Mul, &[M::Hi], &[], &[&integer::MUL_HI[0]]),
-    insn("mul.lo", O::Mul, &[M::Lo], &[], &[&integer::MUL_HI[0]]),
-    insn("mul.wide", O::Mul, &[M::Wide], &[], &[&integer::MUL_WIDE[0]]),
-    insn("mul24.hi", O::Mul24, &[M::Hi], &[], &[&integer::MUL24_HI[0]]),
-    insn("mul24.lo", O::Mul24, &[M::Lo], &[], &[&integer::MUL24_HI[0]]),
-    insn("multimem.cp.async.bulk", O::Multimem, &[M::Cp, M::Async, M::Bulk], &[], &[&async_copy::MULTIMEM_CP_ASYNC_BULK[0]]),
-    insn("multimem.cp.reduce.async.bulk", O::Multimem, &[M::Cp, M::Reduce, M::Async, M::Bulk], &[], &[&async_copy::MULTIMEM_CP_REDUCE_ASYNC_BULK[0], &async_copy::MULTIMEM_CP_REDUCE_ASYNC_BULK[1]]),
-    insn("multimem.ld_reduce", O::Multimem, &[M::LdReduce], &[], &[&movement::MULTIMEM_LD_REDUCE[0], &movement::MULTIMEM_LD_REDUCE[1], &movement::MULTIMEM_LD_REDUCE[2], &movement::MULTIMEM_LD_REDUCE[3]]),
-    insn("multimem.red", O::Multimem, &[M::Red], &[], &[&movement::MULTIMEM_RED[0], &movement::MULTIMEM_RED[1]]),
-    insn("multimem.red.async", O::Multimem, &[M::Red, M::Async], &[], &[&atomics::MULTIMEM_RED_ASYNC[0]]),
-    insn("multimem.st", O::Multimem, &[M::St], &[], &[&movement::MULTIMEM_ST[0], &movement::MULTIMEM_ST[1], &movement::MULTIMEM_ST[2], &movement::MULTIMEM_ST[3]]),
-    insn("multimem.st.async", O::Multimem, &[M::St, M::Async], &[], &[&movement::MULTIMEM_ST_ASYNC[0]]),
-    insn("nanosleep", O::Nanosleep, &[], &[], &[&misc::NANOSLEEP[0]]),
-    insn("neg", O::Neg, &[], &[], &[&float::NEG[0], &float::NEG[1], &half::NEG[0], &half::NEG[1], &half::NEG[2], &half::NEG[3], &integer::NEG[0], &integer::NEG[1], &integer::NEG[2]]),
-    insn("not", O::Not, &[], &[], &[&logic::NOT[0]]),
-    insn("or", O::Or, &[], &[], &[&logic::OR[0]]),
-    insn("pmevent", O::Pmevent, &[], &[], &[&misc::PMEVENT[0]]),
-    insn("pmevent.mask", O::Pmevent, &[M::Mask], &[], &[&misc::PMEVENT_MASK[0]]),
-    insn("popc", O::Popc, &[], &[], &[&integer::POPC[0]]),
-    insn("prefetch", O::Prefetch, &[], &[], &[&movement::PREFETCH[0], &movement::PREFETCH[1], &movement::PREFETCH[2], &movement::PREFETCH[3], &movement::PREFETCH[4]]),
-    insn("prefetchu", O::Prefetchu, &[], &[], &[&movement::PREFETCHU[0]]),
-    insn("prmt", O::Prmt, &[], &[], &[&movement::PRMT[0]]),
-    insn("rcp", O::Rcp, &[], &[], &[&float::RCP[0], &float::RCP[1], &float::RCP[2], &float::RCP[3], &float::RCP[4], &float::RCP_2[0]]),
-    insn("red", O::Red, &[], &[], &[&atomics::RED[0], &atomics::RED[1], &atomics::RED[2], &atomics::RED[3], &atomics::RED[4], &atomics::RED[5], &atomics::RED[6], &atomics::RED[7], &atomics::RED[8], &atomics::RED[9]]),
-    insn("red.async", O::Red, &[M::Async], &[], &[&atomics::RED_ASYNC[0], &atomics::RED_ASYNC[1], &atomics::RED_ASYNC[2], &atomics::RED_ASYNC[3], &atomics::RED_ASYNC[4]]),
-    insn("redux", O::Redux, &[], &[], &[&warp::REDUX[0], &warp::REDUX[1], &warp::REDUX[2]]),
-    insn("rem", O::Rem, &[], &[], &[&integer::REM[0]]),
-    insn("ret", O::Ret, &[], &[], &[&control::RET[0]]),
-    insn("rsqrt", O::Rsqrt, &[], &[], &[&float::RSQRT[0], &float::RSQRT[1], &float::RSQRT[2], &float::RSQRT[3], &float::RSQRT_2[0]]),
-    insn("sad", O::Sad, &[], &[], &[&integer::SAD[0]]),
-    insn("selp", O::Selp, &[], &[], &[&comparison::SELP[0]]),
-    insn("set", O::Set, &[], &[], &[&comparison::SET[0], &comparison::SET[1], &comparison::SET_2[0], &comparison::SET_3[0], &comparison::SET_3[1], &comparison::SET_3[2], &comparison::SET_3[3], &comparison::SET_3[4], &comparison::SET_3[5], &comparison::SET_3[6], &comparison::SET_3[7], &comparison::SET_3[8], &comparison::SET_3[9], &comparison::SET_3[10], &comparison::SET_3[11]]),
-    insn("setmaxnreg.dec", O::Setmaxnreg, &[M::Dec], &[], &[&misc::SETMAXNREG_INC[0]]),
-    insn("setmaxnreg.inc", O::Setmaxnreg, &[M::Inc], &[], &[&misc::SETMAXNREG_INC[0]]),
-    insn("setp", O::Setp, &[], &[], &[&comparison::SETP[0], &comparison::SETP[1], &comparison::SETP_2[0], &comparison::SETP_2[1], &comparison::SETP_2[2], &comparison::SETP_2[3]]),
-    insn("shf.l", O::Shf, &[M::L], &[], &[&logic::SHF_L[0]]),
-    insn("shf.r", O::Shf, &[M::R], &[], &[&logic::SHF_R[0]]),
-    insn("shfl", O::Shfl, &[], &[], &[&movement::SHFL[0], &movement::SHFL_2[0]]),
-    insn("shl", O::Shl, &[], &[], &[&logic::SHL[0]]),
-    insn("shr", O::Shr, &[], &[], &[&logic::SHR[0]]),
-    insn("sin", O::Sin, &[], &[], &[&float::SIN[0], &float::SIN[1]]),
-    insn("slct", O::Slct, &[], &[], &[&comparison::SLCT[0], &comparison::SLCT[1]]),
-    insn("spcompress", O::Spcompress, &[], &[], &[&movement::SPCOMPRESS[0], &movement::SPCOMPRESS[1]]),
-    insn("spdecompress", O::Spdecompress, &[], &[], &[&movement::SPDECOMPRESS[0]]),
-    insn("sqrt", O::Sqrt, &[], &[], &[&float::SQRT[0], &float::SQRT[1], &float::SQRT[2], &float::SQRT[3], &float::SQRT[4]]),
-    insn("st", O::St, &[], &[], &[&movement::ST[0], &movement::ST[1], &movement::ST[2], &movement::ST[3], &movement::ST[4], &movement::ST[5], &movement::ST[6]]),
-    insn("st.async", O::St, &[M::Async], &[], &[&movement::ST_ASYNC[0], &movement::ST_ASYNC[1], &movement::ST_ASYNC[2], &movement::ST_ASYNC[3]]),
-    insn("st.bulk", O::St, &[M::Bulk], &[], &[&movement::ST_BULK[0], &movement::ST_BULK[1]]),
-    insn("stackrestore", O::Stackrestore, &[], &[], &[&stack::STACKRESTORE[0]]),
-    insn("stacksave", O::Stacksave, &[], &[], &[&stack::STACKSAVE[0]]),
-    insn("stmatrix", O::Stmatrix, &[], &[], &[&mma::STMATRIX[0]]),
-    insn("sub", O::Sub, &[], &[], &[&extended::SUB[0], &float::SUB[0], &float::SUB[1], &float::SUB[2], &half::SUB[0], &half::SUB[1], &half::SUB[2], &half::SUB[3], &integer::SUB[0], &integer::SUB[1], &integer::SUB[2], &integer::SUB[3], &integer::SUB[4], &mixed::SUB[0], &mixed::SUB_2[0], &mixed::SUB_2[1], &mixed::SUB_2[2], &mixed::SUB_2[3]]),
-    insn("subc", O::Subc, &[], &[], &[&extended::SUBC[0]]),
-    insn("suld.b", O::Suld, &[M::B], &[], &[&surface::SULD_B[0]]),
-    insn("suq", O::Suq, &[], &[], &[&surface::SUQ[0]]),
-    insn("sured.b", O::Sured, &[M::B], &[], &[&surface::SURED_B[0]]),
-    insn("sured.p", O::Sured, &[M::P], &[], &[&surface::SURED_P[0]]),
-    insn("sust.b", O::Sust, &[M::B], &[], &[&surface::SUST_B[0], &surface::SUST_B[1]]),
-    insn("sust.p", O::Sust, &[M::P], &[], &[&surface::SUST_P[0], &surface::SUST_P[1]]),
-    insn("szext", O::Szext, &[], &[], &[&integer::SZEXT[0]]),
-    insn("tanh", O::Tanh, &[], &[], &[&float::TANH[0], &half::TANH[0]]),
-    insn("tcgen05.alloc", O::Tcgen05, &[M::Alloc], &[], &[&tcgen05::TCGEN05_ALLOC[0], &tcgen05::TCGEN05_ALLOC[1]]),
-    insn("tcgen05.commit", O::Tcgen05, &[M::Commit], &[], &[&tcgen05::TCGEN05_COMMIT[0]]),
-    insn("tcgen05.cp", O::Tcgen05, &[M::Cp], &[], &[&tcgen05::TCGEN05_CP[0]]),
-    insn("tcgen05.dealloc", O::Tcgen05, &[M::Dealloc], &[], &[&tcgen05::TCGEN05_DEALLOC[0], &tcgen05::TCGEN05_DEALLOC[1]]),
-    insn("tcgen05.fence::after_thread_sync", O::Tcgen05, &[M::FenceAfterThreadSync], &[], &[&tcgen05::TCGEN05_FENCE_AFTER_THREAD_SYNC[0]]),
-    insn("tcgen05.fence::before_thread_sync", O::Tcgen05, &[M::FenceBeforeThreadSync], &[], &[&tcgen05::TCGEN05_FENCE_BEFORE_THREAD_SYNC[0]]),
-    insn("tcgen05.ld", O::Tcgen05, &[M::Ld], &[], &[&tcgen05::TCGEN05_LD[0], &tcgen05::TCGEN05_LD[1]]),
-    insn("tcgen05.ld.red", O::Tcgen05, &[M::Ld, M::Red], &[], &[&tcgen05::TCGEN05_LD_RED[0], &tcgen05::TCGEN05_LD_RED[1], &tcgen05::TCGEN05_LD_RED[2], &tcgen05::TCGEN05_LD_RED[3]]),
-    insn("tcgen05.ld.red.spcompress", O::Tcgen05, &[M::Ld, M::Red, M::Spcompress], &[], &[&tcgen05::TCGEN05_LD_RED_SPCOMPRESS[0]]),
-    insn("tcgen05.ld.spcompress", O::Tcgen05, &[M::Ld, M::Spcompress], &[], &[&tcgen05::TCGEN05_LD_SPCOMPRESS[0]]),
-    insn("tcgen05.mma", O::Tcgen05, &[M::Mma], &[], &[&tcgen05::TCGEN05_MMA[0], &tcgen05::TCGEN05_MMA[1], &tcgen05::TCGEN05_MMA[2], &tcgen05::TCGEN05_MMA[3], &tcgen05::TCGEN05_MMA[4], &tcgen05::TCGEN05_MMA[5], &tcgen05::TCGEN05_MMA[6], &tcgen05::TCGEN05_MMA[7], &tcgen05::TCGEN05_MMA[8], &tcgen05::TCGEN05_MMA[9], &tcgen05::TCGEN05_MMA_2[0], &tcgen05::TCGEN05_MMA_2[1], &tcgen05::TCGEN05_MMA_2[2], &tcgen05::TCGEN05_MMA_2[3], &tcgen05::TCGEN05_MMA_2[4], &tcgen05::TCGEN05_MMA_2[5]]),
-    insn("tcgen05.mma.ws", O::Tcgen05, &[M::Mma, M::Ws], &[], &[&tcgen05::TCGEN05_MMA_WS[0], &tcgen05::TCGEN05_MMA_WS[1], &tcgen05::TCGEN05_MMA_WS[2], &tcgen05::TCGEN05_MMA_WS[3], &tcgen05::TCGEN05_MMA_WS_2[0], &tcgen05::TCGEN05_MMA_WS_2[1], &tcgen05::TCGEN05_MMA_WS_2[2], &tcgen05::TCGEN05_MMA_WS_2[3]]),
-    insn("tcgen05.relinquish_alloc_permit", O::Tcgen05, &[M::RelinquishAllocPermit], &[], &[&tcgen05::TCGEN05_RELINQUISH_ALLOC_PERMIT[0]]),
-    insn("tcgen05.shift", O::Tcgen05, &[M::Shift], &[], &[&tcgen05::TCGEN05_SHIFT[0]]),
-    insn("tcgen05.st", O::Tcgen05, &[M::St], &[], &[&tcgen05::TCGEN05_ST[0], &tcgen05::TCGEN05_ST[1]]),
-    insn("tcgen05.wait::ld", O::Tcgen05, &[M::WaitLd], &[], &[&tcgen05::TCGEN05_WAIT_LD[0]]),
-    insn("tcgen05.wait::st", O::Tcgen05, &[M::WaitSt], &[], &[&tcgen05::TCGEN05_WAIT_LD[0]]),
-    insn("tensormap.cp_fenceproxy", O::Tensormap, &[M::CpFenceproxy], &[], &[&async_copy::TENSORMAP_CP_FENCEPROXY[0]]),
-    insn("tensormap.replace", O::Tensormap, &[M::Replace], &[], &[&async_copy::TENSORMAP_REPLACE[0], &async_copy::TENSORMAP_REPLACE[1], &async_copy::TENSORMAP_REPLACE[2], &async_copy::TENSORMAP_REPLACE[3], &async_copy::TENSORMAP_REPLACE[4], &async_copy::TENSORMAP_REPLACE[5]]),
-    insn("testp", O::Testp, &[], &[], &[&float::TESTP[0]]),
-    insn("tex", O::Tex, &[], &[], &[&texture::TEX[0], &texture::TEX[1]]),
-    insn("tex.base", O::Tex, &[M::Base], &[], &[&texture::TEX_BASE[0], &texture::TEX_BASE[1]]),
-    insn("tex.grad", O::Tex, &[M::Grad], &[], &[&texture::TEX_GRAD[0], &texture::TEX_GRAD[1]]),
-    insn("tex.level", O::Tex, &[M::Level], &[], &[&texture::TEX_LEVEL[0], &texture::TEX_LEVEL[1]]),
-    insn("tld4", O::Tld4, &[], &[], &[&texture::TLD4[0]]),
-    insn("trap", O::Trap, &[], &[], &[&misc::TRAP[0]]),
-    insn("txq", O::Txq, &[], &[], &[&texture::TXQ[0], &texture::TXQ[1], &texture::TXQ[2]]),
-    insn("txq.level", O::Txq, &[M::Level], &[], &[&texture::TXQ_LEVEL[0]]),
-    insn("vabsdiff", O::Vabsdiff, &[], &[], &[&video::VABSDIFF[0], &video::VABSDIFF[1], &video::VABSDIFF[2]]),
-    insn("vabsdiff2", O::Vabsdiff2, &[], &[], &[&video::VABSDIFF2[0], &video::VABSDIFF2[1]]),
-    insn("vabsdiff4", O::Vabsdiff4, &[], &[], &[&video::VABSDIFF4[0], &video::VABSDIFF4[1]]),
-    insn("vadd", O::Vadd, &[], &[], &[&video::VADD[0], &video::VADD[1], &video::VADD[2]]),
-    insn("vadd2", O::Vadd2, &[], &[], &[&video::VADD2[0], &video::VADD2[1]]),
-    insn("vadd4", O::Vadd4, &[], &[], &[&video::VADD4[0], &video::VADD4[1]]),
-    insn("vavrg2", O::Vavrg2, &[], &[], &[&video::VAVRG2[0], &video::VAVRG2[1]]),
-    insn("vavrg4", O::Vavrg4, &[], &[], &[&video::VAVRG4[0], &video::VAVRG4[1]]),
-    insn("vmad", O::Vmad, &[], &[], &[&video::VMAD[0], &video::VMAD[1]]),
-    insn("vmax", O::Vmax, &[], &[], &[&video::VMAX[0], &video::VMAX[1], &video::VMAX[2]]),
-    insn("vmax2", O::Vmax2, &[], &[], &[&video::VMAX2[0], &video::VMAX2[1]]),
-    insn("vmax4", O::Vmax4, &[], &[], &[&video::VMAX4[0], &video::VMAX4[1]]),
-    insn("vmin", O::Vmin, &[], &[], &[&video::VMIN[0], &video::VMIN[1], &video::VMIN[2]]),
-    insn("vmin2", O::Vmin2, &[], &[], &[&video::VMIN2[0], &video::VMIN2[1]]),
-    insn("vmin4", O::Vmin4, &[], &[], &[&video::VMIN4[0], &video::VMIN4[1]]),
-    insn("vote", O::Vote, &[], &[], &[&warp::VOTE[0], &warp::VOTE[1], &warp::VOTE_2[0], &warp::VOTE_2[1]]),
-    insn("vset", O::Vset, &[], &[], &[&video::VSET[0], &video::VSET[1], &video::VSET[2]]),
-    insn("vset2", O::Vset2, &[], &[], &[&video::VSET2[0], &video::VSET2[1]]),
-    insn("vset4", O::Vset4, &[], &[], &[&video::VSET4[0], &video::VSET4[1]]),
-    insn("vshl", O::Vshl, &[], &[], &[&video::VSHL[0], &video::VSHL[1], &video::VSHL[2]]),
-    insn("vshr", O::Vshr, &[], &[], &[&video::VSHR[0], &video::VSHR[1], &video::VSHR[2]]),
-    insn("vsub", O::Vsub, &[], &[], &[&video::VSUB[0], &video::VSUB[1], &video::VSUB[2]]),
-    insn("vsub2", O::Vsub2, &[], &[], &[&video::VSUB2[0], &video::VSUB2[1]]),
-    insn("vsub4", O::Vsub4, &[], &[], &[&video::VSUB4[0], &video::VSUB4[1]]),
-    insn("wgmma.commit_group", O::Wgmma, &[M::CommitGroup], &[], &[&wgmma::WGMMA_COMMIT_GROUP[0]]),
-    insn("wgmma.fence", O::Wgmma, &[M::Fence], &[], &[&wgmma::WGMMA_FENCE[0]]),
-    insn("wgmma.mma_async", O::Wgmma, &[M::MmaAsync], &[], &[&wgmma::WGMMA_MMA_ASYNC[0], &wgmma::WGMMA_MMA_ASYNC[1], &wgmma::WGMMA_MMA_ASYNC[2], &wgmma::WGMMA_MMA_ASYNC[3], &wgmma::WGMMA_MMA_ASYNC[4], &wgmma::WGMMA_MMA_ASYNC[5], &wgmma::WGMMA_MMA_ASYNC[6], &wgmma::WGMMA_MMA_ASYNC[7], &wgmma::WGMMA_MMA_ASYNC[8], &wgmma::WGMMA_MMA_ASYNC[9], &wgmma::WGMMA_MMA_ASYNC[10], &wgmma::WGMMA_MMA_ASYNC[11], &wgmma::WGMMA_MMA_ASYNC_2[0], &wgmma::WGMMA_MMA_ASYNC_2[1], &wgmma::WGMMA_MMA_ASYNC_2[2], &wgmma::WGMMA_MMA_ASYNC_2[3], &wgmma::WGMMA_MMA_ASYNC_2[4], &wgmma::WGMMA_MMA_ASYNC_2[5], &wgmma::WGMMA_MMA_ASYNC_2[6], &wgmma::WGMMA_MMA_ASYNC_2[7], &wgmma::WGMMA_MMA_ASYNC_2[8], &wgmma::WGMMA_MMA_ASYNC_2[9]]),
-    insn("wgmma.wait_group", O::Wgmma, &[M::WaitGroup], &[], &[&wgmma::WGMMA_WAIT_GROUP[0]]),
-    insn("wmma.load.a", O::Wmma, &[M::Load, M::A], &[], &[&wmma::WMMA_LOAD_A[0], &wmma::WMMA_LOAD_A[1], &wmma::WMMA_LOAD_A[2], &wmma::WMMA_LOAD_A[3], &wmma::WMMA_LOAD_A[4]]),
-    insn("wmma.load.b", O::Wmma, &[M::Load, M::B], &[], &[&wmma::WMMA_LOAD_B[0], &wmma::WMMA_LOAD_B[1], &wmma::WMMA_LOAD_B[2], &wmma::WMMA_LOAD_B[3], &wmma::WMMA_LOAD_B[4]]),
-    insn("wmma.load.c", O::Wmma, &[M::Load, M::C], &[], &[&wmma::WMMA_LOAD_C[0]]),
-    insn("wmma.mma", O::Wmma, &[M::Mma], &[], &[&wmma::WMMA_MMA[0], &wmma::WMMA_MMA[1], &wmma::WMMA_MMA[2], &wmma::WMMA_MMA[3], &wmma::WMMA_MMA[4], &wmma::WMMA_MMA[5], &wmma::WMMA_MMA[6]]),
-    insn("wmma.store.d", O::Wmma, &[M::Store, M::D], &[], &[&wmma::WMMA_STORE_D[0]]),
-    insn("xor", O::Xor, &[], &[], &[&logic::XOR[0]]),
+    insn("abs", O::Abs, &[], &[], &[&float::ABS[0], &float::ABS[1], &half::ABS[0], &half::ABS[1], &half::ABS[2], &half::ABS[3], &integer::ABS[0]])
+        .described("Computes the absolute value of a signed integer, a floating-point number or packed floating-point numbers.", &["abs.s32 %r2, %r1;", "abs.ftz.f32 %f2, %f1;"], &["The absolute value of the smallest signed integer is itself, which is negative.", "The result for NaN is an unspecified NaN."]),
+    insn("activemask", O::Activemask, &[], &[], &[&warp::ACTIVEMASK[0]])
+        .described("Returns a mask of the threads of the warp that execute this instruction together.", &["activemask.b32 %r1;"], &["It only describes the moment: threads on the same path may be missing. Do not use it as the mask of a `.sync` instruction for all threads of a branch."]),
+    insn("add", O::Add, &[], &[], &[&extended::ADD[0], &float::ADD[0], &float::ADD[1], &float::ADD[2], &half::ADD[0], &half::ADD[1], &half::ADD[2], &half::ADD[3], &integer::ADD[0], &integer::ADD[1], &mixed::ADD[0], &mixed::ADD_2[0], &mixed::ADD_2[1], &mixed::ADD_2[2], &mixed::ADD_2[3]])
+        .described("Adds two integers, floating-point numbers or packed pairs and quadruples of them; `.cc` also writes the carry flag.", &["add.s32 %r3, %r1, %r2;", "add.rn.ftz.f32 %f3, %f1, %f2;"], &["Integer results wrap around; only `.sat.s32` and saturating packed forms clamp.", "Without a rounding modifier, `add.f32` is `.rn` but may be fused with a multiplication into `fma`; write `.rn` to prevent that.", "Subnormal numbers are kept unless `.ftz` is given; `.sat` clamps a floating-point result to 0.0 to 1.0 and turns NaN into 0.0."]),
+    insn("addc", O::Addc, &[], &[], &[&extended::ADDC[0]])
+        .described("Adds two integers and the carry flag; with `.cc` it also writes the carry out of the sum.", &["add.cc.u32 %r5, %r1, %r3;\naddc.u32 %r6, %r2, %r4;"], &["The carry flag is meant for straight-line code and lost in calls: write the instructions of a chain one after another."]),
+    insn("alloca", O::Alloca, &[], &[], &[&stack::ALLOCA[0]])
+        .described("Reserves local memory for the rest of the function and returns its address in local memory.", &["alloca.u64 %rd2, %rd1, 16;"], &["The address is in `.local`: use `cvta.local` for a generic one. The memory is not initialized."]),
+    insn("and", O::And, &[], &[], &[&logic::AND[0]])
+        .described("Computes the bitwise and of two values or the logical and of two predicates.", &["and.b32 %r3, %r1, %r2;", "and.pred %p3, %p1, %p2;"], &[]),
+    insn("applypriority", O::Applypriority, &[], &[], &[&movement::APPLYPRIORITY[0]])
+        .described("Changes the eviction priority of a cache line of 128 bytes of global memory.", &["applypriority.global.L2::evict_normal [%rd1], 128;"], &["The address must be aligned to 128 bytes and the size must be 128. It serves to demote lines that were `evict_last`."]),
+    insn("applypriority.async.bulk", O::Applypriority, &[M::Async, M::Bulk], &[], &[&movement::APPLYPRIORITY_ASYNC_BULK[0]])
+        .described("Changes the eviction priority of a block of global memory in the L2 cache asynchronously, in a bulk group.", &["applypriority.async.bulk.global.bulk_group.L2::evict_normal [%rd1], %r1;"], &[]),
+    insn("applypriority.async.bulk.tensor", O::Applypriority, &[M::Async, M::Bulk, M::Tensor], &[], &[&movement::APPLYPRIORITY_ASYNC_BULK_TENSOR[0]])
+        .described("Changes the eviction priority of a part of a tensor in the L2 cache asynchronously, in a bulk group.", &["applypriority.async.bulk.tensor.1d.global.bulk_group.tile.L2::evict_normal [%rd1, {%r1}];"], &[]),
+    insn("atom", O::Atom, &[], &[], &[&atomics::ATOM[0], &atomics::ATOM[1], &atomics::ATOM[2], &atomics::ATOM[3], &atomics::ATOM[4], &atomics::ATOM[5], &atomics::ATOM[6], &atomics::ATOM[7], &atomics::ATOM[8], &atomics::ATOM[9], &atomics::ATOM[10], &atomics::ATOM[11], &atomics::ATOM[12], &atomics::ATOM[13]])
+        .described("Performs an atomic read-modify-write operation on memory and returns the value before it.", &["atom.global.add.u32 %r2, [%rd1], %r1;", "atom.acq_rel.gpu.global.cas.b32 %r3, [%rd1], %r1, %r2;"], &["Without a memory order it is `.relaxed`, without a scope `.gpu`: it neither orders other accesses nor, by default, reaches other devices.", "Operations of different sizes on the same location are not atomic to each other. `.inc` and `.dec` wrap at the operand. Use `red` if the result is unused."]),
+    insn("bar", O::Bar, &[], &[], &[&barrier::BAR[0]])
+        .described("Waits at a barrier of the CTA until all its threads, or a given number of them, have arrived; all threads of a warp take part.", &["bar.sync 0;"], &["It is `barrier.sync.aligned`: in code that threads of one warp reach at different times or not at all it is undefined.", "It orders memory accesses of the participating threads. Threads that have exited do not count when no number is given."]),
+    insn("bar.arrive", O::Bar, &[M::Arrive], &[], &[&barrier::BAR_ARRIVE[0]])
+        .described("Arrives at a barrier of the CTA without waiting for the others; all threads of a warp take part.", &["bar.arrive 1, 128;"], &["The number of threads counts those that arrive and those that wait; it is required and a multiple of the warp size."]),
+    insn("bar.cta", O::Bar, &[M::Cta], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR[0]])
+        .described("Waits at a barrier of the CTA until all its threads, or a given number of them, have arrived; all threads of a warp take part.", &["bar.cta.sync 0;"], &["It is `barrier.sync.aligned`: in code that threads of one warp reach at different times or not at all it is undefined.", "It orders memory accesses of the participating threads. Threads that have exited do not count when no number is given."]),
+    insn("bar.cta.arrive", O::Bar, &[M::Cta, M::Arrive], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR_ARRIVE[0]])
+        .described("Arrives at a barrier of the CTA without waiting for the others; all threads of a warp take part.", &["bar.cta.arrive 1, 128;"], &["The number of threads counts those that arrive and those that wait; it is required and a multiple of the warp size."]),
+    insn("bar.cta.red", O::Bar, &[M::Cta, M::Red], &[ptx(7, 8, &t::ALL)], &[&barrier::BAR_RED[0], &barrier::BAR_RED[1]])
+        .described("Waits at a barrier of the CTA and reduces a predicate over all its threads; all threads of a warp take part.", &["bar.cta.red.or.pred %p2, 0, %p1;"], &["It is `barrier.red.aligned`: in code that threads of one warp reach at different times or not at all it is undefined."]),
+    insn("bar.red", O::Bar, &[M::Red], &[], &[&barrier::BAR_RED[0], &barrier::BAR_RED[1]])
+        .described("Waits at a barrier of the CTA and reduces a predicate over all its threads; all threads of a warp take part.", &["bar.red.popc.u32 %r1, 0, %p1;"], &["It is `barrier.red.aligned`: in code that threads of one warp reach at different times or not at all it is undefined."]),
+    insn("bar.warp", O::Bar, &[M::Warp], &[], &[&barrier::BAR_WARP[0]])
+        .described("Waits until all threads of the warp in a mask have executed it, and orders their memory accesses.", &["bar.warp.sync 0xffffffff;"], &["The executing thread must be in the mask, and all threads of the mask must use the same mask."]),
+    insn("barrier", O::Barrier, &[], &[], &[&barrier::BARRIER[0]])
+        .described("Waits at a barrier of the CTA until all its threads, or a given number of them, have arrived.", &["barrier.sync 1, 128;"], &["The number of threads must be a multiple of the warp size and the same in all threads that use the barrier.", "With `.aligned`, all threads of the warp must execute the same barrier; without it, divergent threads may."]),
+    insn("barrier.arrive", O::Barrier, &[M::Arrive], &[], &[&barrier::BARRIER_ARRIVE[0]])
+        .described("Arrives at a barrier of the CTA without waiting for the others.", &["barrier.arrive 1, 128;"], &["The number of threads counts those that arrive and those that wait; it is required and a multiple of the warp size."]),
+    insn("barrier.cluster.arrive", O::Barrier, &[M::Cluster, M::Arrive], &[], &[&barrier::BARRIER_CLUSTER_ARRIVE[0]])
+        .described("Arrives at the barrier of the cluster without waiting.", &["barrier.cluster.arrive.aligned;", "barrier.cluster.arrive.release;"], &["Each thread must wait with `barrier.cluster.wait` before it arrives again. With `.relaxed`, memory accesses are not ordered: use a fence."]),
+    insn("barrier.cluster.wait", O::Barrier, &[M::Cluster, M::Wait], &[], &[&barrier::BARRIER_CLUSTER_WAIT[0]])
+        .described("Waits until all threads of the cluster have arrived at its barrier.", &["barrier.cluster.wait.aligned;"], &["With `.aligned`, all threads of the warp must execute it together. A CTA must not exit while others access its shared memory."]),
+    insn("barrier.cta", O::Barrier, &[M::Cta], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER[0]])
+        .described("Waits at a barrier of the CTA until all its threads, or a given number of them, have arrived.", &["barrier.cta.sync 1, 128;"], &["The number of threads must be a multiple of the warp size and the same in all threads that use the barrier.", "With `.aligned`, all threads of the warp must execute the same barrier; without it, divergent threads may."]),
+    insn("barrier.cta.arrive", O::Barrier, &[M::Cta, M::Arrive], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER_ARRIVE[0]])
+        .described("Arrives at a barrier of the CTA without waiting for the others.", &["barrier.cta.arrive 1, 128;"], &["The number of threads counts those that arrive and those that wait; it is required and a multiple of the warp size."]),
+    insn("barrier.cta.red", O::Barrier, &[M::Cta, M::Red], &[ptx(7, 8, &t::ALL)], &[&barrier::BARRIER_RED[0], &barrier::BARRIER_RED[1]])
+        .described("Waits at a barrier of the CTA and reduces a predicate over all its threads: to a count, or to all or any.", &["barrier.cta.red.and.pred %p2, 1, %p1;"], &["Do not mix it with other operations on the same barrier in one phase."]),
+    insn("barrier.red", O::Barrier, &[M::Red], &[], &[&barrier::BARRIER_RED[0], &barrier::BARRIER_RED[1]])
+        .described("Waits at a barrier of the CTA and reduces a predicate over all its threads: to a count, or to all or any.", &["barrier.red.popc.u32 %r1, 1, %p1;"], &["Do not mix it with other operations on the same barrier in one phase."]),
+    insn("bfe", O::Bfe, &[], &[], &[&integer::BFE[0]])
+        .described("Extracts a field of bits from an integer, given its lowest position and its length, and zero-extends or sign-extends it.", &["bfe.u32 %r2, %r1, 8, 4;"], &["Only the low 8 bits of position and length count. For a length of zero the result is zero.", "A signed field that extends past the top is filled with the sign bit of the operand."]),
+    insn("bfi", O::Bfi, &[], &[], &[&integer::BFI[0]])
+        .described("Inserts the low bits of one value into another one as a field at a given position and of a given length.", &["bfi.b32 %r3, %r1, %r2, 8, 4;"], &["Only the low 8 bits of position and length count. For a length of zero or a position beyond the top the result is the second operand."]),
+    insn("bfind", O::Bfind, &[], &[], &[&integer::BFIND[0], &integer::BFIND[1]])
+        .described("Finds the most significant bit that is not a sign bit: the highest one, or for a negative number the highest zero.", &["bfind.u32 %r2, %r1;", "bfind.shiftamt.u32 %r2, %r1;"], &["If there is no such bit, the result is 0xffffffff. With `.shiftamt`, it is the left shift that moves the bit to the top instead of its position."]),
+    insn("bmsk", O::Bmsk, &[], &[], &[&integer::BMSK[0]])
+        .described("Creates a mask of consecutive one bits from its lowest position and its length.", &["bmsk.clamp.b32 %r3, %r1, %r2;"], &["With `.clamp` position and length are limited to 32, with `.wrap` only their low 5 bits count."]),
+    insn("bra", O::Bra, &[], &[], &[&control::BRA[0]])
+        .described("Branches to a label; with a guard, only the threads whose predicate is true do.", &["@%p1 bra done;", "bra.uni done;"], &["`.uni` asserts that all active threads of the warp take the same way; a divergent `bra.uni` is undefined."]),
+    insn("brev", O::Brev, &[], &[], &[&integer::BREV[0]])
+        .described("Reverses the order of the bits of a 32-bit or 64-bit value.", &["brev.b32 %r2, %r1;"], &[]),
+    insn("brkpt", O::Brkpt, &[], &[], &[&misc::BRKPT[0]])
+        .described("Suspends execution for a debugger.", &["brkpt;"], &[]),
+    insn("brx.idx", O::Brx, &[M::Idx], &[], &[&control::BRX_IDX[0]])
+        .described("Branches to the label at an index in a list that `.branchtargets` declares.", &["targets: .branchtargets L0, L1;\nbrx.idx %r1, targets;\nL0:\nmov.b32 %r2, 0;\nL1:"], &["An index outside the list is undefined: check it first."]),
+    insn("call", O::Call, &[], &[], &[&control::CALL[0], &control::CALL[1], &control::CALL[2]])
+        .described("Calls a function, directly or through its address, with parameters and results in lists in parentheses.", &["{\n.param .b32 in, out;\nst.param.b32 [in], %r1;\ncall.uni (out), square, (in);\nld.param.b32 %r2, [out];\n}"], &["A call through a register requires a list of targets or a prototype as last operand.", "`.uni` asserts that all active threads of the warp make the call and, through a register, that it is the same function."]),
+    insn("clmad.hi", O::Clmad, &[M::Hi], &[], &[&integer::CLMAD_HI[0]])
+        .described("Multiplies two 64-bit integers without carries, as polynomials over GF(2), and combines the high half with a third by exclusive or.", &["clmad.hi.u64 %rd4, %rd1, %rd2, %rd3;"], &[]),
+    insn("clmad.lo", O::Clmad, &[M::Lo], &[], &[&integer::CLMAD_HI[0]])
+        .described("Multiplies two 64-bit integers without carries, as polynomials over GF(2), and combines the low half with a third by exclusive or.", &["clmad.lo.u64 %rd4, %rd1, %rd2, %rd3;"], &[]),
+    insn("clusterlaunchcontrol.query_cancel", O::Clusterlaunchcontrol, &[M::QueryCancel], &[], &[&cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[0], &cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[1], &cluster::CLUSTERLAUNCHCONTROL_QUERY_CANCEL[2]])
+        .described("Decodes the response of `try_cancel`: whether a cluster was cancelled, and the index of its first CTA.", &["clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %rq1;", "@%p1 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1, %r2, %r3, %r4}, %rq1;"], &["The index is undefined if nothing was cancelled."]),
+    insn("clusterlaunchcontrol.try_cancel.async", O::Clusterlaunchcontrol, &[M::TryCancel, M::Async], &[], &[&cluster::CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC[0]])
+        .described("Requests that a cluster that has not been launched yet is cancelled, so that the running one can take its work.", &["clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];"], &["The response of 16 bytes is written asynchronously and reported to the mbarrier. After a failed request no further one may be made."]),
+    insn("clz", O::Clz, &[], &[], &[&integer::CLZ[0]])
+        .described("Counts the zero bits above the most significant one bit of a 32-bit or 64-bit value.", &["clz.b32 %r2, %r1;"], &["The result for zero is the width, 32 or 64. It is a 32-bit register, also of `clz.b64`."]),
+    insn("cnot", O::Cnot, &[], &[], &[&logic::CNOT[0]])
+        .described("Computes C's logical not of an integer: 1 if it is zero, otherwise 0.", &["cnot.b32 %r2, %r1;"], &[]),
+    insn("copysign", O::Copysign, &[], &[], &[&float::COPYSIGN[0]])
+        .described("Combines the sign of the first operand with the magnitude of the second one.", &["copysign.f32 %f3, %f1, %f2;"], &["The sign comes from the first operand, in contrast to `copysign` of C."]),
+    insn("cos", O::Cos, &[], &[], &[&float::COS[0], &float::COS[1]])
+        .described("Computes an approximation of the cosine of an angle in radians.", &["cos.approx.ftz.f32 %f2, %f1;"], &["The error is small only from -pi to pi; reduce larger arguments first. The cosine of infinity is NaN."]),
+    insn("cp.async", O::Cp, &[M::Async], &[], &[&async_copy::CP_ASYNC[0], &async_copy::CP_ASYNC[1], &async_copy::CP_ASYNC[2], &async_copy::CP_ASYNC[3]])
+        .described("Copies 4, 8 or 16 bytes from global to shared memory without waiting; missing bytes of the source are filled with zeros.", &["cp.async.cg.shared.global [%r1], [%rd1], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;"], &["Both addresses must be aligned to the size; `.cg` copies only 16 bytes.", "The data may be read only after `cp.async.wait_group` or `wait_all`, or an mbarrier, and by other threads only after a barrier besides."]),
+    insn("cp.async.bulk", O::Cp, &[M::Async, M::Bulk], &[], &[&async_copy::CP_ASYNC_BULK[0], &async_copy::CP_ASYNC_BULK[1], &async_copy::CP_ASYNC_BULK[2], &async_copy::CP_ASYNC_BULK[3], &async_copy::CP_ASYNC_BULK[4]])
+        .described("Copies a block of bytes between global and shared memory, or to another CTA of the cluster, asynchronously.", &["cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];", "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;"], &["Addresses must be aligned to 16 bytes and the size must be a multiple of 16. One thread issues the copy for all.", "Copies to shared memory report bytes to an mbarrier, which must expect them (`expect_tx`); copies to global memory belong to bulk groups.", "Data that was written with ordinary stores needs `fence.proxy.async` before it is copied."]),
+    insn("cp.async.bulk.commit_group", O::Cp, &[M::Async, M::Bulk, M::CommitGroup], &[], &[&async_copy::CP_ASYNC_BULK_COMMIT_GROUP[0]])
+        .described("Puts all bulk copies of the thread that complete by bulk group and are in no group yet into a new group.", &["cp.async.bulk.commit_group;"], &["Copies that report to an mbarrier belong to no group."]),
+    insn("cp.async.bulk.prefetch", O::Cp, &[M::Async, M::Bulk, M::Prefetch], &[], &[&async_copy::CP_ASYNC_BULK_PREFETCH[0], &async_copy::CP_ASYNC_BULK_PREFETCH[1]])
+        .described("Requests that a block of global memory is brought into the L2 cache, asynchronously.", &["cp.async.bulk.prefetch.L2.global [%rd1], %r1;"], &["The address must be aligned to 16 bytes and the size must be a multiple of 16."]),
+    insn("cp.async.bulk.prefetch.tensor", O::Cp, &[M::Async, M::Bulk, M::Prefetch, M::Tensor], &[], &[&async_copy::CP_ASYNC_BULK_PREFETCH_TENSOR[0]])
+        .described("Requests that a tile of a tensor is brought into the L2 cache, asynchronously.", &["cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%rd1, {%r2, %r3}];"], &[]),
+    insn("cp.async.bulk.tensor", O::Cp, &[M::Async, M::Bulk, M::Tensor], &[], &[&async_copy::CP_ASYNC_BULK_TENSOR[0], &async_copy::CP_ASYNC_BULK_TENSOR[1], &async_copy::CP_ASYNC_BULK_TENSOR[2]])
+        .described("Copies a tile of a tensor between global and shared memory asynchronously; a tensor map describes the tensor.", &["cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];", "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r2, %r3}], [%r1];"], &["The shared address must be aligned to 128 bytes. One thread issues the copy. The tensor map is a generic address, best of a `.param` or `.const` variable.", "Elements outside the tensor are filled; their bytes count for the mbarrier nevertheless. The first coordinate is that of the innermost dimension."]),
+    insn("cp.async.bulk.wait_group", O::Cp, &[M::Async, M::Bulk, M::WaitGroup], &[], &[&async_copy::CP_ASYNC_BULK_WAIT_GROUP[0]])
+        .described("Waits until at most the given number of the latest bulk groups of the thread are incomplete.", &["cp.async.bulk.wait_group.read 0;"], &["With `.read` it waits only until the source has been read, so that shared memory can be reused; the writes may not be visible yet."]),
+    insn("cp.async.commit_group", O::Cp, &[M::Async, M::CommitGroup], &[], &[&async_copy::CP_ASYNC_COMMIT_GROUP[0]])
+        .described("Puts all `cp.async` of the thread that are in no group yet into a new group.", &["cp.async.commit_group;"], &["Groups complete in the order in which they were created. A group may be empty: it counts for `cp.async.wait_group` all the same."]),
+    insn("cp.async.mbarrier.arrive", O::Cp, &[M::Async, M::Mbarrier, M::Arrive], &[], &[&async_copy::CP_ASYNC_MBARRIER_ARRIVE[0]])
+        .described("Makes an mbarrier track all earlier `cp.async` of the thread: it arrives when they are complete.", &["cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];"], &["Without `.noinc` the pending count is incremented first, so that the arrival does not count; with it, the arrival must be included in the count of `mbarrier.init`."]),
+    insn("cp.async.wait_all", O::Cp, &[M::Async, M::WaitAll], &[], &[&async_copy::CP_ASYNC_WAIT_ALL[0]])
+        .described("Waits for all `cp.async` of the thread, in groups or not.", &["cp.async.wait_all;"], &["It only covers copies of this thread; a barrier must follow before others read the data."]),
+    insn("cp.async.wait_group", O::Cp, &[M::Async, M::WaitGroup], &[], &[&async_copy::CP_ASYNC_WAIT_GROUP[0]])
+        .described("Waits until at most the given number of the latest `cp.async` groups of the thread are incomplete.", &["cp.async.wait_group 1;"], &["The number counts groups that may still be pending, not those to wait for: 0 waits for all. It only covers copies of this thread; a barrier must follow before others read."]),
+    insn("cp.reduce.async.bulk", O::Cp, &[M::Reduce, M::Async, M::Bulk], &[], &[&async_copy::CP_REDUCE_ASYNC_BULK[0], &async_copy::CP_REDUCE_ASYNC_BULK[1], &async_copy::CP_REDUCE_ASYNC_BULK[2]])
+        .described("Combines a block of elements in shared memory with one in global memory or in another CTA's shared memory, asynchronously.", &["cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], %r2;"], &["Addresses must be aligned to 16 bytes and the size must be a multiple of 16. Each element is combined atomically, the block is not."]),
+    insn("cp.reduce.async.bulk.tensor", O::Cp, &[M::Reduce, M::Async, M::Bulk, M::Tensor], &[], &[&async_copy::CP_REDUCE_ASYNC_BULK_TENSOR[0]])
+        .described("Combines a tile in shared memory with a tile of a tensor in global memory, element by element and asynchronously.", &["cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {%r2, %r3}], [%r1];"], &["The type of the elements is that in the tensor map. Each element is combined atomically, the tile is not."]),
+    insn("createpolicy.cvt", O::Createpolicy, &[M::Cvt], &[], &[&movement::CREATEPOLICY_CVT[0]])
+        .described("Converts an access property of the CUDA API to a cache policy.", &["createpolicy.cvt.L2.b64 %rd2, %rd1;"], &[]),
+    insn("createpolicy.fractional", O::Createpolicy, &[M::Fractional], &[], &[&movement::CREATEPOLICY_FRACTIONAL[0]])
+        .described("Creates a cache policy that gives a fraction of the accesses one eviction priority, and the others another one.", &["createpolicy.fractional.L2::evict_first.b64 %rd1, 0.5;"], &["The policy has effect only in instructions with `.L2::cache_hint`. Without a fraction it is 1.0."]),
+    insn("createpolicy.range", O::Createpolicy, &[M::Range], &[], &[&movement::CREATEPOLICY_RANGE[0], &movement::CREATEPOLICY_RANGE[1]])
+        .described("Creates a cache policy that gives accesses to one range of addresses one eviction priority, and those around it another one.", &["createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %rd2, [%rd1], 0x100000, 0x200000;"], &["The policy has effect only in instructions with `.L2::cache_hint`. The total size must not be smaller than the primary size."]),
+    insn("cvt", O::Cvt, &[], &[], &[&movement::CVT[0], &movement::CVT[1], &movement::CVT[2], &movement::CVT[3], &movement::CVT[4], &movement::CVT[5], &movement::CVT[6], &movement::CVT[7], &movement::CVT[8], &movement::CVT[9], &movement::CVT[10], &movement::CVT[11], &movement::CVT[12], &movement::CVT[13], &movement::CVT[14], &movement::CVT[15], &movement::CVT[16], &movement::CVT[17], &movement::CVT[18], &movement::CVT[19], &movement::CVT[20], &movement::CVT[21], &movement::CVT[22], &movement::CVT[23], &movement::CVT[24], &movement::CVT[25], &movement::CVT[26], &movement::CVT[27], &movement::CVT[28], &movement::CVT[29], &movement::CVT[30], &movement::CVT[31], &movement::CVT[32], &movement::CVT[33], &movement::CVT[34], &movement::CVT[35], &movement::CVT[36], &movement::CVT[37], &movement::CVT[38]])
+        .described("Converts a value to another type: integer widths, integers and floating point, floating-point formats, single or packed.", &["cvt.rn.f32.s32 %f1, %r1;", "cvt.rzi.s32.f32 %r1, %f1;", "cvt.u64.u32 %rd1, %r1;", "cvt.rn.f16x2.f32 %r1, %f2, %f1;"], &["The result type comes first. Conversions that can lose precision require a rounding modifier: `.rn` … for floating point, `.rni`, `.rzi` … for integers; the others forbid it, except rounding in the same type.", "Conversions of floating point to integers clamp to the range; NaN becomes 0, or with a 64-bit type the number of which only the top bit is set. Narrowing integers wraps unless `.sat` is given.", "In packed conversions the first source is the high half of the result."]),
+    insn("cvt.pack", O::Cvt, &[M::Pack], &[], &[&movement::CVT_PACK[0], &movement::CVT_PACK[1]])
+        .described("Converts two 32-bit integers to a narrower type with saturation and packs them, optionally shifting in a third operand.", &["cvt.pack.sat.u8.s32.b32 %r4, %r1, %r2, %r3;", "cvt.pack.sat.s16.s32 %r3, %r1, %r2;"], &["The second operand goes to the least significant position, the first one above it."]),
+    insn("cvta", O::Cvta, &[], &[], &[&movement::CVTA[0], &movement::CVTA[1]])
+        .described("Converts an address in a state space to a generic address.", &["cvta.global.u64 %rd2, %rd1;"], &["Use it on addresses of variables before they are passed to code that takes generic addresses; `cvta.to` is the reverse."]),
+    insn("cvta.to", O::Cvta, &[M::To], &[], &[&movement::CVTA_TO[0]])
+        .described("Converts a generic address to an address in a state space.", &["cvta.to.global.u64 %rd2, %rd1;"], &["The result is undefined if the address is not in that state space: test with `isspacep` where it may not be."]),
+    insn("discard", O::Discard, &[], &[], &[&movement::DISCARD[0]])
+        .described("Destroys the contents of a cache line of 128 bytes of global memory without writing it back.", &["discard.global.L2 [%rd1], 128;"], &["Reads before the next write return undetermined values. The address must be aligned to 128 bytes."]),
+    insn("div", O::Div, &[], &[], &[&float::DIV[0], &float::DIV[1], &float::DIV[2], &float::DIV[3], &float::DIV[4], &integer::DIV[0]])
+        .described("Divides an integer or a floating-point number by another one; integer quotients are truncated towards zero.", &["div.s32 %r3, %r1, %r2;", "div.rn.f32 %f3, %f1, %f2;", "div.approx.ftz.f32 %f3, %f1, %f2;"], &["The result of an integer division by zero is unspecified; it does not trap.", "Floating point requires a rounding modifier for the correctly rounded quotient, or `.approx` (2 ulp for divisors from 2^-126 to 2^126) or `.full`."]),
+    insn("div.full", O::Div, &[M::Full], &[], &[&float::DIV_FULL[0]])
+        .described("Divides two single-precision numbers with a maximum error of 2 ulp over the full range of divisors, without correct rounding.", &["div.full.f32 %f3, %f1, %f2;"], &["It takes no rounding modifier. Without `.ftz`, subnormal numbers are kept."]),
+    insn("dp2a.hi", O::Dp2a, &[M::Hi], &[], &[&integer::DP2A_LO[0]])
+        .described("Multiplies the two half-words of one register by the two high bytes of another one and adds both products to an accumulator.", &["dp2a.hi.u32.u32 %r4, %r1, %r2, %r3;"], &["The two types give the signedness of the half-words and of the bytes. The sum wraps around."]),
+    insn("dp2a.lo", O::Dp2a, &[M::Lo], &[], &[&integer::DP2A_LO[0]])
+        .described("Multiplies the two half-words of one register by the two low bytes of another one and adds both products to an accumulator.", &["dp2a.lo.s32.s32 %r4, %r1, %r2, %r3;"], &["The two types give the signedness of the half-words and of the bytes. The sum wraps around."]),
+    insn("dp4a", O::Dp4a, &[], &[], &[&integer::DP4A[0]])
+        .described("Multiplies the four bytes of two registers pairwise and adds the four products to a 32-bit accumulator.", &["dp4a.s32.s32 %r4, %r1, %r2, %r3;"], &["The two types give the signedness of the bytes of each operand. The sum wraps around."]),
+    insn("elect", O::Elect, &[], &[], &[&warp::ELECT[0]])
+        .described("Elects one thread of a mask as leader: returns its lane, and a predicate that is true only in the leader.", &["elect.sync %r1|%p1, 0xffffffff;"], &["The election is deterministic: the same mask elects the same leader. Each executing thread must be in the mask."]),
+    insn("ex2", O::Ex2, &[], &[], &[&float::EX2[0], &float::EX2[1], &half::EX2[0], &half::EX2[1]])
+        .described("Computes an approximation of 2 raised to the power of the operand.", &["ex2.approx.ftz.f32 %f2, %f1;"], &["For e to the power of x, multiply x by 1.4426950 (the logarithm of e to base 2) first."]),
+    insn("exit", O::Exit, &[], &[], &[&control::EXIT[0]])
+        .described("Ends the thread.", &["@%p1 exit;"], &["Barriers no longer wait for threads that have exited."]),
+    insn("fabric.submit", O::Fabric, &[M::Submit], &[], &[&fabric::FABRIC_SUBMIT[0]])
+        .described("Submits the pending fabric operations of the thread.", &["fabric.submit;"], &[]),
+    insn("fabric.try_atom.async", O::Fabric, &[M::TryAtom, M::Async], &[], &[&fabric::FABRIC_TRY_ATOM_ASYNC[0]])
+        .described("Performs an atomic operation on memory of the fabric and writes the old value to shared memory, asynchronously.", &["fabric.try_atom.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.add.u32 [%r1, %rd1], [%r2], [%r3], [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_get.async", O::Fabric, &[M::TryGet, M::Async], &[], &[&fabric::FABRIC_TRY_GET_ASYNC[0]])
+        .described("Copies a block of bytes from memory of the fabric to shared memory, asynchronously.", &["fabric.try_get.async.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric.relaxed.sys.b128 [%r1], [%r2, %rd1], %r3, [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_get.async.tensor", O::Fabric, &[M::TryGet, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_GET_ASYNC_TENSOR[0]])
+        .described("Copies a tile of a tensor in memory of the fabric to shared memory, asynchronously.", &["fabric.try_get.async.tensor.1d.shared::cta.tile.mbarrier::complete_tx::bytes.mbarrier::report::fabric.override::global_address.relaxed.sys.b128 [%r1], [%rd1, %r2, %rd2, {%r3}], [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_pullred.async", O::Fabric, &[M::TryPullred, M::Async], &[], &[&fabric::FABRIC_TRY_PULLRED_ASYNC[0]])
+        .described("Reduces blocks of elements from all memory locations of a multimem handle of the fabric to shared memory, asynchronously.", &["fabric.try_pullred.async.multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric.relaxed.sys.add.u32.sync [%r1], [%r2, %rd1], %r3, [%r4], 0xFFFFFFFF;"], &["Success or failure is reported to the mbarrier: wait for it and look at its report.", "All threads of the warp must execute it: the mask must be 0xFFFFFFFF."]),
+    insn("fabric.try_put.async", O::Fabric, &[M::TryPut, M::Async], &[], &[&fabric::FABRIC_TRY_PUT_ASYNC[0], &fabric::FABRIC_TRY_PUT_ASYNC[1]])
+        .described("Copies a block of bytes from shared memory to memory of the fabric, asynchronously.", &["fabric.try_put.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.b128 [%r1, %rd1], [%r2], %r3, [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_put.async.tensor", O::Fabric, &[M::TryPut, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_PUT_ASYNC_TENSOR[0], &fabric::FABRIC_TRY_PUT_ASYNC_TENSOR[1]])
+        .described("Copies a tile from shared memory to a tensor in memory of the fabric, asynchronously.", &["fabric.try_put.async.tensor.1d.shared::cta.tile.mbarrier::complete_tx::16B.mbarrier::report::fabric.override::global_address.relaxed.sys.b128 [%rd1, %r2, %rd2, {%r3}], [%r1], %r5, [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_red.async", O::Fabric, &[M::TryRed, M::Async], &[], &[&fabric::FABRIC_TRY_RED_ASYNC[0], &fabric::FABRIC_TRY_RED_ASYNC[1]])
+        .described("Combines a block of elements in shared memory with memory of the fabric, asynchronously.", &["fabric.try_red.async.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.relaxed.sys.add.u32 [%r1, %rd1], [%r2], %r3, [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.try_red.async.tensor", O::Fabric, &[M::TryRed, M::Async, M::Tensor], &[], &[&fabric::FABRIC_TRY_RED_ASYNC_TENSOR[0], &fabric::FABRIC_TRY_RED_ASYNC_TENSOR[1]])
+        .described("Combines a tile in shared memory with a tensor in memory of the fabric, element by element and asynchronously.", &["fabric.try_red.async.tensor.1d.shared::cta.tile.mbarrier::complete_tx::16B.mbarrier::report::fabric.override::global_address.relaxed.sys.add [%rd1, %r2, %rd2, {%r3}], [%r1], %r5, [%r4];"], &["Success or failure is reported to the mbarrier: wait for it and look at its report."]),
+    insn("fabric.wait", O::Fabric, &[M::Wait], &[], &[&fabric::FABRIC_WAIT[0]])
+        .described("Waits until the fabric operations of the thread have read their sources.", &["fabric.wait.sync_restrict::reads;"], &[]),
+    insn("fence", O::Fence, &[], &[], &[&barrier::FENCE[0], &barrier::FENCE[1], &barrier::FENCE[2], &barrier::FENCE[3], &barrier::FENCE[4], &barrier::FENCE[5]])
+        .described("Orders memory accesses of the thread before it with those after it, as seen by the threads of a scope.", &["fence.acq_rel.gpu;", "fence.sc.sys;"], &["It orders only the accesses of the generic proxy; asynchronous copies and tensor accesses need `fence.proxy`. It does not wait for other threads."]),
+    insn("fence.proxy", O::Fence, &[M::Proxy], &[], &[&barrier::FENCE_PROXY[0], &barrier::FENCE_PROXY[1], &barrier::FENCE_PROXY[2], &barrier::FENCE_PROXY[3], &barrier::FENCE_PROXY[4], &barrier::FENCE_PROXY[5], &barrier::FENCE_PROXY[6], &barrier::FENCE_PROXY[7]])
+        .described("Orders memory accesses through different proxies: generic, asynchronous, tensor map, or aliases of the same memory.", &["fence.proxy.async.shared::cta;", "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;"], &["Needed after ordinary stores to shared memory and before an asynchronous copy or `wgmma` reads it; the writing threads execute it."]),
+    insn("fma", O::Fma, &[], &[], &[&float::FMA[0], &float::FMA[1], &float::FMA[2], &half::FMA[0], &half::FMA[1], &half::FMA[2], &half::FMA[3], &half::FMA[4], &half::FMA[5], &half::FMA[6], &half::FMA[7], &mixed::FMA[0], &mixed::FMA_2[0], &mixed::FMA_2[1]])
+        .described("Multiplies two floating-point numbers or packed pairs and adds a third one, with a single rounding.", &["fma.rn.f32 %f4, %f1, %f2, %f3;", "fma.rn.f16x2 %r4, %r1, %r2, %r3;"], &["A rounding modifier is required. `.ftz` flushes subnormal operands and results, which are kept otherwise."]),
+    insn("fns", O::Fns, &[], &[], &[&integer::FNS[0]])
+        .described("Finds the position of the n-th one bit of a 32-bit mask, counted from a base position upwards or downwards.", &["fns.b32 %r4, %r1, %r2, 1;"], &["If there is no such bit, the result is 0xffffffff. An offset of 0 asks only whether the bit at the base is one.", "A base above 31 gives an unspecified result. It is expanded to a loop and slow."]),
+    insn("getctarank", O::Getctarank, &[], &[], &[&movement::GETCTARANK[0], &movement::GETCTARANK[1]])
+        .described("Finds the rank in the cluster of the CTA whose shared memory contains an address.", &["getctarank.shared::cluster.u32 %r2, %r1;"], &[]),
+    insn("griddepcontrol", O::Griddepcontrol, &[], &[], &[&cluster::GRIDDEPCONTROL[0]])
+        .described("Controls dependent grids: allows them to launch, or waits until all grids that this one depends on have completed.", &["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"], &["Memory of the earlier grids is visible only after `.wait`, not because the grid has been launched."]),
+    insn("isspacep", O::Isspacep, &[], &[], &[&movement::ISSPACEP[0], &movement::ISSPACEP[1]])
+        .described("Tests whether a generic address is in a certain state space.", &["isspacep.shared %p1, %rd1;"], &["`.param` means the parameters of kernels, which have generic addresses since PTX 7.7."]),
+    insn("istypep", O::Istypep, &[], &[], &[&texture::ISTYPEP[0]])
+        .described("Tests whether a register holds the address of a texture, sampler or surface.", &["istypep.texref %p1, %rd1;"], &[]),
+    insn("ld", O::Ld, &[], &[], &[&movement::LD[0], &movement::LD[1], &movement::LD[2], &movement::LD[3], &movement::LD[4], &movement::LD[5], &movement::LD[6], &movement::LD[7], &movement::LD_2[0], &movement::LD_2[1], &movement::LD_2[2]])
+        .described("Loads a value or a vector from memory.", &["ld.global.f32 %f1, [%rd1];", "ld.global.nc.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];", "ld.acquire.gpu.global.u32 %r1, [%rd1];"], &["The address must be aligned to the whole access, also of a vector; a misaligned access is undefined.", "Without a state space the address is generic. `.nc` requires that nothing writes the memory during the kernel.", "`.weak`, the default, gives no order or visibility to other threads: use `.relaxed` or `.acquire` for synchronisation."]),
+    insn("ldmatrix", O::Ldmatrix, &[], &[], &[&mma::LDMATRIX[0], &mma::LDMATRIX[1], &mma::LDMATRIX[2], &mma::LDMATRIX[3]])
+        .described("Loads one, two or four 8x8 matrices, or narrower formats, from shared memory to fragments for `mma`.", &["ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];"], &["All threads of the warp must execute the same instruction, in code without divergence.", "Each thread gives the address of one row, aligned to 16 bytes: threads 0 to 7 those of the first matrix, 8 to 15 of the second, and so on."]),
+    insn("ldu", O::Ldu, &[], &[], &[&movement::LDU[0]])
+        .described("Loads from memory that no thread writes during the kernel, from the same address in all threads of a warp.", &["ldu.global.b32 %r1, [%rd1];"], &["The address must be the same in the whole warp. On sm_70 and newer it has no advantage over `ld.global.nc`."]),
+    insn("lg2", O::Lg2, &[], &[], &[&float::LG2[0], &float::LG2[1]])
+        .described("Computes an approximation of the logarithm to base 2.", &["lg2.approx.ftz.f32 %f2, %f1;"], &["The result is NaN for negative numbers and -infinity for zeros. Multiply it by a constant for another base."]),
+    insn("lop3", O::Lop3, &[], &[], &[&logic::LOP3[0], &logic::LOP3[1]])
+        .described("Computes any Boolean function of three 32-bit values bit by bit, given by its truth table as a constant.", &["lop3.b32 %r4, %r1, %r2, %r3, 0xE8;"], &["To find the constant, apply the function to 0xF0, 0xCC and 0xAA for the three operands: 0xE8 is the majority."]),
+    insn("mad", O::Mad, &[], &[], &[&float::MAD[0], &float::MAD[1], &float::MAD[2]])
+        .described("Multiplies two floating-point numbers and adds a third one; the integer versions are `mad.lo`, `mad.hi` and `mad.wide`.", &["mad.rn.f32 %f4, %f1, %f2, %f3;"], &["On sm_20 and newer it is the same as `fma` and requires a rounding modifier; on sm_1x the product was truncated."]),
+    insn("mad.hi", O::Mad, &[M::Hi], &[], &[&extended::MAD_HI[0], &integer::MAD_HI[0], &integer::MAD_HI_2[0]])
+        .described("Multiplies two integers, keeps the high half of the product and adds a third integer; `.cc` also writes the carry flag.", &["mad.hi.u32 %r4, %r1, %r2, %r3;"], &["The sum wraps around; only `mad.hi.sat.s32` clamps it."]),
+    insn("mad.lo", O::Mad, &[M::Lo], &[], &[&extended::MAD_HI[0], &integer::MAD_HI[0]])
+        .described("Multiplies two integers, keeps the low half of the product and adds a third integer; `.cc` also writes the carry flag.", &["mad.lo.s32 %r4, %r1, %r2, %r3;"], &["The sum wraps around; only `mad.hi.sat.s32` clamps it."]),
+    insn("mad.wide", O::Mad, &[M::Wide], &[], &[&integer::MAD_WIDE[0]])
+        .described("Multiplies two 16-bit or 32-bit integers and adds a third one of twice their width to the whole product.", &["mad.wide.s32 %rd2, %r1, %r2, %rd1;"], &["The type is that of the factors; the addend and the result have twice its width."]),
+    insn("mad24.hi", O::Mad24, &[M::Hi], &[], &[&integer::MAD24_HI[0], &integer::MAD24_HI_2[0]])
+        .described("Multiplies the low 24 bits of two integers, keeps the high 32 bits of the 48-bit product and adds a third integer.", &["mad24.hi.u32 %r4, %r1, %r2, %r3;"], &["It is slower than `mad.lo` where the hardware has no 24-bit multiplier, as on sm_20 and newer."]),
+    insn("mad24.lo", O::Mad24, &[M::Lo], &[], &[&integer::MAD24_HI[0]])
+        .described("Multiplies the low 24 bits of two integers, keeps the low 32 bits of the 48-bit product and adds a third integer.", &["mad24.lo.s32 %r4, %r1, %r2, %r3;"], &["It is slower than `mad.lo` where the hardware has no 24-bit multiplier, as on sm_20 and newer."]),
+    insn("madc.hi", O::Madc, &[M::Hi], &[], &[&extended::MADC_HI[0]])
+        .described("Multiplies two integers, keeps the high half of the product and adds a third integer and the carry flag.", &["mad.lo.cc.u32 %r5, %r1, %r2, %r3;\nmadc.hi.u32 %r6, %r1, %r2, 0;"], &["The carry flag is meant for straight-line code and lost in calls: write the instructions of a chain one after another."]),
+    insn("madc.lo", O::Madc, &[M::Lo], &[], &[&extended::MADC_HI[0]])
+        .described("Multiplies two integers, keeps the low half of the product and adds a third integer and the carry flag.", &["mad.hi.cc.u32 %r5, %r1, %r2, %r3;\nmadc.lo.u32 %r6, %r1, %r4, 0;"], &["The carry flag is meant for straight-line code and lost in calls: write the instructions of a chain one after another."]),
+    insn("mapa", O::Mapa, &[], &[], &[&movement::MAPA[0], &movement::MAPA[1]])
+        .described("Computes the address in the shared memory of another CTA of the cluster that corresponds to an address in its own.", &["mapa.shared::cluster.u32 %r3, %r1, %r2;"], &["The rank must be that of a CTA in the cluster, and that CTA must still be running when the address is used."]),
+    insn("match", O::Match, &[], &[], &[&warp::MATCH[0], &warp::MATCH[1], &warp::MATCH[2], &warp::MATCH[3]])
+        .described("Finds the threads of a warp that have the same value: those equal to the own value, or whether all are equal.", &["match.any.sync.b32 %r2, %r1, 0xffffffff;", "match.all.sync.b32 %r2|%p1, %r1, 0xffffffff;"], &["With `.all`, the result is zero if any thread of the mask has another value. Each executing thread must be in the mask."]),
+    insn("max", O::Max, &[], &[], &[&float::MAX[0], &float::MAX[1], &float::MAX[2], &half::MAX[0], &half::MAX[1], &half::MAX[2], &half::MAX[3], &integer::MAX[0], &integer::MAX[1], &integer::MAX[2], &integer::MAX[3]])
+        .described("Selects the larger of two integers or floating-point numbers (with `.f32` also of three), or of each pair of packed elements.", &["max.s32 %r3, %r1, %r2;", "max.NaN.f32 %f3, %f1, %f2;"], &["If one floating-point operand is NaN, the result is the other one, unless `.NaN` is given.", "Positive zero is larger than negative zero. Signed and unsigned types order integers differently."]),
+    insn("mbarrier.arrive", O::Mbarrier, &[M::Arrive], &[], &[&mbarrier::MBARRIER_ARRIVE[0], &mbarrier::MBARRIER_ARRIVE[1], &mbarrier::MBARRIER_ARRIVE[2], &mbarrier::MBARRIER_ARRIVE[3]])
+        .described("Arrives at an mbarrier once or several times and returns the state of the phase, to wait for.", &["mbarrier.arrive.shared.b64 %rd1, [%r1];", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];"], &["More arrivals than the count of a phase are undefined. For an mbarrier of another CTA the state is not available: write `_`."]),
+    insn("mbarrier.arrive.expect_tx", O::Mbarrier, &[M::Arrive, M::ExpectTx], &[], &[&mbarrier::MBARRIER_ARRIVE_EXPECT_TX[0], &mbarrier::MBARRIER_ARRIVE_EXPECT_TX[1], &mbarrier::MBARRIER_ARRIVE_EXPECT_TX[2]])
+        .described("Adds a number of bytes to those that the phase of an mbarrier waits for, then arrives.", &["mbarrier.arrive.expect_tx.shared.b64 %rd1, [%r1], 4096;"], &["The number must be the sum of the bytes of the asynchronous copies, or the phase never completes. For an mbarrier of another CTA write `_` for the state."]),
+    insn("mbarrier.arrive_drop", O::Mbarrier, &[M::ArriveDrop], &[], &[&mbarrier::MBARRIER_ARRIVE_DROP[0], &mbarrier::MBARRIER_ARRIVE_DROP[1], &mbarrier::MBARRIER_ARRIVE_DROP[2], &mbarrier::MBARRIER_ARRIVE_DROP[3]])
+        .described("Arrives at an mbarrier and removes the arrivals from the count of all later phases.", &["mbarrier.arrive_drop.shared.b64 %rd1, [%r1];"], &["For threads that stop taking part."]),
+    insn("mbarrier.arrive_drop.expect_tx", O::Mbarrier, &[M::ArriveDrop, M::ExpectTx], &[], &[&mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[0], &mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[1], &mbarrier::MBARRIER_ARRIVE_DROP_EXPECT_TX[2]])
+        .described("Adds a number of bytes to those that an mbarrier waits for, arrives, and reduces the count of later phases.", &["mbarrier.arrive_drop.expect_tx.shared.b64 %rd1, [%r1], 4096;"], &[]),
+    insn("mbarrier.check_layout", O::Mbarrier, &[M::CheckLayout], &[], &[&mbarrier::MBARRIER_CHECK_LAYOUT[0]])
+        .described("Tests whether an mbarrier object has a certain layout.", &["mbarrier.check_layout.layout::v1.shared.b64 %p1, [%r1];"], &[]),
+    insn("mbarrier.complete_tx", O::Mbarrier, &[M::CompleteTx], &[], &[&mbarrier::MBARRIER_COMPLETE_TX[0], &mbarrier::MBARRIER_COMPLETE_TX[1]])
+        .described("Reports a number of bytes as completed to an mbarrier, as an asynchronous copy does.", &["mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%r1], 4096;"], &["It only simulates a copy; asynchronous copies do it themselves."]),
+    insn("mbarrier.expect_tx", O::Mbarrier, &[M::ExpectTx], &[], &[&mbarrier::MBARRIER_EXPECT_TX[0], &mbarrier::MBARRIER_EXPECT_TX[1]])
+        .described("Adds a number of bytes to those that the current phase of an mbarrier waits for.", &["mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r1], 4096;"], &["Unlike `mbarrier.arrive.expect_tx` it does not arrive. The phase must not complete before: expect the bytes before the last arrival."]),
+    insn("mbarrier.init", O::Mbarrier, &[M::Init], &[], &[&mbarrier::MBARRIER_INIT[0]])
+        .described("Initializes an mbarrier object in shared memory with the number of arrivals that complete a phase.", &["mbarrier.init.shared.b64 [%r1], 128;"], &["The address must be aligned to 8 bytes. Other threads must be synchronised, and asynchronous copies and other CTAs need `fence.mbarrier_init` or `fence.proxy.async`, before they use it."]),
+    insn("mbarrier.inval", O::Mbarrier, &[M::Inval], &[], &[&mbarrier::MBARRIER_INVAL[0]])
+        .described("Invalidates an mbarrier object, so that its memory can be used for something else.", &["mbarrier.inval.shared.b64 [%r1];"], &["No thread and no copy may use it any more; every other operation on it needs a new `mbarrier.init`."]),
+    insn("mbarrier.pending_count", O::Mbarrier, &[M::PendingCount], &[], &[&mbarrier::MBARRIER_PENDING_COUNT[0]])
+        .described("Extracts the number of arrivals that are missing from the state of a phase.", &["mbarrier.pending_count.b64 %r1, %rd1;"], &[]),
+    insn("mbarrier.test_wait", O::Mbarrier, &[M::TestWait], &[], &[&mbarrier::MBARRIER_TEST_WAIT[0], &mbarrier::MBARRIER_TEST_WAIT[1]])
+        .described("Tests whether the phase of an mbarrier with a given state is complete, without waiting.", &["mbarrier.arrive.shared.b64 %rd1, [%r1];\nmbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;"], &["The state must be of the current or the preceding phase. Memory is ordered only if the result is true."]),
+    insn("mbarrier.test_wait.parity", O::Mbarrier, &[M::TestWait, M::Parity], &[], &[&mbarrier::MBARRIER_TEST_WAIT_PARITY[0], &mbarrier::MBARRIER_TEST_WAIT_PARITY[1], &mbarrier::MBARRIER_TEST_WAIT_PARITY[2]])
+        .described("Tests whether the phase of an mbarrier with a given parity is complete, without waiting.", &["mbarrier.test_wait.parity.shared.b64 %p1, [%r1], %r2;"], &["The parity is that of the phase waited for: 0 for the first one. It must be tracked for each phase; memory is ordered only if the result is true."]),
+    insn("mbarrier.try_wait", O::Mbarrier, &[M::TryWait], &[], &[&mbarrier::MBARRIER_TRY_WAIT[0], &mbarrier::MBARRIER_TRY_WAIT[1]])
+        .described("Waits for a limited time until the phase of an mbarrier with a given state is complete, and tells whether it is.", &["mbarrier.arrive.shared.b64 %rd1, [%r1];\nL:\nmbarrier.try_wait.shared.b64 %p1, [%r1], %rd1;\n@!%p1 bra L;"], &["It may return false before completion: use it in a loop. Memory is ordered only if the result is true."]),
+    insn("mbarrier.try_wait.parity", O::Mbarrier, &[M::TryWait, M::Parity], &[], &[&mbarrier::MBARRIER_TRY_WAIT_PARITY[0], &mbarrier::MBARRIER_TRY_WAIT_PARITY[1], &mbarrier::MBARRIER_TRY_WAIT_PARITY[2]])
+        .described("Waits for a limited time until the phase of an mbarrier with a given parity is complete, and tells whether it is.", &["L:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2;\n@!%p1 bra L;"], &["It may return false before completion: use it in a loop. The parity is that of the phase waited for: 0 for the first one."]),
+    insn("membar", O::Membar, &[], &[], &[&barrier::MEMBAR[0]])
+        .described("Waits until memory accesses of the thread are performed as seen by its CTA, the GPU or the system.", &["membar.gl;"], &["On sm_70 and newer it is `fence.sc` with the scope `.cta`, `.gpu` or `.sys`, which is often stronger and slower than needed."]),
+    insn("membar.proxy", O::Membar, &[M::Proxy], &[], &[&barrier::MEMBAR_PROXY[0]])
+        .described("Orders memory accesses through different proxies; the older name of `fence.proxy`.", &["membar.proxy.alias;"], &[]),
+    insn("min", O::Min, &[], &[], &[&float::MIN[0], &float::MIN[1], &float::MIN[2], &half::MIN[0], &half::MIN[1], &half::MIN[2], &half::MIN[3], &integer::MIN[0], &integer::MIN[1], &integer::MIN[2], &integer::MIN[3]])
+        .described("Selects the smaller of two integers or floating-point numbers (with `.f32` also of three), or of each pair of packed elements.", &["min.s32 %r3, %r1, %r2;", "min.NaN.f32 %f3, %f1, %f2;"], &["If one floating-point operand is NaN, the result is the other one, unless `.NaN` is given.", "Negative zero is smaller than positive zero. Signed and unsigned types order integers differently."]),
+    insn("mma", O::Mma, &[], &[], &[&mma::MMA[0], &mma::MMA[1], &mma::MMA[2], &mma::MMA[3], &mma::MMA[4], &mma::MMA[5], &mma::MMA[6], &mma::MMA[7], &mma::MMA[8], &mma::MMA[9], &mma::MMA[10], &mma::MMA[11], &mma::MMA_2[0], &mma::MMA_2[1], &mma::MMA_2[2], &mma::MMA_2[3], &mma::MMA_2[4], &mma::MMA_2[5], &mma::MMA_2[6], &mma::MMA_2[7], &mma::MMA_2[8], &mma::MMA_2[9], &mma::MMA_2[10], &mma::MMA_2[11], &mma::MMA_2[12], &mma::MMA_2[13], &mma::MMA_2[14]])
+        .described("Multiplies two matrices and adds a third, whose fragments are in the registers of a warp; `.sp` takes a sparse first matrix.", &["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f5, %f6, %f7, %f8};"], &["All threads of the warp must execute the same instruction, in code without divergence.", "Which elements a thread holds depends on shape and types (`ldmatrix` loads them so). `.m8n8k4` of half precision is made for sm_70 and slow elsewhere."]),
+    insn("mov", O::Mov, &[], &[], &[&movement::MOV[0], &movement::MOV[1], &movement::MOV[2], &movement::MOV[3], &movement::MOV[4], &movement::MOV[5], &movement::MOV[6], &movement::MOV[7], &movement::MOV_2[0], &movement::MOV_2[1], &movement::MOV_2[2], &movement::MOV_2[3]])
+        .described("Copies a register, constant, special register or predicate, takes an address or a label's function, or packs and unpacks vectors.", &["mov.b32 %r2, %r1;", "mov.u32 %r1, %tid.x;", "mov.b64 {%r1, %r2}, %rd1;"], &["The address of a variable is in the variable's state space, not generic: convert it with `cvta`."]),
+    insn("movmatrix", O::Movmatrix, &[], &[], &[&mma::MOVMATRIX[0]])
+        .described("Transposes an 8x8 matrix of 16-bit elements whose fragment is in the registers of a warp.", &["movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;"], &["All threads of the warp must execute the same instruction, in code without divergence."]),
+    insn("mul", O::Mul, &[], &[], &[&float::MUL[0], &float::MUL[1], &float::MUL[2], &half::MUL[0], &half::MUL[1], &half::MUL[2], &half::MUL[3], &mixed::MUL[0], &mixed::MUL[1], &mixed::MUL[2], &mixed::MUL[3], &mixed::MUL[4]])
+        .described("Multiplies two floating-point numbers or packed pairs of them.", &["mul.f32 %f3, %f1, %f2;", "mul.rn.f64 %fd3, %fd1, %fd2;"], &["Integers need `mul.lo`, `mul.hi` or `mul.wide`.", "Without a rounding modifier it may be fused with an addition into `fma`, which rounds once; write `.rn` to prevent that.", "Subnormal numbers are kept unless `.ftz` is given."]),
+    insn("mul.hi", O::Mul, &[M::Hi], &[], &[&integer::MUL_HI[0]])
+        .described("Multiplies two integers and keeps the high half of the double-width product.", &["mul.hi.u32 %r3, %r1, %r2;"], &["The high half depends on the signedness of the type."]),
+    insn("mul.lo", O::Mul, &[M::Lo], &[], &[&integer::MUL_HI[0]])
+        .described("Multiplies two integers and keeps the low half of the product, which has the width of the operands.", &["mul.lo.s32 %r3, %r1, %r2;"], &["The low half is the same for signed and unsigned operands; overflow is not reported. `mul.wide` gives the whole product."]),
+    insn("mul.wide", O::Mul, &[M::Wide], &[], &[&integer::MUL_WIDE[0]])
+        .described("Multiplies two 16-bit or 32-bit integers and writes the whole product, which has twice their width.", &["mul.wide.s32 %rd1, %r1, 4;"], &["The type is that of the operands: the result of `mul.wide.s32` is a 64-bit register. There is no `.wide` of 64-bit operands."]),
+    insn("mul24.hi", O::Mul24, &[M::Hi], &[], &[&integer::MUL24_HI[0]])
+        .described("Multiplies the low 24 bits of two integers and keeps the high 32 bits of the 48-bit product.", &["mul24.hi.u32 %r3, %r1, %r2;"], &["It is slower than `mul.lo` where the hardware has no 24-bit multiplier, as on sm_20 and newer."]),
+    insn("mul24.lo", O::Mul24, &[M::Lo], &[], &[&integer::MUL24_HI[0]])
+        .described("Multiplies the low 24 bits of two integers and keeps the low 32 bits of the 48-bit product.", &["mul24.lo.s32 %r3, %r1, %r2;"], &["It is slower than `mul.lo` where the hardware has no 24-bit multiplier, as on sm_20 and newer."]),
+    insn("multimem.cp.async.bulk", O::Multimem, &[M::Cp, M::Async, M::Bulk], &[], &[&async_copy::MULTIMEM_CP_ASYNC_BULK[0]])
+        .described("Copies a block of bytes from shared memory to all memory locations of a multimem address, asynchronously.", &["multimem.cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;"], &["Addresses must be aligned to 16 bytes and the size must be a multiple of 16."]),
+    insn("multimem.cp.reduce.async.bulk", O::Multimem, &[M::Cp, M::Reduce, M::Async, M::Bulk], &[], &[&async_copy::MULTIMEM_CP_REDUCE_ASYNC_BULK[0], &async_copy::MULTIMEM_CP_REDUCE_ASYNC_BULK[1]])
+        .described("Combines a block of elements in shared memory with all memory locations of a multimem address, asynchronously.", &["multimem.cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r1], %r2;"], &[]),
+    insn("multimem.ld_reduce", O::Multimem, &[M::LdReduce], &[], &[&movement::MULTIMEM_LD_REDUCE[0], &movement::MULTIMEM_LD_REDUCE[1], &movement::MULTIMEM_LD_REDUCE[2], &movement::MULTIMEM_LD_REDUCE[3]])
+        .described("Loads from all memory locations of a multimem address and reduces the values to one.", &["multimem.ld_reduce.relaxed.sys.global.add.f32 %f1, [%rd1];"], &["Ordinary loads and stores of a multimem address are undefined; only `multimem` instructions may access it."]),
+    insn("multimem.red", O::Multimem, &[M::Red], &[], &[&movement::MULTIMEM_RED[0], &movement::MULTIMEM_RED[1]])
+        .described("Performs an atomic reduction on all memory locations of a multimem address.", &["multimem.red.relaxed.sys.global.add.f32 [%rd1], %f1;"], &["Ordinary loads and stores of a multimem address are undefined; only `multimem` instructions may access it."]),
+    insn("multimem.red.async", O::Multimem, &[M::Red, M::Async], &[], &[&atomics::MULTIMEM_RED_ASYNC[0]])
+        .described("Performs an asynchronous atomic addition on all memory locations of a multimem address, with release semantics.", &["multimem.red.async.release.sys.global.add.u32 [%rd1], %r1;"], &[]),
+    insn("multimem.st", O::Multimem, &[M::St], &[], &[&movement::MULTIMEM_ST[0], &movement::MULTIMEM_ST[1], &movement::MULTIMEM_ST[2], &movement::MULTIMEM_ST[3]])
+        .described("Stores a value to all memory locations of a multimem address.", &["multimem.st.relaxed.sys.global.f32 [%rd1], %f1;"], &["Ordinary loads and stores of a multimem address are undefined; only `multimem` instructions may access it."]),
+    insn("multimem.st.async", O::Multimem, &[M::St, M::Async], &[], &[&movement::MULTIMEM_ST_ASYNC[0]])
+        .described("Stores a value asynchronously to all memory locations of a multimem address, with release semantics.", &["multimem.st.async.release.sys.global.b32 [%rd1], %r1;"], &[]),
+    insn("nanosleep", O::Nanosleep, &[], &[], &[&misc::NANOSLEEP[0]])
+        .described("Suspends the thread for about a given number of nanoseconds.", &["nanosleep.u32 100;"], &["The time is between zero and twice the given number, at most one millisecond."]),
+    insn("neg", O::Neg, &[], &[], &[&float::NEG[0], &float::NEG[1], &half::NEG[0], &half::NEG[1], &half::NEG[2], &half::NEG[3], &integer::NEG[0], &integer::NEG[1], &integer::NEG[2]])
+        .described("Negates a signed integer, a floating-point number or packed elements.", &["neg.s32 %r2, %r1;", "neg.f32 %f2, %f1;"], &["The negative of the smallest signed integer is itself."]),
+    insn("not", O::Not, &[], &[], &[&logic::NOT[0]])
+        .described("Inverts all bits of a value, or a predicate.", &["not.b32 %r2, %r1;"], &["For C's logical `!` of an integer, which gives 0 or 1, use `cnot`."]),
+    insn("or", O::Or, &[], &[], &[&logic::OR[0]])
+        .described("Computes the bitwise or of two values or the logical or of two predicates.", &["or.b32 %r3, %r1, %r2;"], &[]),
+    insn("pmevent", O::Pmevent, &[], &[], &[&misc::PMEVENT[0]])
+        .described("Triggers the performance-monitor event with a given number.", &["pmevent 7;"], &[]),
+    insn("pmevent.mask", O::Pmevent, &[M::Mask], &[], &[&misc::PMEVENT_MASK[0]])
+        .described("Triggers all performance-monitor events in a 16-bit mask.", &["pmevent.mask 0xff;"], &[]),
+    insn("popc", O::Popc, &[], &[], &[&integer::POPC[0]])
+        .described("Counts the bits of a 32-bit or 64-bit value that are one.", &["popc.b32 %r2, %r1;"], &["The result is a 32-bit register, also of `popc.b64`."]),
+    insn("prefetch", O::Prefetch, &[], &[], &[&movement::PREFETCH[0], &movement::PREFETCH[1], &movement::PREFETCH[2], &movement::PREFETCH[3], &movement::PREFETCH[4]])
+        .described("Requests that the cache line of an address, or a tensor map, is brought into a cache.", &["prefetch.global.L2 [%rd1];", "prefetch.tensormap [%rd1];"], &["It is a hint. A prefetch of shared memory has no effect, and without a state space the address is generic."]),
+    insn("prefetchu", O::Prefetchu, &[], &[], &[&movement::PREFETCHU[0]])
+        .described("Requests that the cache line of a generic address is brought into the uniform cache.", &["prefetchu.L1 [%rd1];"], &["A generic address of constant, local or shared memory has no effect."]),
+    insn("prmt", O::Prmt, &[], &[], &[&movement::PRMT[0]])
+        .described("Creates a 32-bit value from four bytes selected from the eight bytes of two registers, each optionally replaced by its sign.", &["prmt.b32 %r3, %r1, %r2, 0x0123;"], &["Each hexadecimal digit of the selector selects one byte, the least significant one first: 0 to 3 from the first operand, 4 to 7 from the second; adding 8 replicates the sign bit of that byte."]),
+    insn("rcp", O::Rcp, &[], &[], &[&float::RCP[0], &float::RCP[1], &float::RCP[2], &float::RCP[3], &float::RCP[4], &float::RCP_2[0]])
+        .described("Computes the reciprocal of a floating-point number, correctly rounded or approximately.", &["rcp.rn.f32 %f2, %f1;", "rcp.approx.ftz.f64 %fd2, %fd1;"], &["Either a rounding modifier or `.approx` is required; `.approx` has a maximum error of 1 ulp in single precision.", "`rcp.approx.ftz.f64` reads and computes only the high 32 bits: it is a first guess for an iteration."]),
+    insn("red", O::Red, &[], &[], &[&atomics::RED[0], &atomics::RED[1], &atomics::RED[2], &atomics::RED[3], &atomics::RED[4], &atomics::RED[5], &atomics::RED[6], &atomics::RED[7], &atomics::RED[8], &atomics::RED[9]])
+        .described("Performs an atomic operation on memory without returning the old value.", &["red.global.add.u32 [%rd1], %r1;"], &["Without a memory order it is `.relaxed`, without a scope `.gpu`. Floating-point sums depend on the order of the threads."]),
+    insn("red.async", O::Red, &[M::Async], &[], &[&atomics::RED_ASYNC[0], &atomics::RED_ASYNC[1], &atomics::RED_ASYNC[2], &atomics::RED_ASYNC[3], &atomics::RED_ASYNC[4]])
+        .described("Performs an atomic operation on shared memory of a CTA of the cluster, or on global memory, asynchronously.", &["red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];"], &["The address and the mbarrier must be in the shared memory of the same CTA. The result is visible once the phase of the mbarrier is complete."]),
+    insn("redux", O::Redux, &[], &[], &[&warp::REDUX[0], &warp::REDUX[1], &warp::REDUX[2]])
+        .described("Reduces a value over the threads of a warp in a mask and returns the result to each of them.", &["redux.sync.add.s32 %r2, %r1, 0xffffffff;"], &["Each executing thread must be in the mask, and all of them must execute the same instruction with the same mask."]),
+    insn("rem", O::Rem, &[], &[], &[&integer::REM[0]])
+        .described("Computes the remainder of an integer division whose quotient is truncated towards zero.", &["rem.s32 %r3, %r1, %r2;"], &["The remainder of a division by zero is unspecified.", "The result for a negative dividend has its sign: it is not the mathematical modulus."]),
+    insn("ret", O::Ret, &[], &[], &[&control::RET[0]])
+        .described("Returns from a function to its caller; in a kernel, it ends the thread.", &["@%p1 ret;"], &["Results must have been stored to the result parameters or registers before. With `.uni`, all active threads of the warp return."]),
+    insn("rsqrt", O::Rsqrt, &[], &[], &[&float::RSQRT[0], &float::RSQRT[1], &float::RSQRT[2], &float::RSQRT[3], &float::RSQRT_2[0]])
+        .described("Computes an approximation of the reciprocal of the square root.", &["rsqrt.approx.ftz.f32 %f2, %f1;"], &["The result is NaN for negative numbers, +infinity for +0.0 and -infinity for -0.0.", "`rsqrt.approx.ftz.f64` computes only the high 32 bits: it is a first guess for an iteration."]),
+    insn("sad", O::Sad, &[], &[], &[&integer::SAD[0]])
+        .described("Adds the absolute difference of two integers to a third one.", &["sad.s32 %r4, %r1, %r2, %r3;"], &[]),
+    insn("selp", O::Selp, &[], &[], &[&comparison::SELP[0]])
+        .described("Selects one of two values by a predicate.", &["selp.b32 %r3, %r1, %r2, %p1;"], &[]),
+    insn("set", O::Set, &[], &[], &[&comparison::SET[0], &comparison::SET[1], &comparison::SET_2[0], &comparison::SET_3[0], &comparison::SET_3[1], &comparison::SET_3[2], &comparison::SET_3[3], &comparison::SET_3[4], &comparison::SET_3[5], &comparison::SET_3[6], &comparison::SET_3[7], &comparison::SET_3[8], &comparison::SET_3[9], &comparison::SET_3[10], &comparison::SET_3[11]])
+        .described("Compares two values, optionally combines the result with a predicate, and writes it as all ones, 1.0 or zero.", &["set.lt.u32.s32 %r3, %r1, %r2;", "set.gt.f32.f32 %f3, %f1, %f2;"], &["True is 0xffffffff in an integer result, not 1; in a floating-point result it is 1.0.", "Ordered comparisons with NaN are false, also `.ne`; the unordered `.equ`, `.neu`, `.ltu` … and `.nan` are true."]),
+    insn("setmaxnreg.dec", O::Setmaxnreg, &[M::Dec], &[], &[&misc::SETMAXNREG_INC[0]])
+        .described("Releases registers of each thread of the warp to the pool of the CTA.", &["setmaxnreg.dec.sync.aligned.u32 40;"], &["All warps of a warpgroup must execute it, and the kernel needs a fixed number of registers (`.maxnreg` or launch bounds). The number is a multiple of 8 from 24 to 256."]),
+    insn("setmaxnreg.inc", O::Setmaxnreg, &[M::Inc], &[], &[&misc::SETMAXNREG_INC[0]])
+        .described("Requests more registers for each thread of the warp, from the pool of the CTA, and waits until they are available.", &["setmaxnreg.inc.sync.aligned.u32 232;"], &["All warps of a warpgroup must execute it, and the kernel needs a fixed number of registers (`.maxnreg` or launch bounds). The number is a multiple of 8 from 24 to 256.", "The new registers have undefined contents."]),
+    insn("setp", O::Setp, &[], &[], &[&comparison::SETP[0], &comparison::SETP[1], &comparison::SETP_2[0], &comparison::SETP_2[1], &comparison::SETP_2[2], &comparison::SETP_2[3]])
+        .described("Compares two values and writes the result, and optionally its inverse, to predicates, optionally combined with another predicate.", &["setp.lt.s32 %p1, %r1, %r2;", "setp.ge.and.f32 %p1|%p2, %f1, %f2, %p3;"], &["Ordered comparisons with NaN are false, also `.ne`; the unordered `.equ`, `.neu`, `.ltu` … and `.nan` are true.", "With a combining operation, the second result combines the inverted comparison with the predicate: it is not the inverse of the first."]),
+    insn("shf.l", O::Shf, &[M::L], &[], &[&logic::SHF_L[0]])
+        .described("Concatenates two 32-bit values to 64 bits, shifts them left and keeps the high 32 bits; a rotation if both are the same.", &["shf.l.wrap.b32 %r3, %r1, %r1, 7;"], &["The first operand is the low word. `.clamp` limits the shift to 32, `.wrap` takes it modulo 32."]),
+    insn("shf.r", O::Shf, &[M::R], &[], &[&logic::SHF_R[0]])
+        .described("Concatenates two 32-bit values to 64 bits, shifts them right and keeps the low 32 bits; a rotation if both are the same.", &["shf.r.wrap.b32 %r3, %r1, %r2, 8;"], &["The first operand is the low word. `.clamp` limits the shift to 32, `.wrap` takes it modulo 32."]),
+    insn("shfl", O::Shfl, &[], &[], &[&movement::SHFL[0], &movement::SHFL_2[0]])
+        .described("Reads a register of another lane of the warp, selected by index, distance or exclusive or; the predicate tells whether it was in range.", &["shfl.sync.bfly.b32 %r2|%p1, %r1, 16, 31, 0xffffffff;"], &["Reading a lane that does not execute it, or is not in the mask, gives an undefined value. A lane out of range reads its own register.", "The fourth operand holds the segment mask in bits 8 to 12 and the clamp in bits 0 to 4: 31 for whole warps, 0 for `.up`."]),
+    insn("shl", O::Shl, &[], &[], &[&logic::SHL[0]])
+        .described("Shifts a value left and fills it with zeros.", &["shl.b32 %r2, %r1, 4;"], &["The amount is always a 32-bit unsigned value. Amounts of the width or more give zero, in contrast to C, where they are undefined."]),
+    insn("shr", O::Shr, &[], &[], &[&logic::SHR[0]])
+        .described("Shifts a value right and fills it with zeros, or with the sign bit if the type is signed.", &["shr.u32 %r2, %r1, 4;"], &["The amount is always a 32-bit unsigned value. Amounts of the width or more give zero, or all copies of the sign bit."]),
+    insn("sin", O::Sin, &[], &[], &[&float::SIN[0], &float::SIN[1]])
+        .described("Computes an approximation of the sine of an angle in radians.", &["sin.approx.ftz.f32 %f2, %f1;"], &["The error is small only from -pi to pi; reduce larger arguments first. The sine of infinity is NaN."]),
+    insn("slct", O::Slct, &[], &[], &[&comparison::SLCT[0], &comparison::SLCT[1]])
+        .described("Selects the first value if a signed integer or floating-point number is at least zero, otherwise the second one.", &["slct.u32.s32 %r4, %r1, %r2, %r3;"], &["Negative zero selects the first value, NaN the second one."]),
+    insn("spcompress", O::Spcompress, &[], &[], &[&movement::SPCOMPRESS[0], &movement::SPCOMPRESS[1]])
+        .described("Compresses packed elements by structured sparsity: keeps the selected ones and writes metadata that tells which they are.", &["spcompress.b8.b2.sp::2:4.x4 {%r1}, {%r2, %r3, %r4, %r5}, {%r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13}, %r14;"], &[]),
+    insn("spdecompress", O::Spdecompress, &[], &[], &[&movement::SPDECOMPRESS[0]])
+        .described("Expands packed elements that are compressed by structured sparsity, with the metadata that tells their positions.", &["spdecompress.b8.b2.sp::2:4.x4 {%r4, %r5, %r6, %r7}, {%r1}, {%r2, %r3};"], &[]),
+    insn("sqrt", O::Sqrt, &[], &[], &[&float::SQRT[0], &float::SQRT[1], &float::SQRT[2], &float::SQRT[3], &float::SQRT[4]])
+        .described("Computes the square root of a floating-point number, correctly rounded or approximately.", &["sqrt.rn.f32 %f2, %f1;"], &["Either a rounding modifier or `.approx` is required. The square root of a negative number is NaN, that of -0.0 is -0.0."]),
+    insn("st", O::St, &[], &[], &[&movement::ST[0], &movement::ST[1], &movement::ST[2], &movement::ST[3], &movement::ST[4], &movement::ST[5], &movement::ST[6]])
+        .described("Stores a value or a vector to memory.", &["st.global.f32 [%rd1], %f1;", "st.shared.v4.b32 [%r1], {%r2, %r3, %r4, %r5};", "st.release.gpu.global.u32 [%rd1], %r1;"], &["The address must be aligned to the whole access, also of a vector; a misaligned access is undefined.", "Without a state space the address is generic. `.weak`, the default, gives no order or visibility to other threads."]),
+    insn("st.async", O::St, &[M::Async], &[], &[&movement::ST_ASYNC[0], &movement::ST_ASYNC[1], &movement::ST_ASYNC[2], &movement::ST_ASYNC[3]])
+        .described("Stores to shared memory of a CTA of the cluster, or to global memory, asynchronously; a store to shared memory reports to an mbarrier.", &["st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];"], &["The address and the mbarrier must be in the shared memory of the same CTA. The data is visible once the phase of the mbarrier is complete."]),
+    insn("st.bulk", O::St, &[M::Bulk], &[], &[&movement::ST_BULK[0], &movement::ST_BULK[1]])
+        .described("Fills a block of shared memory with zeros.", &["st.bulk.weak.shared::cta [%rd1], %rd2, 0;"], &["The address must be aligned to 8 bytes and the size a multiple of 8; zero is the only value."]),
+    insn("stackrestore", O::Stackrestore, &[], &[], &[&stack::STACKRESTORE[0]])
+        .described("Restores the stack pointer to a value of `stacksave`.", &["stacksave.u64 %rd1;\nstackrestore.u64 %rd1;"], &["It releases all memory that `alloca` reserved since then; accesses to it are undefined afterwards."]),
+    insn("stacksave", O::Stacksave, &[], &[], &[&stack::STACKSAVE[0]])
+        .described("Saves the stack pointer, to release memory of later `alloca` instructions with `stackrestore`.", &["stacksave.u64 %rd1;"], &[]),
+    insn("stmatrix", O::Stmatrix, &[], &[], &[&mma::STMATRIX[0]])
+        .described("Stores one, two or four 8x8 matrices from fragments to shared memory.", &["stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r5], {%r1, %r2, %r3, %r4};"], &["All threads of the warp must execute the same instruction, in code without divergence.", "Each thread gives the address of one row, aligned to 16 bytes, as for `ldmatrix`."]),
+    insn("sub", O::Sub, &[], &[], &[&extended::SUB[0], &float::SUB[0], &float::SUB[1], &float::SUB[2], &half::SUB[0], &half::SUB[1], &half::SUB[2], &half::SUB[3], &integer::SUB[0], &integer::SUB[1], &integer::SUB[2], &integer::SUB[3], &integer::SUB[4], &mixed::SUB[0], &mixed::SUB_2[0], &mixed::SUB_2[1], &mixed::SUB_2[2], &mixed::SUB_2[3]])
+        .described("Subtracts the second operand from the first: integers, floating-point numbers or packed elements; `.cc` also writes the borrow.", &["sub.s32 %r3, %r1, %r2;", "sub.rn.f64 %fd3, %fd1, %fd2;"], &["Integer results wrap around unless `.sat` is given.", "Without a rounding modifier, a floating-point subtraction may be fused with a multiplication into `fma`; write `.rn` to prevent that."]),
+    insn("subc", O::Subc, &[], &[], &[&extended::SUBC[0]])
+        .described("Subtracts an integer and the borrow in the carry flag from another integer; with `.cc` it also writes the borrow out.", &["sub.cc.u32 %r5, %r1, %r3;\nsubc.u32 %r6, %r2, %r4;"], &["The carry flag is meant for straight-line code and lost in calls: write the instructions of a chain one after another."]),
+    insn("suld.b", O::Suld, &[M::B], &[], &[&surface::SULD_B[0]])
+        .described("Loads elements of a surface without conversion, at a coordinate whose x is in bytes.", &["suld.b.2d.v2.b32.trap {%r3, %r4}, [surface, {%r1, %r2}];"], &["The x coordinate counts bytes, not elements. `.trap` aborts the kernel outside the surface, `.clamp` and `.zero` do not."]),
+    insn("suq", O::Suq, &[], &[], &[&surface::SUQ[0]])
+        .described("Queries a property of a surface: size, channels, memory layout.", &["suq.width.b32 %r1, [surface];"], &[]),
+    insn("sured.b", O::Sured, &[M::B], &[], &[&surface::SURED_B[0]])
+        .described("Performs an atomic reduction on an element of a surface, at a coordinate whose x is in bytes.", &["sured.b.add.2d.u32.trap [surface, {%r1, %r2}], %r3;"], &["The x coordinate counts bytes, not elements."]),
+    insn("sured.p", O::Sured, &[M::P], &[], &[&surface::SURED_P[0]])
+        .described("Performs an atomic reduction on an element of a surface, at a coordinate in elements.", &["sured.p.add.2d.b32.trap [surface, {%r1, %r2}], %r3;"], &[]),
+    insn("sust.b", O::Sust, &[M::B], &[], &[&surface::SUST_B[0], &surface::SUST_B[1]])
+        .described("Stores elements to a surface without conversion, at a coordinate whose x is in bytes.", &["sust.b.2d.v2.b32.trap [surface, {%r1, %r2}], {%r3, %r4};"], &["The x coordinate counts bytes, not elements. `.trap` aborts the kernel outside the surface, `.clamp` and `.zero` do not."]),
+    insn("sust.p", O::Sust, &[M::P], &[], &[&surface::SUST_P[0], &surface::SUST_P[1]])
+        .described("Stores a 32-bit value to a surface with conversion to its format, at a coordinate in elements.", &["sust.p.2d.v4.b32.trap [surface, {%r1, %r2}], {%r3, %r4, %r5, %r6};"], &[]),
+    insn("szext", O::Szext, &[], &[], &[&integer::SZEXT[0]])
+        .described("Keeps a number of low bits of an integer and zero-extends or sign-extends them.", &["szext.clamp.u32 %r3, %r1, %r2;"], &["A width above 32 is treated as 32 with `.clamp` and taken modulo 32 with `.wrap`. The result for a width of zero is zero."]),
+    insn("tanh", O::Tanh, &[], &[], &[&float::TANH[0], &half::TANH[0]])
+        .described("Computes an approximation of the hyperbolic tangent.", &["tanh.approx.f32 %f2, %f1;"], &["The relative error of `.f32` is about 2^-11, far more than that of the function of C."]),
+    insn("tcgen05.alloc", O::Tcgen05, &[M::Alloc], &[], &[&tcgen05::TCGEN05_ALLOC[0], &tcgen05::TCGEN05_ALLOC[1]])
+        .described("Allocates columns of tensor memory and writes their address to shared memory; waits until they are free.", &["tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 128;"], &["One warp of the CTA executes it. The number of columns is a power of two from 32 to 512. All columns must be deallocated before the kernel ends."]),
+    insn("tcgen05.commit", O::Tcgen05, &[M::Commit], &[], &[&tcgen05::TCGEN05_COMMIT[0]])
+        .described("Makes an mbarrier track all earlier asynchronous `tcgen05` operations of the thread: it arrives when they are complete.", &["tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];"], &["The arrival counts in the count of `mbarrier.init`. It includes `tcgen05.fence::before_thread_sync`."]),
+    insn("tcgen05.cp", O::Tcgen05, &[M::Cp], &[], &[&tcgen05::TCGEN05_CP[0]])
+        .described("Copies from shared memory, described by a matrix descriptor, to tensor memory, asynchronously.", &["tcgen05.cp.cta_group::1.128x256b [%r1], %rd1;"], &["One thread issues it. `tcgen05.commit` tracks its completion; a later `tcgen05.mma` of the same thread is ordered after it."]),
+    insn("tcgen05.dealloc", O::Tcgen05, &[M::Dealloc], &[], &[&tcgen05::TCGEN05_DEALLOC[0], &tcgen05::TCGEN05_DEALLOC[1]])
+        .described("Releases columns of tensor memory that `tcgen05.alloc` allocated.", &["tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 128;"], &["The address and the number of columns must be those of the allocation; all accesses must be complete."]),
+    insn("tcgen05.fence::after_thread_sync", O::Tcgen05, &[M::FenceAfterThreadSync], &[], &[&tcgen05::TCGEN05_FENCE_AFTER_THREAD_SYNC[0]])
+        .described("Orders later asynchronous `tcgen05` operations with a synchronisation of threads before it.", &["bar.sync 0;\ntcgen05.fence::after_thread_sync;"], &["Needed on both sides of the synchronisation, with `tcgen05.fence::before_thread_sync` in the other thread."]),
+    insn("tcgen05.fence::before_thread_sync", O::Tcgen05, &[M::FenceBeforeThreadSync], &[], &[&tcgen05::TCGEN05_FENCE_BEFORE_THREAD_SYNC[0]])
+        .described("Orders earlier asynchronous `tcgen05` operations with a synchronisation of threads after it.", &["tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;"], &["Needed on both sides of the synchronisation, with `tcgen05.fence::after_thread_sync` in the other thread."]),
+    insn("tcgen05.ld", O::Tcgen05, &[M::Ld], &[], &[&tcgen05::TCGEN05_LD[0], &tcgen05::TCGEN05_LD[1]])
+        .described("Loads from tensor memory to registers of a warp, asynchronously.", &["tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];\ntcgen05.wait::ld.sync.aligned;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The registers must not be read before `tcgen05.wait::ld`. Each warp of a warpgroup can access only its quarter of the lanes."]),
+    insn("tcgen05.ld.red", O::Tcgen05, &[M::Ld, M::Red], &[], &[&tcgen05::TCGEN05_LD_RED[0], &tcgen05::TCGEN05_LD_RED[1], &tcgen05::TCGEN05_LD_RED[2], &tcgen05::TCGEN05_LD_RED[3]])
+        .described("Loads from tensor memory to registers of a warp and computes the minimum or maximum of what each thread loads.", &["tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%r1, %r2}, %r3, [%r4];\ntcgen05.wait::ld.sync.aligned;"], &["The registers must not be read before `tcgen05.wait::ld`."]),
+    insn("tcgen05.ld.red.spcompress", O::Tcgen05, &[M::Ld, M::Red, M::Spcompress], &[], &[&tcgen05::TCGEN05_LD_RED_SPCOMPRESS[0]])
+        .described("Loads from tensor memory, computes the minimum or maximum, and compresses the values by structured sparsity with metadata.", &["tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.abs.f32.b2 {%r1}, {%f2, %f3}, %f4, [%r5];"], &[]),
+    insn("tcgen05.ld.spcompress", O::Tcgen05, &[M::Ld, M::Spcompress], &[], &[&tcgen05::TCGEN05_LD_SPCOMPRESS[0]])
+        .described("Loads from tensor memory and compresses the values by structured sparsity with metadata.", &["tcgen05.ld.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.abs.f32.b2 {%r1}, {%f2, %f3}, [%r5];"], &[]),
+    insn("tcgen05.mma", O::Tcgen05, &[M::Mma], &[], &[&tcgen05::TCGEN05_MMA[0], &tcgen05::TCGEN05_MMA[1], &tcgen05::TCGEN05_MMA[2], &tcgen05::TCGEN05_MMA[3], &tcgen05::TCGEN05_MMA[4], &tcgen05::TCGEN05_MMA[5], &tcgen05::TCGEN05_MMA[6], &tcgen05::TCGEN05_MMA[7], &tcgen05::TCGEN05_MMA[8], &tcgen05::TCGEN05_MMA[9], &tcgen05::TCGEN05_MMA_2[0], &tcgen05::TCGEN05_MMA_2[1], &tcgen05::TCGEN05_MMA_2[2], &tcgen05::TCGEN05_MMA_2[3], &tcgen05::TCGEN05_MMA_2[4], &tcgen05::TCGEN05_MMA_2[5]])
+        .described("Multiplies two matrices and adds the result to tensor memory, asynchronously; also with block scales or a sparse first matrix.", &["tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;"], &["One thread issues it for the CTA, or for both of a pair. Completion is tracked by `tcgen05.commit` to an mbarrier; wait for it before the result is read.", "If the predicate is false, the result is overwritten instead of accumulated. Data written with ordinary stores needs `fence.proxy.async`."]),
+    insn("tcgen05.mma.ws", O::Tcgen05, &[M::Mma, M::Ws], &[], &[&tcgen05::TCGEN05_MMA_WS[0], &tcgen05::TCGEN05_MMA_WS[1], &tcgen05::TCGEN05_MMA_WS[2], &tcgen05::TCGEN05_MMA_WS[3], &tcgen05::TCGEN05_MMA_WS_2[0], &tcgen05::TCGEN05_MMA_WS_2[1], &tcgen05::TCGEN05_MMA_WS_2[2], &tcgen05::TCGEN05_MMA_WS_2[3]])
+        .described("Multiplies two matrices in the weight-stationary way and adds the result to tensor memory, asynchronously.", &["tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;"], &["One thread issues it; completion is tracked by `tcgen05.commit` to an mbarrier."]),
+    insn("tcgen05.relinquish_alloc_permit", O::Tcgen05, &[M::RelinquishAllocPermit], &[], &[&tcgen05::TCGEN05_RELINQUISH_ALLOC_PERMIT[0]])
+        .described("Declares that the CTA allocates no more tensor memory.", &["tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"], &["A later `tcgen05.alloc` of the CTA is an error."]),
+    insn("tcgen05.shift", O::Tcgen05, &[M::Shift], &[], &[&tcgen05::TCGEN05_SHIFT[0]])
+        .described("Moves rows of 32 bytes in tensor memory down by one row, asynchronously.", &["tcgen05.shift.cta_group::1.down [%r1];"], &["The lane of the address must be a multiple of 32."]),
+    insn("tcgen05.st", O::Tcgen05, &[M::St], &[], &[&tcgen05::TCGEN05_ST[0], &tcgen05::TCGEN05_ST[1]])
+        .described("Stores registers of a warp to tensor memory, asynchronously.", &["tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r1, %r2};\ntcgen05.wait::st.sync.aligned;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The store is complete after `tcgen05.wait::st`. Each warp of a warpgroup can access only its quarter of the lanes."]),
+    insn("tcgen05.wait::ld", O::Tcgen05, &[M::WaitLd], &[], &[&tcgen05::TCGEN05_WAIT_LD[0]])
+        .described("Waits for all earlier `tcgen05.ld` of the thread.", &["tcgen05.wait::ld.sync.aligned;"], &["All threads of the warp must execute the same instruction, in code without divergence."]),
+    insn("tcgen05.wait::st", O::Tcgen05, &[M::WaitSt], &[], &[&tcgen05::TCGEN05_WAIT_LD[0]])
+        .described("Waits for all earlier `tcgen05.st` of the thread.", &["tcgen05.wait::st.sync.aligned;"], &["All threads of the warp must execute the same instruction, in code without divergence."]),
+    insn("tensormap.cp_fenceproxy", O::Tensormap, &[M::CpFenceproxy], &[], &[&async_copy::TENSORMAP_CP_FENCEPROXY[0]])
+        .described("Copies a tensor map of 128 bytes from shared to global memory and makes it visible to the tensor-map proxy.", &["tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r1], 128;"], &["All threads of the warp must execute it. The reader needs `fence.proxy.tensormap::generic.acquire`."]),
+    insn("tensormap.replace", O::Tensormap, &[M::Replace], &[], &[&async_copy::TENSORMAP_REPLACE[0], &async_copy::TENSORMAP_REPLACE[1], &async_copy::TENSORMAP_REPLACE[2], &async_copy::TENSORMAP_REPLACE[3], &async_copy::TENSORMAP_REPLACE[4], &async_copy::TENSORMAP_REPLACE[5]])
+        .described("Replaces one field of a tensor map in memory.", &["tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;"], &["The new map must be made visible to the tensor-map proxy, with `tensormap.cp_fenceproxy` or `fence.proxy.tensormap`, before a copy uses it."]),
+    insn("testp", O::Testp, &[], &[], &[&float::TESTP[0]])
+        .described("Tests a property of a floating-point number: finite, infinite, a number, NaN, normal or subnormal.", &["testp.notanumber.f32 %p1, %f1;"], &["Zero counts as a normal number."]),
+    insn("tex", O::Tex, &[], &[], &[&texture::TEX[0], &texture::TEX[1]])
+        .described("Reads a texel or a filtered value from a texture at the given coordinates.", &["tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}];"], &["Three-dimensional and cube coordinates take a vector of four, whose last element is ignored. An array texture takes its integer index first."]),
+    insn("tex.base", O::Tex, &[M::Base], &[], &[&texture::TEX_BASE[0], &texture::TEX_BASE[1]])
+        .described("Reads from the base level of a texture with mipmaps, or of one without.", &["tex.base.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}];"], &[]),
+    insn("tex.grad", O::Tex, &[M::Grad], &[], &[&texture::TEX_GRAD[0], &texture::TEX_GRAD[1]])
+        .described("Reads from a texture at the level of detail that follows from the given derivatives of the coordinates.", &["tex.grad.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}], {%f7, %f8}, {%f9, %f10};"], &[]),
+    insn("tex.level", O::Tex, &[M::Level], &[], &[&texture::TEX_LEVEL[0], &texture::TEX_LEVEL[1]])
+        .described("Reads from a given level of detail of a texture.", &["tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}], %f7;"], &[]),
+    insn("tld4", O::Tld4, &[], &[], &[&texture::TLD4[0]])
+        .described("Reads one component of the four texels that a bilinear filter would use.", &["tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f5, %f6}];"], &["The texels come counterclockwise from the lower left."]),
+    insn("trap", O::Trap, &[], &[], &[&misc::TRAP[0]])
+        .described("Aborts the kernel and reports an error to the host.", &["@%p1 trap;"], &[]),
+    insn("txq", O::Txq, &[], &[], &[&texture::TXQ[0], &texture::TXQ[1], &texture::TXQ[2]])
+        .described("Queries a property of a texture or a sampler: size, channels, mipmap levels, filter or address mode.", &["txq.width.b32 %r1, [image];"], &[]),
+    insn("txq.level", O::Txq, &[M::Level], &[], &[&texture::TXQ_LEVEL[0]])
+        .described("Queries the size of a level of detail of a texture.", &["txq.level.width.b32 %r2, [image], %r1;"], &[]),
+    insn("vabsdiff", O::Vabsdiff, &[], &[], &[&video::VABSDIFF[0], &video::VABSDIFF[1], &video::VABSDIFF[2]])
+        .described("Computes the absolute difference of bytes, half-words or words selected from registers, with an optional second operation.", &["vabsdiff.u32.u32.u32.add %r4, %r1.b0, %r2.b1, %r3;"], &[]),
+    insn("vabsdiff2", O::Vabsdiff2, &[], &[], &[&video::VABSDIFF2[0], &video::VABSDIFF2[1]])
+        .described("Computes the absolute differences of the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vabsdiff2.u32.u32.u32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vabsdiff4", O::Vabsdiff4, &[], &[], &[&video::VABSDIFF4[0], &video::VABSDIFF4[1]])
+        .described("Computes the absolute differences of the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vabsdiff4.u32.u32.u32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vadd", O::Vadd, &[], &[], &[&video::VADD[0], &video::VADD[1], &video::VADD[2]])
+        .described("Adds two bytes, half-words or words selected from registers, optionally saturates, and adds, compares or merges a third operand.", &["vadd.s32.u32.s32.sat %r3, %r1.b0, %r2.h0;"], &[]),
+    insn("vadd2", O::Vadd2, &[], &[], &[&video::VADD2[0], &video::VADD2[1]])
+        .described("Adds the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vadd2.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vadd4", O::Vadd4, &[], &[], &[&video::VADD4[0], &video::VADD4[1]])
+        .described("Adds the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vadd4.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vavrg2", O::Vavrg2, &[], &[], &[&video::VAVRG2[0], &video::VAVRG2[1]])
+        .described("Averages the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vavrg2.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vavrg4", O::Vavrg4, &[], &[], &[&video::VAVRG4[0], &video::VAVRG4[1]])
+        .described("Averages the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vavrg4.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vmad", O::Vmad, &[], &[], &[&video::VMAD[0], &video::VMAD[1]])
+        .described("Multiplies bytes, half-words or words selected from registers, adds a third operand, and optionally scales and saturates.", &["vmad.s32.s32.u32.sat %r4, %r1.h0, %r2.b1, %r3;"], &["`.shr7` and `.shr15` shift the result right; `.po` adds one to the product. At most one of the product and the addend may be negated."]),
+    insn("vmax", O::Vmax, &[], &[], &[&video::VMAX[0], &video::VMAX[1], &video::VMAX[2]])
+        .described("Computes the maximum of bytes, half-words or words selected from registers, with an optional second operation.", &["vmax.s32.s32.s32 %r3, %r1.h0, %r2.h1;"], &[]),
+    insn("vmax2", O::Vmax2, &[], &[], &[&video::VMAX2[0], &video::VMAX2[1]])
+        .described("Computes the maxima of the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vmax2.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vmax4", O::Vmax4, &[], &[], &[&video::VMAX4[0], &video::VMAX4[1]])
+        .described("Computes the maxima of the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vmax4.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vmin", O::Vmin, &[], &[], &[&video::VMIN[0], &video::VMIN[1], &video::VMIN[2]])
+        .described("Computes the minimum of bytes, half-words or words selected from registers, with an optional second operation.", &["vmin.s32.s32.s32 %r3, %r1.h0, %r2.h1;"], &[]),
+    insn("vmin2", O::Vmin2, &[], &[], &[&video::VMIN2[0], &video::VMIN2[1]])
+        .described("Computes the minima of the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vmin2.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vmin4", O::Vmin4, &[], &[], &[&video::VMIN4[0], &video::VMIN4[1]])
+        .described("Computes the minima of the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vmin4.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vote", O::Vote, &[], &[], &[&warp::VOTE[0], &warp::VOTE[1], &warp::VOTE_2[0], &warp::VOTE_2[1]])
+        .described("Tests a predicate in the threads of a warp: whether all, any or equally all have it, or which ones.", &["vote.sync.ballot.b32 %r1, %p1, 0xffffffff;", "vote.sync.any.pred %p2, %p1, 0xffffffff;"], &["Each executing thread must be in the mask, and all threads of the mask must execute it."]),
+    insn("vset", O::Vset, &[], &[], &[&video::VSET[0], &video::VSET[1], &video::VSET[2]])
+        .described("Compares bytes, half-words or words selected from registers and writes 1 or 0, with an optional second operation.", &["vset.s32.u32.lt %r3, %r1.b0, %r2.h0;"], &[]),
+    insn("vset2", O::Vset2, &[], &[], &[&video::VSET2[0], &video::VSET2[1]])
+        .described("Compares the 2 pairs of half-words of two registers, and merges the truth values with a third register or adds them to it.", &["vset2.u32.u32.lt.add %r4, %r1, %r2, %r3;"], &["It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vset4", O::Vset4, &[], &[], &[&video::VSET4[0], &video::VSET4[1]])
+        .described("Compares the 4 pairs of bytes of two registers, and merges the truth values with a third register or adds them to it.", &["vset4.u32.u32.lt.add %r4, %r1, %r2, %r3;"], &["It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vshl", O::Vshl, &[], &[], &[&video::VSHL[0], &video::VSHL[1], &video::VSHL[2]])
+        .described("Shifts a byte, half-word or word selected from a register left, with an optional second operation.", &["vshl.s32.u32.u32.clamp %r3, %r1, %r2.b0;"], &["`.clamp` limits the amount to 32, `.wrap` takes it modulo 32."]),
+    insn("vshr", O::Vshr, &[], &[], &[&video::VSHR[0], &video::VSHR[1], &video::VSHR[2]])
+        .described("Shifts a byte, half-word or word selected from a register right, with an optional second operation.", &["vshr.s32.s32.u32.wrap %r3, %r1, %r2.b0;"], &["`.clamp` limits the amount to 32, `.wrap` takes it modulo 32."]),
+    insn("vsub", O::Vsub, &[], &[], &[&video::VSUB[0], &video::VSUB[1], &video::VSUB[2]])
+        .described("Subtracts bytes, half-words or words selected from registers, optionally saturates, and adds, compares or merges a third operand.", &["vsub.s32.u32.s32.sat %r3, %r1.b0, %r2.h1;"], &[]),
+    insn("vsub2", O::Vsub2, &[], &[], &[&video::VSUB2[0], &video::VSUB2[1]])
+        .described("Subtracts the 2 pairs of half-words of two registers, and merges them with a third register or adds them all to it.", &["vsub2.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("vsub4", O::Vsub4, &[], &[], &[&video::VSUB4[0], &video::VSUB4[1]])
+        .described("Subtracts the 4 pairs of bytes of two registers, and merges them with a third register or adds them all to it.", &["vsub4.s32.s32.s32.add %r4, %r1, %r2, %r3;"], &["Without `.add`, the lanes of the result that are not selected come from the third operand.", "It is emulated, and slow, on Maxwell (sm_50) and newer."]),
+    insn("wgmma.commit_group", O::Wgmma, &[M::CommitGroup], &[], &[&wgmma::WGMMA_COMMIT_GROUP[0]])
+        .described("Puts all `wgmma.mma_async` of the warpgroup that are in no group yet into a new group.", &["wgmma.commit_group.sync.aligned;"], &["All threads of the four warps of a warpgroup must execute it, in code without divergence."]),
+    insn("wgmma.fence", O::Wgmma, &[M::Fence], &[], &[&wgmma::WGMMA_FENCE[0]])
+        .described("Orders accesses to registers and shared memory before it with the `wgmma.mma_async` after it.", &["wgmma.fence.sync.aligned;"], &["All threads of the four warps of a warpgroup must execute it, in code without divergence.", "It does not replace `fence.proxy.async` for data that was written with ordinary stores."]),
+    insn("wgmma.mma_async", O::Wgmma, &[M::MmaAsync], &[], &[&wgmma::WGMMA_MMA_ASYNC[0], &wgmma::WGMMA_MMA_ASYNC[1], &wgmma::WGMMA_MMA_ASYNC[2], &wgmma::WGMMA_MMA_ASYNC[3], &wgmma::WGMMA_MMA_ASYNC[4], &wgmma::WGMMA_MMA_ASYNC[5], &wgmma::WGMMA_MMA_ASYNC[6], &wgmma::WGMMA_MMA_ASYNC[7], &wgmma::WGMMA_MMA_ASYNC[8], &wgmma::WGMMA_MMA_ASYNC[9], &wgmma::WGMMA_MMA_ASYNC[10], &wgmma::WGMMA_MMA_ASYNC[11], &wgmma::WGMMA_MMA_ASYNC_2[0], &wgmma::WGMMA_MMA_ASYNC_2[1], &wgmma::WGMMA_MMA_ASYNC_2[2], &wgmma::WGMMA_MMA_ASYNC_2[3], &wgmma::WGMMA_MMA_ASYNC_2[4], &wgmma::WGMMA_MMA_ASYNC_2[5], &wgmma::WGMMA_MMA_ASYNC_2[6], &wgmma::WGMMA_MMA_ASYNC_2[7], &wgmma::WGMMA_MMA_ASYNC_2[8], &wgmma::WGMMA_MMA_ASYNC_2[9]])
+        .described("Multiplies two matrices and adds the result to registers of a warpgroup, asynchronously; the matrices are in shared memory, the first also in registers.", &["wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, %p1, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;"], &["All threads of the four warps of a warpgroup must execute it, in code without divergence.", "Registers of the result and of the first factor must not be accessed before `wgmma.wait_group`; `wgmma.fence` must come before the first one and after writes to these registers.", "Shared memory that was written with ordinary stores needs `fence.proxy.async`. If the predicate is false, the result is overwritten instead of accumulated."]),
+    insn("wgmma.wait_group", O::Wgmma, &[M::WaitGroup], &[], &[&wgmma::WGMMA_WAIT_GROUP[0]])
+        .described("Waits until at most the given number of the latest `wgmma` groups are incomplete.", &["wgmma.wait_group.sync.aligned 0;"], &["All threads of the four warps of a warpgroup must execute it, in code without divergence.", "The number counts groups that may still be pending: 0 waits for all. Only then may their registers be accessed."]),
+    insn("wmma.load.a", O::Wmma, &[M::Load, M::A], &[], &[&wmma::WMMA_LOAD_A[0], &wmma::WMMA_LOAD_A[1], &wmma::WMMA_LOAD_A[2], &wmma::WMMA_LOAD_A[3], &wmma::WMMA_LOAD_A[4]])
+        .described("Loads the fragments of the first factor of `wmma.mma` from memory to the registers of a warp.", &["wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], 16;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The stride is in elements and the same in all threads. The order of elements in a fragment is unspecified."]),
+    insn("wmma.load.b", O::Wmma, &[M::Load, M::B], &[], &[&wmma::WMMA_LOAD_B[0], &wmma::WMMA_LOAD_B[1], &wmma::WMMA_LOAD_B[2], &wmma::WMMA_LOAD_B[3], &wmma::WMMA_LOAD_B[4]])
+        .described("Loads the fragments of the second factor of `wmma.mma` from memory to the registers of a warp.", &["wmma.load.b.sync.aligned.col.m16n16k16.shared.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], 16;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The stride is in elements and the same in all threads. The order of elements in a fragment is unspecified."]),
+    insn("wmma.load.c", O::Wmma, &[M::Load, M::C], &[], &[&wmma::WMMA_LOAD_C[0]])
+        .described("Loads the fragments of the addend of `wmma.mma` from memory to the registers of a warp.", &["wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd1], 16;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The stride is in elements and the same in all threads. The order of elements in a fragment is unspecified."]),
+    insn("wmma.mma", O::Wmma, &[M::Mma], &[], &[&wmma::WMMA_MMA[0], &wmma::WMMA_MMA[1], &wmma::WMMA_MMA[2], &wmma::WMMA_MMA[3], &wmma::WMMA_MMA[4], &wmma::WMMA_MMA[5], &wmma::WMMA_MMA[6]])
+        .described("Multiplies two matrices and adds a third, whose fragments `wmma.load` has loaded to the registers of a warp.", &["wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, {%r9, %r10, %r11, %r12, %r13, %r14, %r15, %r16}, {%f9, %f10, %f11, %f12, %f13, %f14, %f15, %f16};"], &["All threads of the warp must execute the same instruction, in code without divergence.", "Layouts, shape and types must be those with which the fragments were loaded."]),
+    insn("wmma.store.d", O::Wmma, &[M::Store, M::D], &[], &[&wmma::WMMA_STORE_D[0]])
+        .described("Stores the fragments of the result of `wmma.mma` to memory.", &["wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%rd1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, 16;"], &["All threads of the warp must execute the same instruction, in code without divergence.", "The stride is in elements and the same in all threads."]),
+    insn("xor", O::Xor, &[], &[], &[&logic::XOR[0]])
+        .described("Computes the bitwise exclusive or of two values or of two predicates.", &["xor.b32 %r3, %r1, %r2;"], &[]),
 ];

@@ -300,7 +300,8 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[6, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F16]), one_of(&[M::F16])], &[&[2], &[2], &[2], &[2]], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::F32]), one_of(&[M::F32])], &[&[4], &[2], &[2], &[4]], &[ptx(7, 1, &t::SM_80)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_2_DTYPE, l::F16, l::F16, MMA_2_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(6)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -315,7 +316,8 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[6, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F16]), one_of(&[M::F16])], &[&[2], &[4], &[4], &[2]], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::F32]), one_of(&[M::F32])], &[&[4], &[4], &[4], &[4]], &[ptx(7, 1, &t::SM_80)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K16, l::ROW, l::COL, l::F32, l::BF16, l::BF16, l::F32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -324,7 +326,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 3, 1)]).with_rules(&[since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, l::F32, l::BF16, l::BF16, l::F32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -333,7 +336,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 1, 1)]).with_rules(&[since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K8, l::ROW, l::COL, l::F32, l::TF32, l::TF32, l::F32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -342,7 +346,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 3, 1)]).with_rules(&[since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K16, l::ROW, l::COL, l::F32, l::TF32, l::TF32, l::F32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -351,7 +356,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 1, 1)]).with_rules(&[since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::F32, MMA_2_F8TYPE, MMA_2_F8TYPE, l::F32], &[ptx(8, 4, &t::SM_89)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -362,7 +368,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("f", 5, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[
             removed_in(C::Any(&[C::Operand(0, Q::HasDiscard), C::Operand(4, Q::Floating), C::Operand(4, Q::Predicate)]), &[ptx(8, 4, &t::SM_90_TO_SM_120)]).ptxas(),
-            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f", &[l::SP_ORDERED_METADATA, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_2_KIND, MMA_2_DTYPE, MMA_2_ATYPE, MMA_2_BTYPE, MMA_2_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(7)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -375,7 +382,8 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[7, 10, 8, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F32]), one_of(&[M::F32]), one_of(&[M::E4m3, M::E5m2]), one_of(&[M::E4m3, M::E5m2])], &[&[4], &[4], &[4], &[4]], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::F16, M::F32]), Cell::Same(7), Cell::Any, Cell::Any], &[&[2, 4], &[4], &[4], &[2, 4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, MMA_2_KIND_2, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE_OPT, l::F32, l::E2M1, l::E2M1, l::F32, MMA_2_STYPE], &[ptx(8, 7, &t::SM_120A_SM_121A)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(9)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -390,7 +398,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("scale-b-data", 8, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::REG]),
             op("byte-id-b", 9, R::Use).nested(N::Vector(0)).with_ty(T::Scalar(S::U16)).with_range(0, 2, 2),
             op("thread-id-b", 9, R::Use).nested(N::Vector(1)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, MMA_2_KIND_3, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE, l::F32, l::E2M1, l::E2M1, l::F32, MMA_2_STYPE_2], &[ptx(8, 7, &t::SM_120A_SM_121A)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(9)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -407,7 +416,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("thread-id-b", 9, R::Use).nested(N::Vector(1)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1)])
         .with_rules(&[
             since(C::All(&[holds(8, &[M::ScaleVec4X]), holds(13, &[M::Ue8m0])]), &[ptx(9, 1, &t::ALL)]),
-            require(holds(8, &[M::ScaleVec2X]), holds(13, &[M::Ue8m0]))]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+            require(holds(8, &[M::ScaleVec2X]), holds(13, &[M::Ue8m0]))]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_2_KIND_4, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE_OPT_2, l::F32, MMA_2_F8F6F4TYPE, MMA_2_F8F6F4TYPE, l::F32, MMA_2_STYPE], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(9)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -422,7 +432,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("scale-b-data", 8, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::REG]),
             op("byte-id-b", 9, R::Use).nested(N::Vector(0)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1),
             op("thread-id-b", 9, R::Use).nested(N::Vector(1)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_2, MMA_2_BTYPE_2, l::S32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -433,7 +444,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("f", 5, R::Imm).with_range(0, 1, 1)])
         .with_rules(&[
             removed_in(C::All(&[C::Operand(4, Q::Predicate), holds(0, &[M::Sp])]), &[ptx(7, 1, &t::SM_100)]).ptxas(),
-            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_2, MMA_2_BTYPE_2, l::S32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -444,7 +456,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("f", 5, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[
             removed_in(C::All(&[C::Operand(4, Q::Predicate), holds(0, &[M::Sp])]), &[ptx(7, 1, &t::SM_100)]).ptxas(),
-            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_3, MMA_2_BTYPE_3, l::S32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -454,7 +467,8 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 1, 1)])
         .with_rules(&[removed_in(C::Operand(4, Q::Predicate), &[ptx(7, 1, &t::SM_90)]).ptxas(), since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_3, MMA_2_BTYPE_3, l::S32], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -464,5 +478,6 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("e", 4, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("f", 5, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[removed_in(C::Operand(4, Q::Predicate), &[ptx(7, 1, &t::SM_90)]).ptxas(), since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
+        .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
 ];

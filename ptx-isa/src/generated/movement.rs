@@ -271,7 +271,8 @@ pub(crate) static LD_2: [Form; 3] = [
             since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]), since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
             since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
     form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -284,7 +285,8 @@ pub(crate) static LD_2: [Form; 3] = [
             since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
             since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
     form("9.7.9.9", ".global.nc{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL, l::NC, LD_2_VEC_OPT, l::PROXY_READONLY, LD_2_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -292,7 +294,8 @@ pub(crate) static LD_2: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(4, &[M::B128]), C::Filled(2)])),
             since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(holds(4, &[M::B128]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+            deny(holds(4, &[M::B128]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
 ];
 
 // ldu

@@ -8,18 +8,18 @@ use crate::version::PtxVersion;
 keyword_enum! {
     /// A state space.
     pub enum StateSpace: u8, SpaceFacts;
-    Reg ".reg" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
-    Sreg ".sreg" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
-    Const ".const" SpaceFacts { addressable: true, modifier: Some(Modifier::Const), within: None, since: PtxVersion::new(1, 0) },
-    Global ".global" SpaceFacts { addressable: true, modifier: Some(Modifier::Global), within: None, since: PtxVersion::new(1, 0) },
-    Local ".local" SpaceFacts { addressable: true, modifier: Some(Modifier::Local), within: None, since: PtxVersion::new(1, 0) },
-    Param ".param" SpaceFacts { addressable: true, modifier: Some(Modifier::Param), within: None, since: PtxVersion::new(1, 0) },
-    ParamEntry ".param::entry" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamEntry), within: Some(StateSpace::Param), since: PtxVersion::new(8, 3) },
-    ParamFunc ".param::func" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamFunc), within: Some(StateSpace::Param), since: PtxVersion::new(8, 3) },
-    Shared ".shared" SpaceFacts { addressable: true, modifier: Some(Modifier::Shared), within: None, since: PtxVersion::new(1, 0) },
-    SharedCta ".shared::cta" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCta), within: Some(StateSpace::Shared), since: PtxVersion::new(7, 8) },
-    SharedCluster ".shared::cluster" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCluster), within: Some(StateSpace::Shared), since: PtxVersion::new(7, 8) },
-    Tex ".tex" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
+    Reg ".reg" SpaceFacts { addressable: false, modifier: None, within: None, summary: "Registers: private to a thread, without addresses, declared with a type.", since: PtxVersion::new(1, 0) },
+    Sreg ".sreg" SpaceFacts { addressable: false, modifier: None, within: None, summary: "Special registers: predefined, read-only registers that tell the position and the state of a thread.", since: PtxVersion::new(1, 0) },
+    Const ".const" SpaceFacts { addressable: true, modifier: Some(Modifier::Const), within: None, summary: "Constant memory: 64 KB that all threads read and the host writes, cached; reads of one address by a warp are fast.", since: PtxVersion::new(1, 0) },
+    Global ".global" SpaceFacts { addressable: true, modifier: Some(Modifier::Global), within: None, summary: "Global memory: shared by all threads of all kernels, and by the host and other devices.", since: PtxVersion::new(1, 0) },
+    Local ".local" SpaceFacts { addressable: true, modifier: Some(Modifier::Local), within: None, summary: "Local memory: private to a thread, for stack variables and spilled registers; it is in device memory and cached.", since: PtxVersion::new(1, 0) },
+    Param ".param" SpaceFacts { addressable: true, modifier: Some(Modifier::Param), within: None, summary: "Parameters of kernels, which all threads read, and parameters and results of functions, which belong to the call.", since: PtxVersion::new(1, 0) },
+    ParamEntry ".param::entry" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamEntry), within: Some(StateSpace::Param), summary: "The parameters of the kernel.", since: PtxVersion::new(8, 3) },
+    ParamFunc ".param::func" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamFunc), within: Some(StateSpace::Param), summary: "The parameters and results of device functions.", since: PtxVersion::new(8, 3) },
+    Shared ".shared" SpaceFacts { addressable: true, modifier: Some(Modifier::Shared), within: None, summary: "Shared memory: fast memory of a CTA, whose threads all access it, and of other CTAs of its cluster.", since: PtxVersion::new(1, 0) },
+    SharedCta ".shared::cta" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCta), within: Some(StateSpace::Shared), summary: "The shared memory of the executing CTA: a window of `.shared::cluster`, and what `.shared` means by default.", since: PtxVersion::new(7, 8) },
+    SharedCluster ".shared::cluster" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCluster), within: Some(StateSpace::Shared), summary: "The shared memory of all CTAs of the cluster.", since: PtxVersion::new(7, 8) },
+    Tex ".tex" SpaceFacts { addressable: false, modifier: None, within: None, summary: "Memory of textures; deprecated in favour of variables of type `.texref`.", since: PtxVersion::new(1, 0) },
 }
 
 static DISPLACEMENTS: [u16; 4] = [

@@ -178,7 +178,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -192,7 +193,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -206,7 +208,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -220,7 +223,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -233,7 +237,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -246,7 +251,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -259,7 +265,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -272,7 +279,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -285,7 +293,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -298,7 +307,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared))])
+        .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
 ];
 
 // wgmma.fence

@@ -12,6 +12,7 @@ mod register;
 mod scalar;
 mod selector;
 mod space;
+mod summary;
 mod table;
 mod target;
 mod type_compat;

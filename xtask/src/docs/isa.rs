@@ -88,6 +88,7 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
     let Some(name) = block.names.first() else {
         return Ok(());
     };
+    summaries(out, block)?;
     let many = block.forms.len() > 1;
     let mut syntax = Vec::new();
     for (i, form) in block.forms.iter().enumerate() {
@@ -153,6 +154,35 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
         }
     }
     tables(out, block)
+}
+
+/// What the instructions do, each sentence once.
+fn summaries(out: &mut String, block: &Block) -> Result<()> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut add = |sentence, name| match all.iter_mut().find(|(s, _)| *s == sentence) {
+        Some((_, names)) => names.push(name),
+        None => all.push((sentence, vec![name])),
+    };
+    match block
+        .forms
+        .iter()
+        .map(|f| f.summary())
+        .collect::<Option<BTreeSet<_>>>()
+    {
+        Some(own) => own.iter().for_each(|s| add(s, "")),
+        None => {
+            let named = |name: &&str| Instruction::ALL.iter().find(|i| i.name() == *name);
+            let described = block.names.iter().filter_map(named);
+            described.for_each(|i| add(i.summary(), i.name()));
+        }
+    }
+    if let [(sentence, _)] = &all[..] {
+        return Ok(writeln!(out, "{sentence}\n")?);
+    }
+    for (sentence, names) in &all {
+        writeln!(out, "- `{}`: {sentence}", names.join("`, `"))?;
+    }
+    Ok(writeln!(out)?)
 }
 
 /// The statements about a form, by topic.

@@ -1,79 +1,104 @@
 //! Finds the forms of an opcode or a mnemonic.
 
-use std::io::Write;
-
-use anyhow::Result;
 use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
 use ptx_parse::suggest;
 
+use super::entry::Entry;
 use super::form;
-use crate::output::{self, Out, Status};
-use crate::render::clean;
-
-/// Describes an instruction; for an unknown one, suggests similar names.
-pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
-    match answer(out, text)? {
-        Ok(()) => {
-            out.flush()?;
-            Ok(Status::Ok)
-        }
-        Err(message) => {
-            output::note(format_args!("ptxkit: {}", clean(&message)));
-            Ok(Status::UsageError)
-        }
-    }
-}
 
 /// A form and, for a complete mnemonic, its modifiers by slot.
 type Found = (&'static Form, Option<SlotAssignment>);
 
-fn answer(out: &mut impl Write, text: &str) -> Result<Result<(), String>> {
-    let (opcode, modifiers) = match words(text) {
-        Ok(words) => words,
-        Err(message) => return Ok(Err(message)),
-    };
-    let begins = |i: &&Instruction| i.words().starts_with(&modifiers);
-    let longer: Vec<&str> = opcode
-        .instructions()
-        .iter()
-        .filter(begins)
-        .map(|i| i.name())
-        .filter(|&name| name != text)
-        .collect();
+/// What an opcode or a mnemonic is; a list of instructions if none has this name, but longer ones have.
+pub(super) enum Answer {
+    Instruction(Box<Entry>),
+    Names(Vec<&'static Instruction>),
+}
+
+/// Finds an instruction, or says which one may be meant.
+pub(super) fn find(text: &str) -> Result<Answer, String> {
+    let (opcode, modifiers) = words(text)?;
+    let begins = |i: &&Instruction| i.words().starts_with(&modifiers) && i.name() != text;
+    let longer: Vec<&Instruction> = opcode.instructions().iter().filter(begins).collect();
     let Some(instruction) = find_instruction(opcode, &modifiers) else {
         if longer.is_empty() {
             let names: Vec<&str> = opcode.instructions().iter().map(|i| i.name()).collect();
-            return Ok(Err(format!(
+            return Err(format!(
                 "no instruction begins with `{text}`; there are {}",
                 names.join(", ")
-            )));
+            ));
         }
-        for name in longer {
-            writeln!(out, "{name}")?;
-        }
-        return Ok(Ok(()));
+        return Ok(Answer::Names(longer));
     };
     let rest = modifiers
         .get(instruction.words().len()..)
         .unwrap_or_default();
-    let found = forms(instruction, rest);
+    let mut found = forms(instruction, rest);
     if found.is_empty() {
-        return Ok(Err(format!(
+        return Err(format!(
             "`{}` has no form with {}; `ptxkit explain {0}` shows its forms",
             instruction.name(),
             list(rest)
-        )));
+        ));
     }
-    for (i, (form, chosen)) in found.iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
-        }
-        form::write(out, instruction, form, chosen.as_ref())?;
+    let mut examples = instruction.examples().to_vec();
+    if rest.is_empty() {
+        // The first example is of the most common form.
+        let common = examples.first().and_then(|e| forms_of(instruction, e));
+        let first = common.and_then(|forms| forms.first().map(|(form, _)| *form));
+        found.sort_by_key(|(form, _)| !first.is_some_and(|f| std::ptr::eq(f, *form)));
+    } else {
+        let is_found = |form: &Form| found.iter().any(|(f, _)| std::ptr::eq(*f, form));
+        examples.retain(|e| {
+            let of = forms_of(instruction, e).unwrap_or_default();
+            of.iter().any(|(form, _)| is_found(form))
+        });
     }
-    if !longer.is_empty() {
-        writeln!(out, "\nsee also: {}", longer.join(", "))?;
-    }
-    Ok(Ok(()))
+    Ok(Answer::Instruction(Box::new(entry(
+        instruction,
+        text,
+        &found,
+        examples,
+        longer.iter().map(|i| i.name()).collect(),
+    ))))
+}
+
+fn entry(
+    instruction: &'static Instruction,
+    text: &str,
+    found: &[Found],
+    examples: Vec<&'static str>,
+    see_also: Vec<&'static str>,
+) -> Entry {
+    let mut own = found.iter().map(|(form, _)| form.summary());
+    let first = own.next().flatten();
+    // A sentence that all forms have is not repeated.
+    let shared = first.filter(|_| own.all(|other| other == first));
+    let mut entry = Entry::new("instruction", text, shared.unwrap_or(instruction.summary()));
+    entry.examples = examples;
+    entry.pitfalls = instruction.pitfalls();
+    entry.see_also = see_also;
+    let details = |(form, chosen): &Found| {
+        let mut details = form::details(instruction, form, chosen.as_ref());
+        details.summary = details.summary.filter(|_| shared.is_none());
+        details
+    };
+    entry.forms = found.iter().map(details).collect();
+    entry
+}
+
+/// The forms that an example of an instruction may have.
+fn forms_of(instruction: &'static Instruction, example: &str) -> Option<Vec<Found>> {
+    let mut mnemonics = example.split([' ', '\n', '\t', ';']);
+    let mnemonic = mnemonics.find(|word| {
+        let rest = word.strip_prefix(instruction.name());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })?;
+    let (_, modifiers) = words(mnemonic).ok()?;
+    Some(forms(
+        instruction,
+        modifiers.get(instruction.words().len()..)?,
+    ))
 }
 
 /// The opcode and the modifiers of a text, or an error message.
@@ -139,42 +164,77 @@ fn list(words: &[Modifier]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::text::{Extent, text};
     use super::*;
 
-    fn said(text: &str) -> Result<String, String> {
-        let mut out = Vec::new();
-        answer(&mut out, text)
-            .unwrap()
-            .map(|()| String::from_utf8(out).unwrap())
+    fn said(of: &str, extent: Extent) -> Result<String, String> {
+        match find(of)? {
+            Answer::Instruction(entry) => Ok(text(&entry, extent)),
+            Answer::Names(names) => Ok(names.iter().map(|i| i.name()).collect()),
+        }
     }
 
     #[test]
     fn every_instruction_is_explained() {
         for instruction in Instruction::ALL {
-            let text = said(instruction.name()).unwrap();
-            let form = instruction.forms().first().unwrap();
-            assert!(text.contains(form.syntax()), "{}", instruction.name());
+            let name = instruction.name();
+            let text = said(name, Extent::Full).unwrap();
+            for form in instruction.forms() {
+                assert!(text.contains(form.syntax()), "{name}");
+            }
+            let short = said(name, Extent::Screen).unwrap();
+            assert!(short.lines().count() <= 42, "{name}: {short}");
+            assert!(short.contains("\nexamples:\n"), "{name}: {short}");
         }
         for opcode in Opcode::ALL {
-            assert!(!said(opcode.text()).unwrap().is_empty(), "{opcode}");
+            assert!(
+                !said(opcode.text(), Extent::Screen).unwrap().is_empty(),
+                "{opcode}"
+            );
+        }
+    }
+
+    #[test]
+    fn examples_have_a_form() {
+        for instruction in Instruction::ALL {
+            for example in instruction.examples() {
+                let forms = forms_of(instruction, example).unwrap_or_default();
+                assert!(!forms.is_empty(), "{example}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_common_form_is_first() {
+        for (name, syntax) in [
+            ("add", "\nadd.type d, a, b\n"),
+            ("ld", "\nld{.weak}{.ss}"),
+            ("mov", "\nmov.type d, a\n"),
+        ] {
+            let text = said(name, Extent::Screen).unwrap();
+            let first = text.find(syntax).unwrap();
+            assert!(first < text.find("other forms").unwrap(), "{text}");
         }
     }
 
     #[test]
     fn a_mnemonic_shows_only_what_takes_it() {
-        let text = said("add.rn.ftz.f32").unwrap();
-        assert_eq!(
-            text.lines().next(),
-            Some("add{.rnd}{.ftz}{.sat}.f32 d, a, b")
-        );
+        let text = said("add.rn.ftz.f32", Extent::Full).unwrap();
         for line in [
+            "\nadd{.rnd}{.ftz}{.sat}.f32 d, a, b\n",
             ".rnd: .rn .rz .rm .rp, default .rn, given: .rn",
             ".ftz: given",
+            "add.rn.ftz.f32 %f3",
         ] {
             assert!(text.contains(line), "{text}");
         }
-        assert!(!text.contains(".u16x2"), "{text}");
-        assert!(said("add").unwrap().len() > 2 * text.len());
+        assert!(
+            !text.contains(".u16x2") && !text.contains("add.s32"),
+            "{text}"
+        );
+        assert!(said("add", Extent::Full).unwrap().len() > 2 * text.len());
+        let text = said("add.cc.u32", Extent::Screen).unwrap();
+        assert!(text.contains("carry flag."), "{text}");
     }
 
     #[test]
@@ -191,7 +251,7 @@ mod tests {
             ),
             ("", "unknown instruction ``"),
         ] {
-            assert_eq!(said(text), Err(message.to_string()));
+            assert_eq!(said(text, Extent::Screen), Err(message.to_string()));
         }
     }
 }

@@ -1,0 +1,109 @@
+//! The explanation of one word, instruction or code, before it is formatted.
+
+use serde::Serialize;
+
+use crate::render::SCHEMA;
+
+/// One explanation.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    schema: u32,
+    /// `instruction`, `directive`, `special register`, `type`, `state space`, `modifier` or `diagnostic`.
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    /// The section of the PTX ISA manual.
+    pub(super) section: Option<&'static str>,
+    pub(super) summary: &'static str,
+    /// Single facts, such as the version it requires.
+    pub(super) facts: Vec<String>,
+    pub(super) examples: Vec<&'static str>,
+    pub(super) pitfalls: &'static [&'static str],
+    pub(super) forms: Vec<Details>,
+    /// Instructions with a longer name.
+    pub(super) see_also: Vec<&'static str>,
+    /// The page of a diagnostic.
+    pub(super) page: Option<&'static str>,
+}
+
+impl Entry {
+    pub(super) fn new(kind: &'static str, name: impl Into<String>, summary: &'static str) -> Self {
+        Self {
+            schema: SCHEMA,
+            kind,
+            name: name.into(),
+            section: None,
+            summary,
+            facts: Vec::new(),
+            examples: Vec::new(),
+            pitfalls: &[],
+            forms: Vec::new(),
+            see_also: Vec::new(),
+            page: None,
+        }
+    }
+}
+
+/// One form of an instruction.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Details {
+    /// The name, the modifiers and the operands.
+    pub(super) syntax: String,
+    pub(super) section: &'static str,
+    pub(super) undocumented: bool,
+    /// What it does, if other forms do something else.
+    pub(super) summary: Option<&'static str>,
+    pub(super) modifiers: Vec<String>,
+    pub(super) operands: Vec<String>,
+    pub(super) rules: Vec<String>,
+    pub(super) since: Vec<String>,
+    pub(super) effects: Vec<String>,
+    pub(super) notes: Vec<String>,
+    pub(super) differences: Vec<String>,
+    /// The lines of each table of legal combinations.
+    pub(super) tables: Vec<Vec<String>>,
+}
+
+impl Details {
+    /// The lists with their headings, and whether they are a part of short descriptions.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&'static str, &[String], Importance)> {
+        use Importance::{High, Low};
+        let lists = [
+            ("modifiers", &self.modifiers, High),
+            ("operands", &self.operands, High),
+            ("rules", &self.rules, High),
+            ("since", &self.since, High),
+            ("effects", &self.effects, High),
+            ("note", &self.notes, Low),
+            ("differs", &self.differences, Low),
+        ];
+        let lists = lists
+            .into_iter()
+            .map(|(title, list, of)| (title, &list[..], of));
+        let tables = self.tables.iter();
+        let tables = tables.map(|t| ("legal combinations", &t[..], importance(t)));
+        lists.chain(tables).filter(|(_, list, _)| !list.is_empty())
+    }
+
+    /// The number of legal combinations in tables that are too long for short descriptions.
+    pub(super) fn rows(&self) -> usize {
+        let long = |t: &&Vec<String>| importance(t) == Importance::Low;
+        // The first line is the head.
+        let rows = |t: &Vec<String>| t.len().saturating_sub(1);
+        self.tables.iter().filter(long).map(rows).sum()
+    }
+}
+
+fn importance(table: &[String]) -> Importance {
+    if table.len() <= 4 {
+        Importance::High
+    } else {
+        Importance::Low
+    }
+}
+
+/// Whether something is said in short descriptions, too.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Importance {
+    High,
+    Low,
+}

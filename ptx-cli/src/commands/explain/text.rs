@@ -1,0 +1,184 @@
+//! Explanations as text that fits a screen, or in full.
+
+use std::fmt::Write as _;
+
+use super::entry::{Details, Entry, Importance};
+
+/// The lines of an explanation that is not in full.
+const SCREEN: usize = 40;
+/// Sentences are wrapped at this column.
+const WIDTH: usize = 100;
+
+/// How much is said.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// The first form, and as much of it as fits a screen.
+    Screen,
+    Full,
+}
+
+/// The text of an explanation.
+pub(super) fn text(entry: &Entry, extent: Extent) -> String {
+    if let Some(page) = entry.page {
+        return page.to_owned();
+    }
+    let (head, usage_text, see_also) = (head(entry), usage(entry), see_also(entry));
+    let Some((first, others)) = entry.forms.split_first() else {
+        return [head, usage_text, see_also].concat();
+    };
+    if extent == Extent::Full {
+        let forms = entry.forms.iter().map(|f| form(f, None)).collect();
+        return [head, forms, usage_text, see_also].concat();
+    }
+    let used = count(&head) + count(&usage_text) + count(&see_also);
+    // The other forms get at least four lines.
+    let lines_left = SCREEN.saturating_sub(used + (others.len() + 2).min(4));
+    let limits = (1..=12).rev().map(|limit| form(first, Some(limit)));
+    let mut fitting = limits.skip_while(|text| count(text) > lines_left);
+    let first = fitting.next().unwrap_or_else(|| form(first, Some(1)));
+    let lines_left = SCREEN.saturating_sub(used + count(&first));
+    let others = list(others, &entry.name, lines_left, first.contains(MORE));
+    [head, first, usage_text, others, see_also].concat()
+}
+
+fn count(text: &str) -> usize {
+    text.lines().count()
+}
+
+/// Name, sentence and single facts.
+fn head(entry: &Entry) -> String {
+    let section = entry
+        .section
+        .map(|s| format!(", section {s} of the PTX ISA manual"));
+    let kind = match &*entry.name {
+        name if entry.forms.is_empty() => format!("{name}: {}", entry.kind),
+        name => name.to_owned(),
+    };
+    let mut out = kind + &section.unwrap_or_default() + "\n";
+    if !entry.summary.is_empty() {
+        wrap(&mut out, "  ", entry.summary);
+    }
+    for fact in &entry.facts {
+        wrap(&mut out, "  - ", fact);
+    }
+    out
+}
+
+/// Examples and pitfalls.
+fn usage(entry: &Entry) -> String {
+    let mut out = String::new();
+    if !entry.examples.is_empty() {
+        out += "\nexamples:\n";
+        let lines = entry.examples.iter().flat_map(|e| e.lines());
+        lines.for_each(|line| out = std::mem::take(&mut out) + "  " + line + "\n");
+    }
+    if !entry.pitfalls.is_empty() {
+        out += "\npitfalls:\n";
+        entry
+            .pitfalls
+            .iter()
+            .for_each(|p| wrap(&mut out, "  - ", p));
+    }
+    out
+}
+
+fn see_also(entry: &Entry) -> String {
+    let mut out = String::new();
+    if !entry.see_also.is_empty() {
+        out += "\n";
+        wrap(
+            &mut out,
+            "",
+            &format!("see also: {}", entry.see_also.join(", ")),
+        );
+    }
+    out
+}
+
+/// The end of a list of which only the beginning is shown.
+const MORE: &str = "more with --all";
+
+/// A form; with a limit, the most important lists with that many lines each.
+fn form(details: &Details, limit: Option<usize>) -> String {
+    let mut out = format!("\n{}\n", details.syntax);
+    let remark = if details.undocumented {
+        "; undocumented"
+    } else {
+        ""
+    };
+    out += &format!(
+        "  section {} of the PTX ISA manual{remark}\n",
+        details.section
+    );
+    if let Some(summary) = details.summary {
+        wrap(&mut out, "  ", summary);
+    }
+    for (title, lines, importance) in details.groups() {
+        if limit.is_some() && importance == Importance::Low {
+            continue;
+        }
+        let limit = limit.unwrap_or(usize::MAX);
+        if let [one] = lines {
+            out += &format!("  {title}: {one}\n");
+            continue;
+        }
+        out += &format!("  {title}:\n");
+        // One line more costs no more than the remark that there is one.
+        let shown = if lines.len() <= limit.saturating_add(1) {
+            lines.len()
+        } else {
+            limit
+        };
+        lines
+            .iter()
+            .take(shown)
+            .for_each(|line| out += &format!("    {line}\n"));
+        if shown < lines.len() {
+            out += &format!("    … {} {MORE}\n", lines.len() - shown);
+        }
+    }
+    if limit.is_some() && details.rows() > 0 {
+        out += &format!("  legal combinations: {} {MORE}\n", details.rows());
+    }
+    out
+}
+
+/// The syntax of other forms, in a number of lines.
+fn list(others: &[Details], name: &str, lines_left: usize, short: bool) -> String {
+    let mut out = String::new();
+    if others.is_empty() {
+        if short {
+            out += &format!("\nThe rest: ptxkit explain {name} --all\n");
+        }
+        return out;
+    }
+    out += &format!("\nother forms (ptxkit explain {name} --all):\n");
+    let lines_left = lines_left.saturating_sub(2).max(2);
+    let shown = if others.len() <= lines_left {
+        others.len()
+    } else {
+        lines_left - 1
+    };
+    for details in others.iter().take(shown) {
+        out += &format!("  {}\n", details.syntax);
+    }
+    if shown < others.len() {
+        out += &format!("  … {} more\n", others.len() - shown);
+    }
+    out
+}
+
+/// Appends a sentence, wrapped, with its lines below the first one indented as far as that one.
+fn wrap(out: &mut String, indent: &str, text: &str) {
+    let mut line = String::from(indent);
+    let spaces = " ".repeat(indent.len());
+    for word in text.split(' ') {
+        if line.chars().count() + word.chars().count() >= WIDTH && line.trim() != indent.trim() {
+            let _ = writeln!(out, "{}", line.trim_end());
+            line.clone_from(&spaces);
+        }
+        line += word;
+        line.push(' ');
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}

@@ -1,0 +1,190 @@
+//! Directives, special registers, types, state spaces and modifiers.
+
+use ptx_isa::{
+    Directive, DirectivePosition, Ending, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg,
+    StateSpace, Target, TypeKind,
+};
+use ptx_parse::suggest;
+
+use super::entry::Entry;
+
+/// Everything that a word may be.
+pub(super) fn entries(text: &str) -> Vec<Entry> {
+    let bytes = text.as_bytes();
+    let register = text.split('.').next().unwrap_or(text);
+    let found = [
+        StateSpace::from_text(bytes).map(space),
+        ScalarType::from_text(bytes).map(ty),
+        Directive::from_text(bytes).map(directive),
+        SpecialReg::from_text(register.as_bytes()).map(special_register),
+        Modifier::from_text(bytes).map(modifier),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// The nearest word of any kind.
+pub(super) fn nearest(text: &str) -> Option<&'static str> {
+    let directives = Directive::ALL.iter().map(|d| d.text());
+    let registers = SpecialReg::ALL.iter().map(|r| r.text());
+    let types = ScalarType::ALL.iter().map(|t| t.text());
+    let modifiers = Modifier::ALL.iter().map(|m| m.text());
+    suggest::name(
+        text,
+        directives.chain(registers).chain(types).chain(modifiers),
+    )
+}
+
+fn since(version: PtxVersion, target: Option<Target>) -> String {
+    match target {
+        Some(target) => format!("since PTX {version} on {target} and newer"),
+        None => format!("since PTX {version}"),
+    }
+}
+
+fn space(space: StateSpace) -> Entry {
+    let mut entry = Entry::new("state space", space.text(), space.summary());
+    if let Some(within) = space.within() {
+        entry.facts.push(format!("a window of {within}"));
+    }
+    if space.is_generic() {
+        entry.facts.push("generic addresses can refer to it".into());
+    }
+    entry.facts.push(since(space.since(), None));
+    entry
+}
+
+fn ty(ty: ScalarType) -> Entry {
+    let mut entry = Entry::new("type", ty.text(), ty.summary());
+    let kind = match ty.kind() {
+        TypeKind::Signed => "signed integer",
+        TypeKind::Unsigned => "unsigned integer",
+        TypeKind::Float => "floating point",
+        TypeKind::Fixed => "fixed point",
+        TypeKind::Bits => "untyped bits",
+        TypeKind::Predicate => "predicate",
+        TypeKind::Opaque => "handle",
+        TypeKind::Packed => "packed",
+        _ => "data layout",
+    };
+    entry.facts.push(match ty.element() {
+        Some(element) => format!(
+            "{kind}, {} elements of {element}, {} bits",
+            ty.lanes(),
+            ty.bits()
+        ),
+        None if ty.bits() == 1 => kind.into(),
+        None => format!("{kind}, {} bits", ty.bits()),
+    });
+    let declarations = [
+        (ty.is_register_type(), "registers"),
+        (ty.is_variable_type(), "variables"),
+        (ty.is_parameter_type(), "parameters"),
+    ];
+    let declared = declarations
+        .iter()
+        .filter(|(yes, _)| *yes)
+        .map(|(_, of)| *of);
+    let declared: Vec<&str> = declared.collect();
+    entry.facts.push(if declared.is_empty() {
+        "only as a modifier of instructions; registers are declared with a type of the same width, such as .b32".into()
+    } else {
+        format!("in declarations of {}", declared.join(", "))
+    });
+    entry.facts.push(since(ty.since(), ty.target()));
+    entry
+}
+
+fn directive(directive: Directive) -> Entry {
+    let mut entry = Entry::new("directive", directive.text(), directive.summary());
+    entry.section = Some(directive.section());
+    let places: Vec<&str> = directive.places().iter().map(|p| place(*p)).collect();
+    entry.facts.push(format!("allowed {}", places.join(", ")));
+    match directive.integers() {
+        Some((0, 0)) => entry.facts.push("takes no argument".into()),
+        Some((least, most)) if least == most => {
+            entry
+                .facts
+                .push(format!("integers that follow it: {least}"));
+        }
+        Some((least, most)) => {
+            entry
+                .facts
+                .push(format!("integers that follow it: {least} to {most}"));
+        }
+        None => {}
+    }
+    if let Some(greatest) = directive.greatest() {
+        entry.facts.push(format!("greatest integer: {greatest}"));
+    }
+    if !directive.texts().is_empty() {
+        let texts = directive.texts().join("\", \"");
+        entry
+            .facts
+            .push(format!("instead of an integer: \"{texts}\""));
+    }
+    if directive.ending() == Ending::Semicolon {
+        entry.facts.push("ends with a semicolon".into());
+    }
+    entry
+        .facts
+        .push(since(directive.since(), directive.target()));
+    if let Some(until) = directive.until() {
+        entry
+            .facts
+            .push(format!("ptxas rejects it since PTX {until}"));
+    }
+    entry
+}
+
+fn place(place: DirectivePosition) -> &'static str {
+    match place {
+        DirectivePosition::Module => "in the module",
+        DirectivePosition::Body => "in a function",
+        DirectivePosition::Label => "in a function after a label",
+        DirectivePosition::Entry => "after the parameters of a kernel",
+        DirectivePosition::Func => "after the parameters of a function",
+        DirectivePosition::Prototype => "after the parameters of a .callprototype",
+        DirectivePosition::Declaration => "in a declaration",
+        DirectivePosition::Parameter => "in a parameter of a kernel",
+        _ => "in a debugging section",
+    }
+}
+
+fn special_register(register: SpecialReg) -> Entry {
+    let mut entry = Entry::new("special register", register.text(), register.summary());
+    let ty = register.scalar_type();
+    entry.facts.push(if register.is_vector() {
+        format!("type: .v4 {ty}, with the components .x, .y, .z and .w")
+    } else {
+        format!("type: {ty}")
+    });
+    if register.is_volatile() {
+        entry
+            .facts
+            .push("two reads in one thread may differ".into());
+    }
+    if let Some(needs) = register.needs() {
+        entry
+            .facts
+            .push(format!("a kernel that reads it needs {needs}"));
+    }
+    entry.facts.push(since(register.since(), register.target()));
+    entry
+}
+
+fn modifier(modifier: Modifier) -> Entry {
+    let class = modifier.class();
+    // The sentence of a type or state space is said about that.
+    let named = modifier.scalar_type().is_some() || modifier.state_space().is_some();
+    let own = modifier.summary().filter(|_| !named);
+    let mut entry = Entry::new("modifier", modifier.text(), own.unwrap_or_default());
+    entry.facts.push(format!("selects: {}", class.meaning()));
+    let takes = |o: &&Opcode| {
+        let mut all = o.instructions().iter();
+        all.any(|i| i.words().contains(&modifier) || i.forms().iter().any(|f| f.accepts(modifier)))
+    };
+    let opcodes = Opcode::ALL.iter().filter(takes).map(|o| o.text());
+    let opcodes: Vec<&str> = opcodes.collect();
+    entry.facts.push(format!("of {}", opcodes.join(", ")));
+    entry
+}

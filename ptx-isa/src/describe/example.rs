@@ -1,0 +1,85 @@
+//! Examples as complete modules.
+
+use core::fmt;
+
+use super::from_fn;
+use crate::{PtxVersion, Target};
+
+/// The registers of examples: the beginning of their names, and their type.
+const REGISTERS: [(&str, &str); 8] = [
+    ("%p", ".pred"),
+    ("%rb", ".b8"),
+    ("%rs", ".b16"),
+    ("%r", ".b32"),
+    ("%rd", ".b64"),
+    ("%rq", ".b128"),
+    ("%f", ".f32"),
+    ("%fd", ".f64"),
+];
+
+/// The variables and functions of examples.
+const DECLARATIONS: [(&str, &str); 3] = [
+    ("image", ".global .texref image;"),
+    ("surface", ".global .surfref surface;"),
+    (
+        "square",
+        ".func (.param .b32 result) square (.param .b32 x)\n{\n\tret;\n}",
+    ),
+];
+
+/// A module with a kernel for each of some [examples](crate::Instruction::examples). It declares the registers, variables and
+/// functions that occur in them; a label `done` is at the end of each kernel.
+///
+/// ```
+/// use ptx_isa::{Instruction, PtxVersion, Target, describe};
+/// let add = Instruction::ALL.iter().find(|i| i.name() == "add").unwrap();
+/// let text = describe::example_module(add.examples(), PtxVersion::new(8, 0), Target::Sm90).to_string();
+/// assert!(text.starts_with(".version 8.0\n.target sm_90\n"));
+/// assert!(text.contains(".reg .b32 %r<100>;"));
+/// ```
+#[must_use]
+pub fn example_module<'a>(
+    examples: &'a [&'a str],
+    version: PtxVersion,
+    target: Target,
+) -> impl fmt::Display + use<'a> {
+    from_fn(move |f| {
+        writeln!(
+            f,
+            ".version {version}\n.target {target}\n.address_size 64\n"
+        )?;
+        for (name, declaration) in DECLARATIONS {
+            let mut all = examples.iter();
+            if all.any(|e| uses(e, name, |after| !after.is_ascii_alphanumeric())) {
+                writeln!(f, "{declaration}")?;
+            }
+        }
+        for (number, example) in examples.iter().enumerate() {
+            kernel(f, number, example)?;
+        }
+        Ok(())
+    })
+}
+
+fn kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Result {
+    writeln!(f, ".visible .entry example{number}()\n{{")?;
+    for (name, ty) in REGISTERS {
+        if uses(example, name, |after| after.is_ascii_digit()) {
+            writeln!(f, "\t.reg {ty} {name}<100>;")?;
+        }
+    }
+    for line in example.lines() {
+        writeln!(f, "\t{line}")?;
+    }
+    writeln!(f, "done:\n\tret;\n}}")
+}
+
+/// Whether a text contains a name that is followed by a certain character.
+fn uses(text: &str, name: &str, follows: impl Fn(u8) -> bool) -> bool {
+    let mut found = text.match_indices(name);
+    found.any(|(at, _)| {
+        text.as_bytes()
+            .get(at + name.len())
+            .is_some_and(|&b| follows(b))
+    })
+}
