@@ -252,13 +252,6 @@ pub struct Body {
 }
 
 impl Body {
-    /// Adds a statement at its place in the source, counted from [`base`](Self::base).
-    #[inline]
-    pub(crate) fn push_statement(&mut self, statement: Statement, span: StmtSpan) -> StmtId {
-        self.origins.push(span);
-        self.statements.push(statement)
-    }
-
     /// Every statement with its id, in order.
     #[inline]
     #[must_use]

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use crate::entity::EntityId;
 use crate::patch::{Piece, pieces};
-use crate::statement_order::StatementOrder;
+use crate::raw::RawEdits;
+use crate::statement_order::{Position, StatementOrder};
 use crate::{FuncId, Module, NameId, ScopeId, Span, SymbolId};
 
 /// How the text of a statement differs from its source.
@@ -77,15 +78,6 @@ pub struct Edits<K> {
 }
 
 impl<K: EntityId> Edits<K> {
-    pub(crate) fn new(read: usize) -> Self {
-        Self {
-            order: StatementOrder::new(read as u32),
-            changes: BTreeMap::new(),
-            revision: 0,
-            scopes: Vec::new(),
-        }
-    }
-
     /// Whether a statement was parsed from the source, not created by an edit.
     pub fn was_read(&self, id: K) -> bool {
         self.order.was_read(id)
@@ -142,35 +134,59 @@ impl<K: EntityId> Edits<K> {
         let end = changed.map_or(run, |(&i, _)| run.min(i - 1));
         K::from_index(end as usize)
     }
+}
 
-    /// The patches of a statement.
-    pub(crate) fn patches(&self, id: K) -> Option<&[Patch]> {
-        match self.change(id)? {
-            Change::Patched(patches) => Some(patches),
-            _ => None,
+impl<K: EntityId> RawEdits<K> for Edits<K> {
+    fn new(read: usize) -> Self {
+        Self {
+            order: StatementOrder::new(read as u32),
+            changes: BTreeMap::new(),
+            revision: 0,
+            scopes: Vec::new(),
         }
     }
 
-    pub(crate) fn rewrite(&mut self, id: K) {
+    fn set_revision(&mut self, revision: u32) {
+        self.revision = revision;
+    }
+
+    fn position(&self, id: K) -> Position<K> {
+        self.order.position(id)
+    }
+
+    fn insert_after(&mut self, id: K, before: Option<K>) {
+        self.order.insert_after(id, before);
+    }
+
+    fn restore(&mut self, id: K, position: Position<K>) {
+        self.order.restore(id, position);
+    }
+
+    fn patches(&self, id: K) -> &[Patch] {
+        match self.change(id) {
+            Some(Change::Patched(patches)) => patches,
+            _ => &[],
+        }
+    }
+
+    fn rewrite(&mut self, id: K) {
         if self.was_read(id) {
             self.changes.insert(id.index() as u32, Change::Rewritten);
         }
     }
 
-    pub(crate) fn remove(&mut self, id: K, comments: RemovedComments) {
+    fn remove(&mut self, id: K, comments: RemovedComments) {
         let change = Change::Removed(comments);
         self.changes.insert(id.index() as u32, change);
     }
 
-    /// Drops patches of a statement.
-    pub(crate) fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
+    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
         if let Some(Change::Patched(patches)) = self.changes.get_mut(&(id.index() as u32)) {
             patches.retain(keep);
         }
     }
 
-    /// Adds a patch, unless the statement is printed from its record.
-    pub(crate) fn patch(&mut self, id: K, patch: Patch) {
+    fn patch(&mut self, id: K, patch: Patch) {
         if !self.was_read(id) {
             return;
         }

@@ -144,30 +144,6 @@ pub struct Module {
 }
 
 impl Module {
-    /// An empty module over a source, with capacity for what the first bytes of it commonly hold.
-    pub(crate) fn with_source(source: SourceText) -> Self {
-        let bytes = source.len().min(crate::share::SHARED_TEXT);
-        let mut module = Self {
-            origins: Vec::with_capacity(bytes / 400),
-            names: Interner::new(source.clone(), bytes / 100),
-            signatures: Signatures::new(source.clone(), bytes / 100),
-            params: Vec::with_capacity(bytes / 200),
-            source,
-            ..Self::default()
-        };
-        module.items.rows.reserve(bytes / 400);
-        module.symbols.rows.reserve(bytes / 512);
-        module.functions.rows.reserve(bytes / 800);
-        module.bodies.rows.reserve(bytes / 800);
-        module
-    }
-
-    /// Adds an item at its place in the source.
-    pub(crate) fn push_item(&mut self, item: Item, span: StmtSpan) -> ItemId {
-        crate::cow_vec::push(&mut self.origins, span);
-        self.items.push(item)
-    }
-
     /// The source; empty for a module that was not parsed.
     #[must_use]
     pub fn source(&self) -> &[u8] {

@@ -13,7 +13,7 @@ use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
 use crate::edit_log::RemovedComments;
-use crate::entity::{EntityId, PrimaryMap};
+use crate::entity::PrimaryMap;
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
 use crate::module::{Header, Item, Module, Section};
 use crate::operand::OperandPool;
@@ -28,7 +28,11 @@ use crate::{
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::intern::Interner;
 pub use crate::renumber::NewIds;
-pub use crate::share::SHARED_TEXT;
+pub use crate::scopes::add_scope;
+pub use crate::share::{
+    SHARED_TEXT, attach, body_with_capacity, clear, finish, quadruple_capacity, seal, share,
+    split_off,
+};
 
 mod sealed {
     pub trait Sealed {}
@@ -106,10 +110,23 @@ writable! {
     }
 }
 
-/// An empty module over a source.
+/// An empty module over a source, with capacity for what the first bytes of it commonly hold.
 #[must_use]
 pub fn module_with_source(source: SourceText) -> Module {
-    Module::with_source(source)
+    let bytes = source.len().min(SHARED_TEXT);
+    let mut module = Module {
+        origins: Vec::with_capacity(bytes / 400),
+        names: Interner::new(source.clone(), bytes / 100),
+        signatures: Signatures::new(source.clone(), bytes / 100),
+        params: Vec::with_capacity(bytes / 200),
+        source,
+        ..Module::default()
+    };
+    module.items.rows.reserve(bytes / 400);
+    module.symbols.rows.reserve(bytes / 512);
+    module.functions.rows.reserve(bytes / 800);
+    module.bodies.rows.reserve(bytes / 800);
+    module
 }
 
 /// Sets the source of a module.
@@ -120,55 +137,15 @@ pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
 /// Adds an item at its place in the source.
 #[inline]
 pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
-    module.push_item(item, span)
-}
-
-/// An empty body with capacity for what `bytes` of source commonly hold.
-#[must_use]
-pub fn body_with_capacity(bytes: usize) -> Body {
-    Body::with_capacity(bytes)
-}
-
-/// Reserves capacity for four times as many statements, operands and registers as a body has.
-pub fn quadruple_capacity(body: &mut Body) {
-    body.quadruple_capacity();
+    crate::cow_vec::push(&mut module.origins, span);
+    module.items.push(item)
 }
 
 /// Adds a statement at its place in the source, counted from the base of the body.
 #[inline(always)]
 pub fn push_statement(body: &mut Body, statement: Statement, span: StmtSpan) -> StmtId {
-    body.push_statement(statement, span)
-}
-
-/// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
-/// The result is empty until it gets its tables from [`share`] or [`finish`].
-pub fn split_off(storage: &mut Body) -> Body {
-    storage.split_off()
-}
-
-/// Removes everything and keeps the capacity.
-pub fn clear(storage: &mut Body) {
-    storage.clear();
-}
-
-/// Gives `bodies`, all that were [split off](split_off) since the last time, their tables.
-pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    storage.share(bodies);
-}
-
-/// [`share`] for the last time.
-pub fn finish<'b>(storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    storage.finish(bodies);
-}
-
-/// The first half of [`share`]: the tables of all bodies that were [split off](split_off) since the last time.
-pub fn seal(storage: &mut Body) -> Body {
-    storage.seal()
-}
-
-/// The second half of [`share`]: gives `bodies` their stretches of what was [sealed](seal).
-pub fn attach<'b>(sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
-    sealed.attach_to(bodies);
+    body.origins.push(span);
+    body.statements.push(statement)
 }
 
 /// Write access to the record of edits.
@@ -195,48 +172,6 @@ pub trait RawEdits<K>: sealed::Sealed {
     fn remove(&mut self, id: K, comments: RemovedComments);
 }
 
-impl<K: EntityId> RawEdits<K> for Edits<K> {
-    fn new(parsed: usize) -> Self {
-        Self::new(parsed)
-    }
-
-    fn set_revision(&mut self, revision: u32) {
-        self.revision = revision;
-    }
-
-    fn position(&self, id: K) -> Position<K> {
-        self.order.position(id)
-    }
-
-    fn insert_after(&mut self, id: K, before: Option<K>) {
-        self.order.insert_after(id, before);
-    }
-
-    fn restore(&mut self, id: K, position: Position<K>) {
-        self.order.restore(id, position);
-    }
-
-    fn patches(&self, id: K) -> &[Patch] {
-        self.patches(id).unwrap_or_default()
-    }
-
-    fn patch(&mut self, id: K, patch: Patch) {
-        self.patch(id, patch);
-    }
-
-    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
-        self.retain_patches(id, keep);
-    }
-
-    fn rewrite(&mut self, id: K) {
-        self.rewrite(id);
-    }
-
-    fn remove(&mut self, id: K, comments: RemovedComments) {
-        self.remove(id, comments);
-    }
-}
-
 /// The key of a statement: statements are in the order of their keys. The place right after a statement is its key + 1.
 #[must_use]
 pub fn stmt_key(body: &Body, stmt: StmtId) -> u64 {
@@ -247,9 +182,4 @@ pub fn stmt_key(body: &Body, stmt: StmtId) -> u64 {
 #[must_use]
 pub fn scope_of_key(body: &Body, key: u64) -> ScopeId {
     body.scope_of_key(key)
-}
-
-/// Adds a scope whose braces an edit placed.
-pub fn add_scope(body: &mut Body, scope: Scope) {
-    body.add_scope(scope);
 }

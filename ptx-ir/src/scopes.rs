@@ -3,6 +3,7 @@
 use crate::body::{Body, Scope};
 use crate::edit_log::Edits;
 use crate::entity::EntityId;
+use crate::raw::RawEdits as _;
 use crate::{ScopeId, StmtId};
 
 impl Body {
@@ -96,20 +97,6 @@ impl Body {
         }
     }
 
-    /// Adds a scope that an edit placed.
-    pub(crate) fn add_scope(&mut self, scope: Scope) {
-        let at = self.scopes_before(self.key(scope.open));
-        let read = self.inner_scopes.len();
-        self.inner_scopes.push(scope);
-        if let Some(edits) = self.edits.as_deref_mut() {
-            if edits.scopes.is_empty() {
-                edits.scopes = (1..=read).map(ScopeId::from_index).collect();
-            }
-            let at = at.min(edits.scopes.len());
-            edits.scopes.insert(at, ScopeId::from_index(read + 1));
-        }
-    }
-
     /// Whether scope `inner` is `outer` or inside it.
     #[must_use]
     pub fn is_in_scope(&self, mut inner: ScopeId, outer: ScopeId) -> bool {
@@ -120,5 +107,19 @@ impl Body {
             }
         }
         true
+    }
+}
+
+/// Adds a scope whose braces an edit placed.
+pub fn add_scope(body: &mut Body, scope: Scope) {
+    let at = body.scopes_before(body.key(scope.open));
+    let read = body.inner_scopes.len();
+    body.inner_scopes.push(scope);
+    if let Some(edits) = body.edits.as_deref_mut() {
+        if edits.scopes.is_empty() {
+            edits.scopes = (1..=read).map(ScopeId::from_index).collect();
+        }
+        let at = at.min(edits.scopes.len());
+        edits.scopes.insert(at, ScopeId::from_index(read + 1));
     }
 }

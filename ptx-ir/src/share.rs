@@ -10,83 +10,80 @@ use crate::operand::OperandPool;
 /// that is in memory twice.
 pub const SHARED_TEXT: usize = 1 << 14;
 
+/// An empty body with capacity for what `bytes` of source commonly hold.
+#[must_use]
+pub fn body_with_capacity(bytes: usize) -> Body {
+    let mut body = Body::default();
+    body.statements.rows.reserve(bytes / 34);
+    body.origins.reserve(bytes / 34);
+    body.insts.rows.reserve(bytes / 40);
+    body.pool.operands.reserve(bytes / 16);
+    body.pool.addresses.rows.reserve(bytes / 128);
+    body.registers.rows.reserve(bytes / 48);
+    body.reg_decls.rows.reserve(bytes / 256);
+    body.vars.rows.reserve(bytes / 256);
+    body.labels.rows.reserve(bytes / 512);
+    body.declarations.decls.rows.reserve(bytes / 256);
+    body.declarations.declarators.reserve(bytes / 256);
+    body
+}
+
+/// Reserves capacity for four times as many statements, operands and registers as a body has.
+pub fn quadruple_capacity(body: &mut Body) {
+    body.statements.rows.reserve(3 * body.statements.len());
+    body.origins.reserve(3 * body.origins.len());
+    body.insts.rows.reserve(3 * body.insts.len());
+    body.pool.operands.reserve(3 * body.pool.operands.len());
+    let addresses = &mut body.pool.addresses;
+    addresses.rows.reserve(3 * addresses.len());
+    body.registers.rows.reserve(3 * body.registers.len());
+}
+
+/// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
+/// The result is empty until it gets its tables from [`share`] or [`finish`].
+pub fn split_off(storage: &mut Body) -> Body {
+    let mut body = Body {
+        base: storage.base,
+        end: storage.end,
+        closed: storage.closed,
+        ..Body::default()
+    };
+    body.step(storage, ShareOp::Cut);
+    body
+}
+
+/// Removes everything and keeps the capacity.
+pub fn clear(storage: &mut Body) {
+    Body::default().step(storage, ShareOp::Clear);
+}
+
+/// Gives `bodies`, all that were [split off](split_off) since the last time, their tables.
+pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    attach(seal(storage), bodies);
+}
+
+/// [`share`] for the last time.
+pub fn finish<'b>(mut storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    let mut all = Body::default();
+    all.step(&mut storage, ShareOp::Finish);
+    attach(all, bodies);
+}
+
+/// The first half of [`share`]: the tables of all bodies that were [split off](split_off) since the last time.
+pub fn seal(storage: &mut Body) -> Body {
+    let mut all = Body::default();
+    all.step(storage, ShareOp::Seal);
+    all
+}
+
+/// The second half of [`share`]: gives `bodies` their stretches of what was [sealed](seal).
+pub fn attach<'b>(mut sealed: Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    for body in bodies {
+        body.step(&mut sealed, ShareOp::Share);
+    }
+}
+
 impl Body {
-    /// An empty body with capacity for what `bytes` of source commonly hold.
-    pub(crate) fn with_capacity(bytes: usize) -> Body {
-        let mut body = Body::default();
-        body.statements.rows.reserve(bytes / 34);
-        body.origins.reserve(bytes / 34);
-        body.insts.rows.reserve(bytes / 40);
-        body.pool.operands.reserve(bytes / 16);
-        body.pool.addresses.rows.reserve(bytes / 128);
-        body.registers.rows.reserve(bytes / 48);
-        body.reg_decls.rows.reserve(bytes / 256);
-        body.vars.rows.reserve(bytes / 256);
-        body.labels.rows.reserve(bytes / 512);
-        body.declarations.decls.rows.reserve(bytes / 256);
-        body.declarations.declarators.reserve(bytes / 256);
-        body
-    }
-
-    /// Reserves capacity for four times as many statements, operands and registers as there are.
-    pub(crate) fn quadruple_capacity(&mut self) {
-        self.statements.rows.reserve(3 * self.statements.len());
-        self.origins.reserve(3 * self.origins.len());
-        self.insts.rows.reserve(3 * self.insts.len());
-        self.pool.operands.reserve(3 * self.pool.operands.len());
-        let addresses = &mut self.pool.addresses;
-        addresses.rows.reserve(3 * addresses.len());
-        self.registers.rows.reserve(3 * self.registers.len());
-    }
-
-    /// Takes the body that was just read out and keeps the storage for the next one. The result is
-    /// empty until it gets its tables from [`share`](Self::share).
-    pub(crate) fn split_off(&mut self) -> Body {
-        let mut body = Body {
-            base: self.base,
-            end: self.end,
-            closed: self.closed,
-            ..Body::default()
-        };
-        body.step(self, ShareOp::Cut);
-        body
-    }
-
-    /// Removes everything and keeps the capacity.
-    pub(crate) fn clear(&mut self) {
-        Body::default().step(self, ShareOp::Clear);
-    }
-
-    /// Gives `bodies`, all that were [split off](Self::split_off) since the last time, their tables.
-    pub(crate) fn share<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>) {
-        self.attach(bodies, ShareOp::Seal);
-    }
-
-    /// [`share`](Self::share) for the last time.
-    pub(crate) fn finish<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
-        self.attach(bodies, ShareOp::Finish);
-    }
-
-    fn attach<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>, step: ShareOp) {
-        let mut all = Body::default();
-        all.step(self, step);
-        all.attach_to(bodies);
-    }
-
-    /// The first half of [`share`](Self::share): the tables of all bodies that were split off since the last time.
-    pub(crate) fn seal(&mut self) -> Body {
-        let mut all = Body::default();
-        all.step(self, ShareOp::Seal);
-        all
-    }
-
-    /// The second half of [`share`](Self::share): gives `bodies` their stretches of what was [sealed](Self::seal).
-    pub(crate) fn attach_to<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
-        for body in bodies {
-            body.step(&mut self, ShareOp::Share);
-        }
-    }
-
     /// Applies the operation to each table.
     fn step(&mut self, other: &mut Body, step: ShareOp) {
         self.statements.rows.step(&mut other.statements.rows, step);
