@@ -39,6 +39,21 @@ pub struct Pressure {
     pub by_class: [u32; CLASSES.len()],
 }
 
+/// What is live at an instruction, and how that differs before it and after it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LivePoint<'a> {
+    /// The instruction.
+    pub stmt: StmtId,
+    /// The greater one of what is live before it, and of what is live after it together with its results; in units of 32
+    /// bits.
+    pub units: u32,
+    /// The variables that it writes and that are live after it.
+    pub written: &'a [u32],
+    /// The variables that it reads and that are not live after it, or that it writes, too.
+    pub read: &'a [u32],
+}
+
 impl Pressure {
     /// Counts the live registers of a function.
     ///
@@ -58,6 +73,35 @@ impl Pressure {
         variables: &Variables,
         liveness: &Liveness,
     ) -> Self {
+        Self::visit(facts, cfg, variables, liveness, &mut |_| {})
+    }
+
+    /// Counts the live registers of a function and calls `visitor` for each instruction: block after block in the order of
+    /// [`Cfg::blocks`], in each block from the last instruction to the first. What is live before an instruction is what is
+    /// live after it without [`LivePoint::written`] and with [`LivePoint::read`]; after the last one that is
+    /// [`Liveness::live_out`].
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::pressure::Pressure;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b64 a; .reg .b32 b; mov.b64 a, 1; cvt.u32.u64 b, a; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let analysis = FunctionAnalysis::new(facts);
+    /// let mut units = Vec::new();
+    /// let mut note = |point: ptx_analysis::pressure::LivePoint<'_>| units.push(point.units);
+    /// Pressure::visit(facts, analysis.cfg(), analysis.variables(), analysis.liveness(), &mut note);
+    /// // `ret`, `cvt` and `mov`.
+    /// assert_eq!(units, [0, 2, 2]);
+    /// ```
+    pub fn visit(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        liveness: &Liveness,
+        visitor: &mut dyn FnMut(LivePoint<'_>),
+    ) -> Self {
         let body = facts.body();
         let classes = (0..variables.len() as u32).map(|v| variables.class(body, v));
         let classes: Vec<u8> = classes
@@ -71,6 +115,8 @@ impl Pressure {
             block: 0,
             changed: vec![(0, false); variables.len()],
             passing: Vec::new(),
+            written: Vec::new(),
+            read: Vec::new(),
             now: Pressure::default(),
             peak: Pressure::default(),
         };
@@ -79,11 +125,18 @@ impl Pressure {
             let end = liveness.live_out(id);
             count.start(end, counts.of(end.set));
             for (stmt, statement) in body.range(block.first, block.end).rev() {
-                match statement {
-                    Statement::Inst(inst) => count.step(stmt, &facts.inst(inst).registers()),
-                    Statement::Opaque(opaque) => count.step(stmt, &facts.opaque(opaque)),
-                    _ => {}
-                }
+                let mentions = match statement {
+                    Statement::Inst(inst) => facts.inst(inst).registers(),
+                    Statement::Opaque(opaque) => facts.opaque(opaque),
+                    _ => continue,
+                };
+                let units = count.step(stmt, &mentions);
+                visitor(LivePoint {
+                    stmt,
+                    units,
+                    written: &count.written,
+                    read: &count.read,
+                });
             }
         }
         count.peak
@@ -102,6 +155,9 @@ struct Count<'a> {
     changed: Vec<(u32, bool)>,
     /// Variables that the current instruction writes and that are dead after it.
     passing: Vec<u32>,
+    /// Those that are live after the current instruction and that it writes, and those that become live before it.
+    written: Vec<u32>,
+    read: Vec<u32>,
     now: Pressure,
     peak: Pressure,
 }
@@ -158,9 +214,11 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// Goes back over an instruction.
-    fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) {
+    /// Goes back over an instruction; returns the greater number of units after it and before it.
+    fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) -> u32 {
         let variables = self.variables;
+        self.written.clear();
+        self.read.clear();
         for m in mentions.clone() {
             if m.usage.writes() || m.usage.may_write() {
                 for variable in variables.of(m.place) {
@@ -171,20 +229,26 @@ impl<'a> Count<'a> {
             }
         }
         self.note(stmt);
+        let after = self.now.units;
         while let Some(variable) = self.passing.pop() {
             self.change(variable, false);
         }
         for m in mentions.clone().filter(|m| m.usage.writes()) {
             for variable in variables.of(m.place) {
-                self.change(variable, false);
+                if self.change(variable, false) {
+                    self.written.push(variable);
+                }
             }
         }
         for m in mentions.clone().filter(|m| m.usage.reads()) {
             for variable in variables.of(m.place) {
-                self.change(variable, true);
+                if self.change(variable, true) {
+                    self.read.push(variable);
+                }
             }
         }
         self.note(stmt);
+        after.max(self.now.units)
     }
 }
 

@@ -63,6 +63,9 @@ fn graphs_in_all_formats() {
         ),
         ("svg", ">!%p</text>"),
         ("svg", ">@!%p bra L;</text>"),
+        ("svg", "<path class=\"edge taken back\""),
+        ("svg", "loop at 1: "),
+        ("html", "\"text\":[\"mov.b32 %r1, 0;\"]"),
     ] {
         let run = ptx(&["cfg", "--format", format, "--function", "k", &file]);
         assert_eq!((run.status, run.err.as_str()), (0, ""));
@@ -72,6 +75,26 @@ fn graphs_in_all_formats() {
     }
     assert_eq!(ptx(&["cfg", "--function", "missing", &file]).status, 2);
     assert_eq!(ptx(&["cfg", "--format", "svg", &file]).status, 2);
+    let page = folder.0.join("k.html").to_string_lossy().into_owned();
+    let run = ptx(&["cfg", "-o", &page, &file]);
+    expect(&run, 0, "", "");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("\"name\":\"g\"") && text.contains("\"name\":\"k\""));
+    assert!(!text.contains("://"), "nothing is loaded");
+    assert!(
+        ptx(&["cfg", "--function", "?", &file])
+            .out
+            .contains("digraph \"g\"")
+    );
+    let unwritable = folder
+        .0
+        .join("missing/k.svg")
+        .to_string_lossy()
+        .into_owned();
+    assert_eq!(
+        ptx(&["cfg", "--function", "k", "-o", &unwritable, &file]).status,
+        2
+    );
     let run = ptx(&["callgraph", "--format", "json", &file]);
     let node = &objects(&run.out)[0]["functions"][0];
     assert_eq!(

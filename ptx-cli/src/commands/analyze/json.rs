@@ -32,7 +32,7 @@ struct Limits {
 
 impl Limits {
     fn of(analysis: &FunctionAnalysis, statements: usize) -> Self {
-        let limit = LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64;
+        let limit = list_entries(statements);
         let cfg = analysis.cfg();
         let dispatch = cfg.blocks().filter(|(_, b)| b.is_dispatch);
         let edges = dispatch.map(|(id, _)| {
@@ -40,10 +40,19 @@ impl Limits {
             (into as u64).saturating_mul(out as u64)
         });
         Self {
-            live_lists: analysis.liveness().total() <= limit,
+            live_lists: live_lists_fit(analysis, statements),
             successors: edges.fold(0, u64::saturating_add) <= limit,
         }
     }
+}
+
+fn list_entries(statements: usize) -> u64 {
+    LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64
+}
+
+/// Whether the registers that are live at the ends of all blocks are few enough to be listed.
+pub(crate) fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> bool {
+    analysis.liveness().total() <= list_entries(statements)
 }
 
 /// Appends the object of a file, and a newline. Returns a warning for each list that was left out.

@@ -1,91 +1,187 @@
 //! `ptxkit cfg`: control-flow graphs of functions.
 
+mod details;
 mod dot;
+mod html;
 mod layout;
 mod mermaid;
 mod model;
+mod picture;
 mod svg;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
 
+use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
+use details::Details;
 use model::Graph;
+use picture::Picture;
 
 /// Draw the control-flow graph of functions
 ///
 /// Blocks show their instructions, edges the guard under which they are taken. The deeper a block is nested in loops, the
 /// darker it is.
+///
+/// SVG and HTML have a layered layout with a rectangle around each loop; it takes O(n log n) time and O(n) space for n
+/// blocks and edges. docs/control-flow.md describes it and the keys of the HTML page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit cfg kernel.ptx --function main --format svg > main.svg
+  ptxkit cfg kernel.ptx -o kernel.html               a page to explore all functions
+  ptxkit cfg kernel.ptx --function main -o main.svg
   ptxkit cfg kernel.ptx | dot -Tpdf > all.pdf
   ptxkit cfg --format mermaid kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Only the function of this name
-    #[arg(long, value_name = "NAME")]
-    function: Option<String>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Dot)]
-    format: Format,
+    #[command(flatten)]
+    functions: Functions,
+    /// Output format [default: that of the extension of --output, else dot]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show at most this many instructions of a block in SVG and HTML, from its start and its end; 0 shows all
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    instructions: usize,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
 enum Format {
     /// A Graphviz graph for each function
     Dot,
-    /// An SVG picture of one function, of at most 2,000 blocks and 10,000 edges
+    /// An SVG picture of one function
     Svg,
+    /// A page with all functions, to zoom, search and collapse loops; needs no network
+    Html,
     /// A Mermaid flowchart for each function
     Mermaid,
     /// One JSON object for each function
     Json,
 }
 
+impl Format {
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "dot" | "gv" => Some(Self::Dot),
+            "svg" => Some(Self::Svg),
+            "html" | "htm" => Some(Self::Html),
+            "mmd" | "mermaid" => Some(Self::Mermaid),
+            "json" | "ndjson" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Html)
+    }
+}
+
+/// A graph, and what only pictures need.
+type Drawable = (Graph, Option<Details>);
+
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    let format = args.format.or_else(|| Format::of(args.output.as_deref()?));
+    let format = format.unwrap_or(Format::Dot);
+    if format.is_picture() && args.output.is_none() && std::io::stdout().is_terminal() {
+        bail!("standard output is a terminal: write the picture to a file with --output");
+    }
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let mut found = 0;
-    let function = args.function.as_deref();
-    let work = |source: Source| {
-        let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
-        let facts = ModuleFacts::new(&module);
-        let lines = SourceLines::new(&module);
-        let wanted = |name: &str| function.is_none_or(|f| f == name);
-        let functions = module
-            .definitions()
-            .filter(|(_, f, _)| wanted(module.name(f.name)));
-        let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
-        let graphs = functions.map(|(of, name)| Graph::new(&source.name, &lines, of, name));
-        graphs.collect::<Vec<_>>()
-    };
-    input::in_order(&inputs, &mut out, &mut status, work, |out, graphs| {
-        for graph in graphs {
-            found += 1;
-            match args.format {
-                Format::Dot => dot::dot(&graph, out)?,
-                Format::Mermaid => mermaid::mermaid(&graph, out)?,
-                Format::Json => out.json(&graph)?,
-                Format::Svg if found > 1 => {
-                    bail!("an SVG shows one function: choose it with --function")
-                }
-                Format::Svg => svg::svg(&graph, out)?,
-            }
+    let mut graphs: Vec<Drawable> = Vec::new();
+    let mut text = Vec::new();
+    let (mut found, mut used) = (0, Vec::new());
+    let work = |source: Source| graphs_of(source, &args.functions, format);
+    let emit = |out: &mut Out, (found_here, chosen): (Vec<Drawable>, Chosen)| {
+        chosen.note(&mut used);
+        found += found_here.len();
+        if format == Format::Svg && found > 1 {
+            bail!("an SVG shows one function: choose it with --function");
+        }
+        if format.is_picture() {
+            graphs.extend(found_here);
+            return Ok(Status::Ok);
+        }
+        for (graph, _) in found_here {
+            write_text(&graph, format, &mut text)?;
+        }
+        if args.output.is_none() {
+            out.write_all(&text)?;
+            text.clear();
         }
         Ok(Status::Ok)
-    })?;
-    if let (0, Some(name)) = (found, function) {
-        bail!("no function {name:?} with a body");
+    };
+    input::in_order(&inputs, &mut out, &mut status, work, emit)?;
+    args.functions.check(&used)?;
+    if format.is_picture() && found == 0 && status == Status::Ok {
+        bail!("no function with a body");
+    }
+    if format.is_picture() && found > 0 {
+        text = draw(&graphs, format, args.instructions)?;
+    }
+    match &args.output {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("{}", path.display()))?,
+        None => out.write_all(&text)?,
     }
     out.flush()?;
     Ok(status)
+}
+
+fn graphs_of(source: Source, wanted: &Functions, format: Format) -> (Vec<Drawable>, Chosen) {
+    let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+    let facts = ModuleFacts::new(&module);
+    let lines = SourceLines::new(&module);
+    let chosen = wanted.choose(&module);
+    let functions = module.definitions().filter(|(id, ..)| chosen.contains(*id));
+    let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
+    let graph = |(facts, name)| {
+        let analysis = FunctionAnalysis::new(facts);
+        let graph = Graph::new(&source.name, &lines, facts, &analysis, name);
+        let details = || Details::new(&lines, facts, &analysis);
+        (graph, format.is_picture().then(details))
+    };
+    (functions.map(graph).collect(), chosen)
+}
+
+fn write_text(graph: &Graph, format: Format, out: &mut Vec<u8>) -> Result<()> {
+    match format {
+        Format::Mermaid => mermaid::mermaid(graph, out)?,
+        Format::Json => {
+            serde_json::to_writer(&mut *out, graph)?;
+            out.push(b'\n');
+        }
+        _ => dot::dot(graph, out)?,
+    }
+    Ok(())
+}
+
+fn draw(graphs: &[Drawable], format: Format, instructions: usize) -> Result<Vec<u8>> {
+    let most = if instructions == 0 {
+        usize::MAX - 1
+    } else {
+        instructions
+    };
+    let drawn = graphs
+        .iter()
+        .filter_map(|(graph, details)| Some((graph, details.as_ref()?)));
+    let pictures = drawn.map(|(graph, details)| Picture::new(graph, details, most));
+    let mut text = Vec::new();
+    if format == Format::Html {
+        html::html(&pictures.collect::<Vec<_>>(), &mut text)?;
+        return Ok(text);
+    }
+    for picture in pictures {
+        svg::svg(&picture, &mut text)?;
+    }
+    Ok(text)
 }

@@ -14,7 +14,7 @@ use crate::render::{SCHEMA, clean};
 #[derive(Serialize)]
 pub(crate) struct Graph {
     schema: u32,
-    file: String,
+    pub(crate) file: String,
     pub(crate) function: String,
     pub(crate) blocks: Vec<Block>,
     /// In the order of the blocks that they leave.
@@ -34,7 +34,7 @@ pub(crate) struct Block {
     pub(crate) reachable: bool,
     pub(crate) loop_depth: u32,
     /// The source lines of its first instruction.
-    source: Vec<JsonFrame>,
+    pub(crate) source: Vec<JsonFrame>,
 }
 
 /// An edge between two blocks.
@@ -64,13 +64,18 @@ impl Block {
         }
     }
 
-    /// The lines of text in its box.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let mut title = match &self.label {
+    /// Its number and its name.
+    pub(super) fn title(&self) -> String {
+        match &self.label {
             Some(label) => format!("{}: {label}", self.id),
             None if self.dispatch => format!("{}: any", self.id),
             None => format!("{}:", self.id),
-        };
+        }
+    }
+
+    /// The lines of text in its box.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut title = self.title();
         if let Some(frame) = self.source.first() {
             title.push_str("  // ");
             title.push_str(&frame.short());
@@ -96,10 +101,10 @@ impl Graph {
         file: &str,
         lines: &SourceLines<'_>,
         facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
         name: NameId,
     ) -> Self {
         let (module, body) = (lines.module(), facts.body());
-        let analysis = FunctionAnalysis::new(facts);
         let lines = lines.function(body);
         let mut blocks = Vec::new();
         let mut edges = Vec::new();
@@ -214,7 +219,8 @@ mod tests {
         }
         let facts = ModuleFacts::new(&module);
         let lines = SourceLines::new(&module);
-        let graph = Graph::new("", &lines, facts.function(id).unwrap(), name);
+        let facts = facts.function(id).unwrap();
+        let graph = Graph::new("", &lines, facts, &FunctionAnalysis::new(facts), name);
         let lengths: Vec<usize> = graph.blocks.iter().map(|b| b.text.len()).collect();
         assert_eq!(lengths, [4, 1, 1]);
         assert_eq!(graph.edges_from(0)[0].guard.as_deref(), Some("p"));

@@ -1,44 +1,41 @@
-//! A layered layout of a control-flow graph, after Sugiyama, Tagawa and Toda.
+//! A layered layout of a control-flow graph, after Sugiyama, Tagawa and Toda, with a rectangle for each loop.
 //!
-//! 1. [`layers`]: edges that close a cycle in a depth-first search are reversed; every box is in the layer below the
-//!    lowest of its predecessors (longest path). An edge that passes layers gets a *bend* in each of them; edges to the same
-//!    target share their bends.
-//! 2. [`order`]: a fixed number of barycentre sweeps reduces crossings.
-//! 3. [`place`]: a fixed number of sweeps moves each vertex towards its neighbours, as far as the others in its layer allow.
-//! 4. [`route`]: edges leave boxes at the bottom, run vertically through the bends, and turn only between two layers, so that no
-//!    edge passes through a box.
+//! 1. [`nest`] divides the graph into regions: the function and each loop, in which the loops inside it are boxes with ports
+//!    at their borders. Regions are laid out from the innermost outwards.
+//! 2. [`layers`]: edges that close a cycle in a depth-first search are set aside; every box is in the layer below the lowest of
+//!    its predecessors (longest path). An edge that passes layers gets a *bend* in each of them; edges of one kind to the same
+//!    target share their bends. If there are more than [`BENDS_PER_EDGE`] bends for each edge, the longest edges are cut: their
+//!    ends say where they lead.
+//! 3. [`order`]: a fixed number of barycentre sweeps reduces crossings.
+//! 4. [`place`]: a fixed number of sweeps moves each vertex towards its neighbours, as far as the others in its layer allow;
+//!    [`straighten`] makes long edges vertical, [`ports`] spreads the ends of lines over the sides of their boxes.
+//! 5. [`route`]: edges leave boxes at the bottom, run vertically through the bends, and turn only between two layers, in tracks
+//!    that [`channel`] assigns, so that no edge passes through a box. Edges that close a cycle run upwards in lanes on the left.
 //!
-//! With `n` boxes, edges and bends the time is O(n log n). The number of bends can grow with the product of boxes and targets of
-//! long edges, hence [`MAX_BENDS`]. The result depends only on the input.
+//! For a graph of `n` boxes and edges, time is O(n log n) and memory O(n): regions deeper than [`MAX_DEPTH`] are not divided
+//! further, the number of bends is at most proportional to that of edges, and all sweeps are of a fixed number. The result
+//! depends only on the input.
 
+mod channel;
 mod layers;
+mod nest;
 mod order;
 mod place;
+mod ports;
 mod route;
+mod straighten;
 
-pub(super) use route::{Arrow, Label, Line, Waypoint};
+/// How deep regions are nested.
+const MAX_DEPTH: usize = 12;
+/// How many bends a region may have for each of its edges, and how many more.
+const BENDS_PER_EDGE: usize = 12;
+const MORE_BENDS: usize = 4_000;
 
-/// The largest number of boxes in a picture.
-pub(super) const MAX_BOXES: usize = 2_000;
-/// The largest number of edges in a picture.
-pub(super) const MAX_EDGES: usize = 10_000;
-/// The largest number of bends in a picture.
-pub(super) const MAX_BENDS: usize = 100_000;
-
-/// A box, in pixels.
-#[derive(Copy, Clone)]
+/// The size of a box, in pixels.
+#[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Size {
     pub(super) width: f64,
     pub(super) height: f64,
-    /// The space to keep free on its left and on its right.
-    pub(super) side: f64,
-}
-
-impl Size {
-    /// The distance from the middle to the end of the free space.
-    fn half(self) -> f64 {
-        self.width / 2.0 + self.side
-    }
 }
 
 /// An edge between two boxes, given by their indices.
@@ -46,43 +43,88 @@ impl Size {
 pub(super) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Edges of different styles do not share bends.
-    pub(super) style: u8,
+    /// Only edges of one kind share lines.
+    pub(super) kind: u8,
+    /// Whether it shares the place where it leaves its box with the others of its kind.
+    pub(super) fans_out: bool,
 }
 
-/// Where boxes and edges are drawn, in pixels.
-pub(super) struct Layout {
-    /// The middle of the top of each box.
-    pub(super) tops: Vec<(f64, f64)>,
-    /// What is drawn of each edge; edges that share bends are drawn once there.
-    pub(super) lines: Vec<Line>,
-    /// Where the label of each edge is centred; `None` for an edge from a box to itself.
-    pub(super) labels: Vec<Option<Label>>,
+/// A loop.
+#[derive(Copy, Clone)]
+pub(super) struct Loop {
+    /// The loop around it, which has a lower index.
+    pub(super) parent: Option<usize>,
+    pub(super) header: usize,
+}
+
+/// What is laid out.
+pub(super) struct Input<'a> {
+    pub(super) sizes: &'a [Size],
+    pub(super) edges: &'a [Edge],
+    pub(super) loops: &'a [Loop],
+    /// The innermost loop of each box.
+    pub(super) innermost: &'a [Option<usize>],
+}
+
+/// A place, in pixels.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+/// A rectangle, in pixels.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub(super) struct Rect {
+    pub(super) left: f64,
+    pub(super) top: f64,
     pub(super) width: f64,
     pub(super) height: f64,
 }
 
-/// Why a graph was not laid out.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum TooLarge {
-    Boxes(usize),
-    Edges(usize),
-    Bends,
+/// Part of an edge within one region: horizontal and vertical segments.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// The first of the edges that run along it.
+    pub(super) edge: usize,
+    /// The loop whose region it is in.
+    pub(super) region: Option<usize>,
+    pub(super) points: Vec<Point>,
+    pub(super) end: End,
+    /// Whether it closes a cycle.
+    pub(super) is_back: bool,
 }
 
-/// Lays a graph out. Edges from a box to itself get no line, and edges must name boxes that exist.
-pub(super) fn layout(sizes: &[Size], edges: &[Edge]) -> Result<Layout, TooLarge> {
-    if sizes.len() > MAX_BOXES {
-        return Err(TooLarge::Boxes(sizes.len()));
-    }
-    if edges.len() > MAX_EDGES {
-        return Err(TooLarge::Edges(edges.len()));
-    }
-    let mut graph = layers::Layered::new(sizes, edges).ok_or(TooLarge::Bends)?;
-    order::reduce_crossings(&mut graph);
-    let centers = place::place(&graph);
-    Ok(route::route(&graph, edges, &centers))
+/// How a line ends.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) enum End {
+    /// With an arrow head at the box that the edge leads to.
+    Box,
+    /// At the border of a loop, where the next line begins.
+    Border,
+    /// At another line, which it joins.
+    Join,
+    /// With an arrow head in free space: the rest of the edge is not drawn.
+    Cut,
+}
+
+/// Where boxes and edges are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pub(super) boxes: Vec<Rect>,
+    /// `None` for a loop that is nested too deep.
+    pub(super) loops: Vec<Option<Rect>>,
+    pub(super) lines: Vec<Line>,
+    /// Where each edge leaves its box.
+    pub(super) starts: Vec<Point>,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// Lays a graph out. Edges must name boxes that exist, and loops contain their headers.
+pub(super) fn layout(input: &Input<'_>) -> Layout {
+    nest::layout(input)
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

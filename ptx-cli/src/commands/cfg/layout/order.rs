@@ -50,15 +50,23 @@ impl Direction {
         }
     }
 
-    /// The neighbours of a vertex in the layer that the sweep visited before its own.
-    pub(super) fn visited(self, graph: &Layered, vertex: usize) -> impl Iterator<Item = usize> {
+    /// The arcs of a vertex to the layer that the sweep visited before its own: the other vertex with its port, and the port
+    /// of the vertex itself.
+    pub(super) fn visited(
+        self,
+        graph: &Layered,
+        vertex: usize,
+    ) -> impl Iterator<Item = (usize, usize, usize)> {
         let arcs = match self {
             Self::Down => &graph.up[vertex],
             Self::Up => &graph.down[vertex],
         };
-        arcs.iter().map(move |&arc| match self {
-            Self::Down => graph.arcs[arc].upper,
-            Self::Up => graph.arcs[arc].lower,
+        arcs.iter().map(move |&arc| {
+            let arc = graph.arcs[arc];
+            match self {
+                Self::Down => (arc.upper, arc.upper_port, arc.lower_port),
+                Self::Up => (arc.lower, arc.lower_port, arc.upper_port),
+            }
         })
     }
 }
@@ -80,14 +88,16 @@ fn sort_by_barycentre(graph: &mut Layered, direction: Direction) {
     for number in direction.layers(graph.layers.len()) {
         let mut layer = std::mem::take(&mut graph.layers[number]);
         let key = |&vertex: &usize| {
-            let (mut sum, mut count) = (0, 0);
-            for neighbour in direction.visited(graph, vertex) {
-                sum += positions[neighbour];
+            let (mut sum, mut count) = (0.0, 0);
+            for (neighbour, port, _) in direction.visited(graph, vertex) {
+                // Ports at the border of a region are in order, too.
+                let width = graph.vertices[neighbour].size.width.max(1.0);
+                sum += positions[neighbour] as f64 + graph.ports.offset(port) / width;
                 count += 1;
             }
             match count {
                 0 => positions[vertex] as f64,
-                _ => sum as f64 / f64::from(count),
+                _ => sum / f64::from(count),
             }
         };
         let mut keyed: Vec<(f64, usize)> = layer.iter().map(|v| (key(v), *v)).collect();

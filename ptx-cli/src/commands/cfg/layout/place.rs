@@ -5,11 +5,12 @@ use super::order::Direction;
 
 /// The number of sweeps; each goes once down or once up.
 const SWEEPS: usize = 24;
-/// The distance of two boxes, and of a bend from its neighbours, in pixels.
-const BOX_GAP: f64 = 30.0;
-const BEND_GAP: f64 = 14.0;
+/// The distance of two boxes, of a line from a box, and of two lines, in pixels.
+const BOX_GAP: f64 = 32.0;
+const LINE_GAP: f64 = 16.0;
+const LINES_GAP: f64 = 12.0;
 
-/// The horizontal middle of each vertex. The leftmost vertex begins at 0.
+/// The horizontal middle of each vertex.
 pub(super) fn place(graph: &Layered) -> Vec<f64> {
     let mut centers = vec![0.0; graph.vertices.len()];
     for layer in &graph.layers {
@@ -23,14 +24,17 @@ pub(super) fn place(graph: &Layered) -> Vec<f64> {
             place_layer(graph, &graph.layers[number], direction, &mut centers);
         }
     }
-    let left = |(vertex, center): (usize, &f64)| center - graph.vertices[vertex].size.half();
-    let leftmost = centers
-        .iter()
-        .enumerate()
-        .map(left)
-        .fold(f64::INFINITY, f64::min);
-    centers.iter_mut().for_each(|center| *center -= leftmost);
     centers
+}
+
+/// The least distance of the middles of two neighbours.
+pub(super) fn distance(graph: &Layered, left: usize, right: usize) -> f64 {
+    let gap = match (graph.is_line(left), graph.is_line(right)) {
+        (false, false) => BOX_GAP,
+        (true, true) => LINES_GAP,
+        _ => LINE_GAP,
+    };
+    gap + (graph.vertices[left].size.width + graph.vertices[right].size.width) / 2.0
 }
 
 /// The positions in a layer whose vertices are as close together as they may be.
@@ -39,13 +43,7 @@ fn offsets(graph: &Layered, layer: &[usize]) -> Vec<f64> {
     let mut at = 0.0;
     for (index, &vertex) in layer.iter().enumerate() {
         if let Some(&left) = index.checked_sub(1).and_then(|i| layer.get(i)) {
-            let (a, b) = (&graph.vertices[left], &graph.vertices[vertex]);
-            let gap = if a.is_bend || b.is_bend {
-                BEND_GAP
-            } else {
-                BOX_GAP
-            };
-            at += a.size.half() + b.size.half() + gap;
+            at += distance(graph, left, vertex);
         }
         offsets.push(at);
     }
@@ -84,14 +82,14 @@ fn place_layer(graph: &Layered, layer: &[usize], direction: Direction, centers: 
     }
 }
 
-/// The weighted mean of the neighbours of a vertex, and its weight. Arcs between bends weigh most, so that long edges are
+/// The weighted mean of the neighbours of a vertex, and its weight. Arcs between lines weigh most, so that long edges are
 /// straight.
 fn wanted(graph: &Layered, vertex: usize, direction: Direction, centers: &[f64]) -> (f64, f64) {
     let (mut sum, mut weight) = (0.0, 0.0);
-    for neighbour in direction.visited(graph, vertex) {
-        let bends = [vertex, neighbour].map(|v| u32::from(graph.vertices[v].is_bend));
-        let arc = [1.0, 2.0, 8.0][(bends[0] + bends[1]) as usize];
-        sum += centers[neighbour] * arc;
+    for (neighbour, port, own) in direction.visited(graph, vertex) {
+        let lines = [vertex, neighbour].map(|v| usize::from(graph.is_line(v)));
+        let arc = [1.0, 2.0, 8.0][lines[0] + lines[1]];
+        sum += (graph.ports.x(port, centers) - graph.ports.offset(own)) * arc;
         weight += arc;
     }
     match weight > 0.0 {

@@ -1,0 +1,132 @@
+//! What pictures show besides the graph: loops, the source lines and the live registers of each instruction.
+
+use std::collections::HashMap;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::pressure::Pressure;
+use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{EntityId, Statement};
+use serde::Serialize;
+
+use super::layout::Loop;
+use crate::commands::analyze::live_lists_fit;
+use crate::render::register_names;
+use crate::render::source_lines::{self, frames};
+
+pub(super) struct Details {
+    /// The natural loops, the outer ones first.
+    pub(super) loops: Vec<Loop>,
+    /// The innermost loop of each block.
+    pub(super) innermost: Vec<Option<usize>>,
+    /// The instructions of each block.
+    pub(super) insts: Vec<Vec<Inst>>,
+    pub(super) sources: Vec<SourceLine>,
+    pub(super) registers: Vec<String>,
+    /// The registers that are live at the end of each block; empty if they are too many to list.
+    pub(super) live_out: Vec<Vec<u32>>,
+    /// The greatest number of live registers, in units of 32 bits.
+    pub(super) units: u32,
+}
+
+/// An instruction.
+#[derive(Serialize, Default)]
+pub(super) struct Inst {
+    /// The index of its source line.
+    pub(super) source: Option<usize>,
+    pub(super) units: u32,
+    /// The registers that are live only after it, and only before it.
+    pub(super) written: Vec<u32>,
+    pub(super) read: Vec<u32>,
+}
+
+#[derive(Serialize, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SourceLine {
+    /// `a.cu:11`
+    pub(super) short: String,
+    /// With directories and calls that were inlined.
+    pub(super) full: String,
+}
+
+impl Details {
+    pub(super) fn new(
+        lines: &SourceLines<'_>,
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+    ) -> Self {
+        let body = facts.body();
+        let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
+        let source_lines = lines.function(body);
+        let mut sources = Interner::default();
+        let mut insts = Vec::with_capacity(cfg.len());
+        let mut index_of = HashMap::new();
+        for (block, (_, info)) in cfg.blocks().enumerate() {
+            let mut list = Vec::new();
+            for (stmt, statement) in body.range(info.first, info.end) {
+                if matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
+                    index_of.insert(stmt, (block, list.len()));
+                    let source = sources.of(&frames(&source_lines, stmt));
+                    list.push(Inst {
+                        source,
+                        ..Inst::default()
+                    });
+                }
+            }
+            insts.push(list);
+        }
+        let is_listed = live_lists_fit(analysis, body.statement_table().len());
+        let variables = analysis.variables();
+        let pressure = Pressure::visit(facts, cfg, variables, liveness, &mut |point| {
+            if let Some(&(block, inst)) = index_of.get(&point.stmt) {
+                let inst = &mut insts[block][inst];
+                inst.units = point.units;
+                inst.written = point.written.to_vec();
+                inst.read = point.read.to_vec();
+            }
+        });
+        let loops = analysis.loops();
+        let number = |id: LoopId| id.as_u32() as usize;
+        let of_loop = |(_, info): (_, &ptx_analysis::graph::Loop<BlockId>)| Loop {
+            parent: info.parent().map(number),
+            header: info.header().index(),
+        };
+        let ids = cfg.blocks().map(|(id, _)| id);
+        let live_out = ids.clone().map(|id| liveness.live_out(id).to_vec());
+        Self {
+            loops: loops.iter().map(of_loop).collect(),
+            innermost: ids.map(|id| loops.innermost(id).map(number)).collect(),
+            insts,
+            sources: sources.lines,
+            registers: register_names::of(lines.module(), body, variables),
+            live_out: if is_listed {
+                live_out.collect()
+            } else {
+                Vec::new()
+            },
+            units: pressure.units,
+        }
+    }
+}
+
+/// Source lines by their text.
+#[derive(Default)]
+struct Interner {
+    lines: Vec<SourceLine>,
+    known: HashMap<SourceLine, usize>,
+}
+
+impl Interner {
+    fn of(&mut self, frames: &[source_lines::JsonFrame]) -> Option<usize> {
+        let line = SourceLine {
+            short: frames.first()?.short(),
+            full: source_lines::text(frames),
+        };
+        let lines = &mut self.lines;
+        Some(*self.known.entry(line).or_insert_with_key(|line| {
+            lines.push(line.clone());
+            lines.len() - 1
+        }))
+    }
+}
