@@ -24,6 +24,7 @@ pub(crate) struct Args {
 
 /// Folders and files whose text is not ours, is generated, or is data.
 const SKIPPED: &[&str] = &[
+    ".ci/browser/node_modules",
     "Cargo.lock",
     "api",
     "conformance",

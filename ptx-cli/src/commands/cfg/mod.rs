@@ -123,10 +123,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     };
     input::in_order(&inputs, &mut out, &mut status, work, emit)?;
     args.functions.check(&used)?;
-    if format.is_picture() && found == 0 && status == Status::Ok {
-        bail!("no function with a body");
-    }
-    if format.is_picture() && found > 0 {
+    if format.is_picture() {
+        if found == 0 && status == Status::Ok {
+            bail!("no function with a body");
+        }
+        if found == 0 {
+            return Ok(status);
+        }
         text = draw(&graphs, format, args.instructions)?;
     }
     match &args.output {

@@ -88,8 +88,8 @@ impl Drawing<'_> {
                     info.header
                 ),
             };
-            let room = rect.width - 2.0 * PADDING;
-            let title = match text_width(&title) <= room {
+            let space = rect.width - 2.0 * PADDING;
+            let title = match text_width(&title) <= space {
                 true => title,
                 false => format!("loop at {}", info.header),
             };

@@ -289,7 +289,7 @@ fn topological_order(items: &[Item], wires: &[Wire]) -> (Vec<usize>, Vec<bool>) 
 }
 
 /// The layer of each item: one below the lowest of its predecessors; without predecessors, one above the highest successor.
-/// Entries are in the first layer, exits in a last one of their own.
+/// Entries are in the first layer, exits in a separate last one.
 fn longest_paths(items: &[Item], order: &[usize], wires: &[Wire], is_back: &[bool]) -> Vec<usize> {
     let mut out = vec![Vec::new(); items.len()];
     let mut has_predecessor = vec![false; items.len()];

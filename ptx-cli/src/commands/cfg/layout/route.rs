@@ -14,7 +14,7 @@ const BELOW: f64 = 16.0;
 const TRACK: f64 = 9.0;
 /// The largest height that the tracks between two layers share.
 const MOST_TRACKS: f64 = 360.0;
-/// The distance of the border of a loop from what is inside, and the room for its title.
+/// The distance of the border of a loop from what is inside, and the space for its title.
 const BORDER: f64 = 16.0;
 const TITLE: f64 = 22.0;
 /// The distance of the lanes of edges that close a cycle.

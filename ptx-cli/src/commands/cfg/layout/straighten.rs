@@ -1,4 +1,4 @@
-//! Long edges become vertical where the neighbours of their bends leave room.
+//! Long edges become vertical where the neighbours of their bends leave space.
 
 use super::layers::Layered;
 use super::place::distance;
@@ -14,8 +14,8 @@ pub(super) fn straighten(graph: &Layered, centers: &mut [f64]) {
             position[vertex] = at;
         }
     }
-    // The room of a vertex between its neighbours.
-    let room = |vertex: usize, centers: &[f64]| {
+    // The space of a vertex between its neighbours.
+    let space = |vertex: usize, centers: &[f64]| {
         let layer = &graph.layers[graph.vertices[vertex].layer];
         let at = position[vertex];
         let left = at.checked_sub(1).map(|i| layer[i]);
@@ -33,10 +33,10 @@ pub(super) fn straighten(graph: &Layered, centers: &mut [f64]) {
             let ends = ends.map(|port| port.map(|p| graph.ports.x(p, centers)));
             let mut rest = &trunk.vertices[..];
             while let Some(&first) = rest.first() {
-                let (mut low, mut high) = room(first, centers);
+                let (mut low, mut high) = space(first, centers);
                 let mut count = 1;
                 for &vertex in &rest[1..] {
-                    let (l, h) = room(vertex, centers);
+                    let (l, h) = space(vertex, centers);
                     if l.max(low) > h.min(high) {
                         break;
                     }
@@ -49,7 +49,7 @@ pub(super) fn straighten(graph: &Layered, centers: &mut [f64]) {
                 let [lower, upper] = ends;
                 let wanted = lower.filter(|_| is_lowest);
                 let wanted = wanted.or(upper.filter(|_| later.is_empty()));
-                // Rounding may have made the room of the first one negative.
+                // Rounding may have made the space of the first one negative.
                 let x = wanted.unwrap_or(mean).min(high).max(low.min(high));
                 group.iter().for_each(|&v| centers[v] = x);
                 rest = later;
