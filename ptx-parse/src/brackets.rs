@@ -7,6 +7,7 @@ use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Modifier, Opcode};
 
+use crate::bracket_place::Statement;
 use crate::statement_extent::is_opcode;
 
 /// The first bracket without its partner, by its place in the source.
@@ -112,6 +113,7 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
     let error = |at: usize, message: String| {
         Some(Diagnostic::error(Code::UnexpectedToken, one(at), message))
     };
+    let of_statement = end;
     match unbalanced(src, start, end)? {
         Unbalanced::Mismatched { open, close } if close == at => {
             let (left, right) = (src[open] as char, src[close] as char);
@@ -147,18 +149,10 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
                 }
             };
             let d = d.with_help(format!("add `{right}`"));
-            let inside = &src[open + 1..end];
-            // The address after a vector is the next operand.
-            let address = inside.iter().position(|b| *b == b'[');
-            let comma = address.and_then(|i| memchr::memrchr(b',', &inside[..i]));
-            Some(match (left, comma) {
-                ('{', Some(comma)) => {
-                    let place = open + 1 + inside[..comma].trim_ascii_end().len();
-                    d.with_fix(Span::at(place, place), right)
-                }
-                ('{', None) => d.with_fix(Span::at(end, end), right),
-                _ if !inside.contains(&b',') => d.with_fix(Span::at(end, end), right),
-                _ => d,
+            let place = closing_place(src, (start, of_statement), open, end);
+            Some(match place {
+                Some(place) => d.with_fix(Span::at(place, place), right),
+                None => d,
             })
         }
         Unbalanced::Unopened { close, .. }
@@ -173,9 +167,11 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let d = error(close, message)?;
             let d = d.with_help(format!("add `{left}`"));
             let whole = left == '[' || !src[start..operand].contains(&b',');
+            let statement = || Statement::new(src, start, end);
             let first = match left {
                 '{' => vector_start(src, start, close),
-                _ => None,
+                '[' => statement().open(close, b"["),
+                _ => statement().open(close, b"("),
             };
             let place = first.or(Some(operand).filter(|_| whole));
             Some(match place {
@@ -184,5 +180,24 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             })
         }
         _ => None,
+    }
+}
+
+/// Where the bracket at `open` is closed, whose statement's last token ends at `end`.
+fn closing_place(
+    src: &[u8],
+    (start, of_statement): (usize, usize),
+    open: usize,
+    end: usize,
+) -> Option<usize> {
+    let inside = &src[open + 1..end];
+    // The address after a vector is the next operand.
+    let address = inside.iter().position(|b| *b == b'[');
+    let comma = address.and_then(|i| memchr::memrchr(b',', &inside[..i]));
+    match (src[open], comma) {
+        (b'{', Some(comma)) => Some(open + 1 + inside[..comma].trim_ascii_end().len()),
+        (b'{', None) => Some(end),
+        _ if !inside.contains(&b',') => Some(end),
+        _ => Statement::new(src, start, of_statement).close(open),
     }
 }

@@ -184,8 +184,38 @@ impl Parser<'_> {
         }
         let mut d = d;
         d.help = help.map(String::from);
-        Box::new(d)
+        match likely_number(&text).filter(|_| code == Code::MalformedNumber) {
+            Some(number) => {
+                let help = d.help.take().unwrap_or_default();
+                let help = format!("{help}; perhaps `{number}` is meant");
+                Box::new(d.with_help(help).with_fix(span, number))
+            }
+            None => Box::new(d),
+        }
     }
+}
+
+/// The number that a malformed one may be: with as many digits as it needs, without other letters.
+fn likely_number(text: &str) -> Option<String> {
+    let is_prefix = |c: char| c.is_ascii_alphabetic();
+    let (prefix, digits) = match text.split_at_checked(2)? {
+        (prefix, digits) if prefix.ends_with(is_prefix) => (prefix, digits),
+        _ => ("", text),
+    };
+    let exact = match prefix {
+        "0f" | "0F" => Some(8),
+        "0d" | "0D" => Some(16),
+        _ => None,
+    };
+    let is_digit = |c: &char| c.is_ascii_digit() || !prefix.is_empty() && c.is_ascii_hexdigit();
+    let mut number: String = digits.chars().filter(is_digit).collect();
+    if let Some(len) = exact {
+        number.truncate(len);
+        number.extend(core::iter::repeat_n('0', len - number.len()));
+    }
+    let number = format!("{prefix}{number}");
+    let read = constant::read_expression(number.as_bytes(), 0, 1);
+    (read.value.is_ok() && read.end == number.len()).then_some(number)
 }
 
 /// The value of a decimal spelling that [`Operand::Small`] prints back.

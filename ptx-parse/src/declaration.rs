@@ -13,6 +13,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
+use crate::missing_declaration::{space_by_use, type_by_use};
 use crate::mnemonic::{correct, suggestion};
 use crate::output::Level;
 use crate::parser::Parser;
@@ -217,13 +218,27 @@ impl Parser<'_> {
                 Box::new(d.with_help(help).with_fix(at, "."))
             }
             // `.reg %rd<4>`
-            false => match register_class_of(d.span.of(self.cursor.src)) {
+            false => match register_class_of(d.span.of(self.cursor.src))
+                .or_else(|| self.class_by_use(d.span))
+            {
                 Some(ty) => {
                     let help = format!("add its type, for example `{ty}`");
                     Box::new(d.with_help(help).with_fix(at, format!("{ty} ")))
                 }
                 None => d,
             },
+        }
+    }
+
+    /// The class of a register that is declared without a type.
+    #[cold]
+    fn class_by_use(&self, name: Span) -> Option<ScalarType> {
+        let src = self.cursor.src;
+        let ty = type_by_use(src, name.end as usize, name.of(src))?;
+        let mut all = ScalarType::ALL.iter().copied();
+        match ty.kind() {
+            TypeKind::Predicate => Some(ty),
+            _ => all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits().max(16)),
         }
     }
 
@@ -250,9 +265,14 @@ impl Parser<'_> {
             .with_help(help);
         let name = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
         // Only registers have such names.
-        let register = self.out.in_body() && scan::peek(self.cursor.src, name) == b'%';
-        Box::new(match register {
-            true => d.with_fix(Span::at(start, start), format!("{example} ")),
+        let register = scan::peek(self.cursor.src, name) == b'%';
+        let space = match self.out.in_body() {
+            true if !register => space_by_use(self.cursor.src, name),
+            _ => None,
+        };
+        let space = space.map_or(example, StateSpace::text);
+        Box::new(match scan::starts_ident(self.cursor.src, name) {
+            true => d.with_fix(Span::at(start, start), format!("{space} ")),
             false => d,
         })
     }
@@ -267,7 +287,7 @@ impl Parser<'_> {
             Some(length) => apart(d, &text, length),
             None => {
                 let nearest = suggest::ty(&text).or_else(|| suggest::directive_of(&text));
-                correct(d, &text, nearest)
+                likely_type(correct(d, &text, nearest))
             }
         };
         d.severity = self.header.unknown;
@@ -496,5 +516,20 @@ impl Parser<'_> {
         let dim = self.integer()?;
         self.cursor.expect(b']', "`]` after a dimension")?;
         Ok(dim)
+    }
+}
+
+/// Adds the first type that the help names, if there is no fix.
+fn likely_type(d: Diagnostic) -> Diagnostic {
+    let help = d.help.clone().unwrap_or_default();
+    let mut words = help.split('`');
+    let ty = words.find_map(|word| ScalarType::from_text(word.as_bytes()));
+    match ty.filter(|_| d.fix.is_empty()) {
+        Some(ty) => {
+            let span = d.span;
+            d.with_help(format!("{help}; for example `{ty}`"))
+                .with_fix(span, ty.text())
+        }
+        None => d,
     }
 }

@@ -2,15 +2,16 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
-use ptx_isa::{Directive, ForeignWord, Modifier};
+use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, ScalarType, TypeKind, find_form};
 
 use crate::brackets;
 use crate::parser::Parser;
 use crate::statement_extent::{is_opcode, statement_end};
-use crate::unknown_opcode::split_statement;
+use crate::unknown_opcode::{commented, split_statement};
 
 /// How much of a line is looked at, so that the cost stays linear.
 const LONGEST_LINE: usize = 4096;
@@ -45,7 +46,10 @@ impl Parser<'_> {
             let marker = self.conflict_marker(start);
             let found = marker.or_else(|| reversed_guard(src, start));
             let found = found.or_else(|| self.operand_after_semicolon(start));
-            return found.unwrap_or_else(|| comment(src, start, d));
+            return match found {
+                Some(found) => found,
+                None => stray(src, start, comment(src, start, d)),
+            };
         }
         let end = statement_end(src, start).max(at);
         let d = extra(src, d);
@@ -55,7 +59,7 @@ impl Parser<'_> {
             return found;
         }
         let d = operand_without_comma(src, start, d);
-        operator(src, start, d)
+        unfinished(src, start, operator(src, start, d))
     }
 
     /// An operand where a statement should be, on the line of the one before it.
@@ -138,6 +142,35 @@ fn reversed_guard(src: &[u8], start: usize) -> Option<Diagnostic> {
     )
 }
 
+/// A mark before a statement.
+fn stray(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let mark = src.get(start).copied().unwrap_or(0);
+    let next = scan::starts_ident(src, start + 1) && !src[start + 1..].starts_with(b"%%");
+    if !d.fix.is_empty() || !next || !b"~^*!`\\?&='".contains(&mark) {
+        return d;
+    }
+    d.with_help(format!("remove this `{}`", mark as char))
+        .with_fix(Span::at(start, start + 1), "")
+}
+
+/// An instruction that another statement follows on a later line.
+fn unfinished(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let at = d.span.start as usize;
+    let end = src[..at].trim_ascii_end().len();
+    let gap = &src[end..at];
+    let next = &src[at..];
+    let word = Lexer::fragment(next).next().map(|t| t.span.of(next));
+    let word = word.unwrap_or_default();
+    let begins = is_opcode(word) || Directive::from_text(word).is_some() || word == b"@";
+    let ended = src[..end].last().is_some_and(|b| b";,{".contains(b));
+    let instruction = src.get(start) != Some(&b'.');
+    if !d.fix.is_empty() || !instruction || !begins || ended || !gap.contains(&b'\n') {
+        return d;
+    }
+    d.with_help("a statement ends with `;`")
+        .with_fix(Span::at(end, end), ";")
+}
+
 /// A line of text where a statement should be: a comment of another language.
 fn comment(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let line = &src[start..line_end(src, start)];
@@ -155,7 +188,7 @@ fn comment(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
         return d;
     }
     if let Some(rest) = line.strip_prefix(b"#") {
-        return preprocessor(rest.trim_ascii(), d);
+        return commented(preprocessor(rest.trim_ascii(), d), src, start);
     }
     d.with_help("a comment begins with `//`")
         .with_fix(Span::at(start, start), "// ")
@@ -287,16 +320,81 @@ fn operator(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
     let Some(instruction) = ForeignWord::from_text(word).and_then(ForeignWord::instead) else {
         return d;
     };
+    let next = rest[len..].trim_ascii_start().first().copied();
+    let closed = next.is_none_or(|b| b",;])}".contains(&b));
+    let before = Lexer::fragment(&src[start..at]).filter(|t| !t.kind.is_trivia());
+    let before = before.last();
+    let operand =
+        before.is_some_and(|t| matches!(t.kind, TokenKind::Ident) || t.kind == TokenKind::Integer);
+    let stray = "~^*!=&".contains(word);
+    if stray && (closed || !operand) {
+        return d
+            .with_help(format!("remove this `{word}`"))
+            .with_fix(Span::at(at, at + 1), "");
+    }
     if word == "=" {
         return d
             .with_help("separate operands with `,`")
             .with_fix(Span::at(at, at + 1), ",");
     }
-    let before = Lexer::fragment(&src[start..at]).filter(|t| !t.kind.is_trivia());
-    if before.last().is_none_or(|t| t.kind != TokenKind::Ident) {
+    let Some(register) = before.filter(|t| t.kind == TokenKind::Ident) else {
         return d;
-    }
-    d.with_help(format!(
+    };
+    let register = register.span.shifted(start as u32);
+    let d = d.with_help(format!(
         "an operand is one register or constant: compute it with an instruction such as `{instruction}` first"
-    ))
+    ));
+    match computed_first(src, start, register, at + len, instruction) {
+        Some(edits) => edits
+            .into_iter()
+            .fold(d, |d, (span, text)| d.with_fix(span, text)),
+        None => d,
+    }
+}
+
+/// The edits that compute an operand in a block with another register. The operator between `register` and the number
+/// ends at `end`.
+fn computed_first(
+    src: &[u8],
+    start: usize,
+    register: Span,
+    end: usize,
+    instruction: &str,
+) -> Option<[(Span, String); 3]> {
+    let line = src.get(end..line_end(src, end))?;
+    let number = Lexer::fragment(line).find(|t| !t.kind.is_trivia());
+    let number = number.filter(|t| t.kind == TokenKind::Integer)?;
+    let semicolon = end + memchr::memchr(b';', line)? + 1;
+    let mnemonic = src.get(start..register.start as usize)?;
+    let types =
+        Lexer::fragment(mnemonic).filter_map(|t| ScalarType::from_text(t.span.of(mnemonic)));
+    let own = types.last()?;
+    let opcode = Opcode::from_text(instruction.as_bytes())?;
+    let modifier = |ty: ScalarType| Modifier::from_text(ty.text().as_bytes());
+    let same_width = ScalarType::ALL
+        .iter()
+        .copied()
+        .filter(|t| t.bits() == own.bits());
+    let integers = same_width.filter(|t| matches!(t.kind(), TypeKind::Signed | TypeKind::Bits));
+    let usual = Modifier::ALL.iter().copied().filter(|m| m.is_usual(opcode));
+    let usual: Vec<Modifier> = usual.collect();
+    let mut types = core::iter::once(own).chain(integers);
+    let (ty, modifiers) = types.find_map(|ty| {
+        let ty_word = modifier(ty)?;
+        let with_usual = usual.iter().map(|m| alloc::vec![*m, ty_word]);
+        let mut forms = core::iter::once(alloc::vec![ty_word]).chain(with_usual);
+        Some((ty, forms.find(|m| find_form(opcode, m).is_some())?))
+    })?;
+    let name = String::from_utf8_lossy(register.of(src));
+    let value = String::from_utf8_lossy(number.span.of(line));
+    let point = if ty.is_float() { ".0" } else { "" };
+    let mut compute = format!("{{\n\t.reg {ty} %computed;\n\t{instruction}");
+    modifiers.iter().for_each(|m| compute.push_str(m.text()));
+    compute.push_str(&format!(" %computed, {name}, {value}{point};\n\t"));
+    let operand = Span::at(register.start as usize, end + number.span.end as usize);
+    Some([
+        (Span::at(start, start), compute),
+        (operand, String::from("%computed")),
+        (Span::at(semicolon, semicolon), String::from("\n\t}")),
+    ])
 }

@@ -151,7 +151,18 @@ impl Parser<'_> {
         } else if !version.is_known() {
             let message = format!("expected an existing PTX version, found `{found}`");
             let d = Diagnostic::error(Code::UnknownVersion, span, message);
-            self.report(d.with_help(format!("the newest known version is {newest}")));
+            let toolkit = format!("CUDA {}.{}", version.major, version.minor);
+            let releases = || PtxVersion::KNOWN.iter().copied();
+            let of_toolkit = releases().find(|v| v.toolkit() == Some(&toolkit));
+            let next = || releases().find(|v| *v > version).unwrap_or(newest);
+            let note = match of_toolkit {
+                Some(version) => format!("{toolkit} has PTX {version}"),
+                None => format!("for example {}", next()),
+            };
+            let help = format!("the newest known version is {newest}; {note}");
+            let likely = of_toolkit.unwrap_or_else(next);
+            let text = format!("{} {likely}", Directive::Version);
+            self.report(d.with_help(help).with_fix(span, text));
         }
     }
 

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ptx_ir::lex::scan;
+use ptx_ir::lex::scan::{self, Trivia};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::raw::RawModule;
 use ptx_ir::{
     Binding, Code, Diagnostic, Interface, Linkage, NameId, Operand, Param, Pointer, RegDecl, Span,
@@ -14,6 +16,8 @@ use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
 use crate::declaration::{DeclaredName, Specifiers};
+use crate::explain::line_end;
+use crate::missing_declaration;
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::statement_extent::{begins_declaration, declared_space};
@@ -146,12 +150,33 @@ impl Parser<'_> {
                 if self.cursor.eat(b',') {
                     continue;
                 }
-                self.cursor.expect(b')', "`,` or `)` after a parameter")?;
+                let end = self.cursor.last;
+                let closed = self.cursor.expect(b')', "`,` or `)` after a parameter");
+                closed.map_err(|d| self.missing_parenthesis(end, d))?;
                 break;
             }
         }
         let len = self.out.module.params().len() as u32 - start;
         Ok(TableRange { start, len })
+    }
+
+    /// The error of a list of parameters that ends without a `)`.
+    #[cold]
+    fn missing_parenthesis(&self, end: usize, d: Box<Diagnostic>) -> Box<Diagnostic> {
+        let next = &self.cursor.src[self.cursor.pos..];
+        let word = Lexer::fragment(next).next().map(|t| t.span.of(next));
+        let directive = word.and_then(Directive::from_text);
+        let of_header = directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Entry));
+        match word {
+            Some(b"{" | b";") => {}
+            _ if of_header => {}
+            _ => return d,
+        }
+        let at = Span::at(end, end);
+        Box::new(
+            d.with_help("add `)` after the last parameter")
+                .with_fix(at, "\n)"),
+        )
     }
 
     fn param(&mut self) -> ParseResult<(Param, ParamName)> {
@@ -173,7 +198,7 @@ impl Parser<'_> {
                         .unexpected("`.param` or `.reg`, as parameters have no linkage"));
                 }
                 Some(Directive::Ptr) if s.ty.is_none() => {
-                    return Err(self.cursor.unexpected("a type before `.ptr`"));
+                    return Err(self.missing_type("a type before `.ptr`"));
                 }
                 Some(Directive::Ptr) if ptr.is_none() && trailing_align == Operand::Absent => {
                     self.cursor.advance(Directive::Ptr.text().len());
@@ -199,7 +224,7 @@ impl Parser<'_> {
             return Err(self.cursor.unexpected(expected));
         };
         let Some(ty) = s.ty else {
-            return Err(self.cursor.unexpected("the type of the parameter"));
+            return Err(self.missing_type("the type of the parameter"));
         };
         let name = self.param_name()?;
         let mut param = Param::new(space, ty);
@@ -232,13 +257,77 @@ impl Parser<'_> {
         Box::new(d)
     }
 
+    /// The error of a parameter without a type: that of its first use, of a pointer that of an address, of an array bytes.
+    #[cold]
+    fn missing_type(&mut self, what: &str) -> Box<Diagnostic> {
+        let d = self.cursor.unexpected(what);
+        let src = self.cursor.src;
+        let (start, end) = (self.cursor.pos, self.cursor.token_end());
+        let next = scan::skip_trivia(src, end, &mut Trivia::default());
+        let rest = &src[end..line_end(src, end)];
+        let rest = Lexer::fragment(rest).map(|t| t.span.of(rest));
+        let mut of_parameter = rest.take_while(|t| !matches!(*t, b"," | b")"));
+        let has_type = of_parameter.any(|t| ScalarType::from_text(t).is_some());
+        let ty = match (scan::peek(src, start), scan::peek(src, next)) {
+            _ if has_type => None,
+            (b'.', _) => Some(ScalarType::U64),
+            (_, b'[') => Some(ScalarType::B8),
+            _ => missing_declaration::type_by_use(src, next, &src[start..end]),
+        };
+        match ty.filter(|ty| ty.is_parameter_type()) {
+            Some(ty) => Box::new(
+                d.with_help(format!("add its type, for example `{ty}`"))
+                    .with_fix(Span::at(start, start), format!("{ty} ")),
+            ),
+            None => d,
+        }
+    }
+
+    /// The error of a parameter without a name: it follows that of the parameter before it, or that of the function.
+    #[cold]
+    fn missing_name(&self, d: Box<Diagnostic>) -> Box<Diagnostic> {
+        let (src, pos) = (self.cursor.src, self.cursor.pos);
+        if !matches!(scan::peek(src, pos), b',' | b')') {
+            return d;
+        }
+        let from = pos.saturating_sub(1 << 12);
+        let header = src.get(from..pos).unwrap_or_default();
+        let open = memchr::memrchr(b'(', header).map_or(0, |i| i + 1);
+        let (before, list) = header.split_at(open);
+        let word = |text: &[u8]| {
+            let is_name = |t: &Token| t.kind == TokenKind::Ident;
+            let last = Lexer::fragment(text).filter(is_name).last();
+            last.map(|t| String::from_utf8_lossy(t.span.of(text)).into_owned())
+        };
+        let tail = before.strip_suffix(b"(").unwrap_or(before).trim_ascii_end();
+        let name = match (word(list), word(tail)) {
+            (Some(previous), _) => {
+                let (prefix, digits) = split_numeric_suffix_str(&previous);
+                let number: u32 = digits.parse().unwrap_or(0);
+                format!("{prefix}{}", number.saturating_add(1))
+            }
+            (None, _) if tail.ends_with(Directive::Func.text().as_bytes()) => {
+                String::from("func_retval0")
+            }
+            (None, Some(function)) => format!("{function}_param_0"),
+            (None, None) => return d,
+        };
+        let at = src[..pos].trim_ascii_end().len();
+        let help = format!("add a name, for example `{name}`");
+        Box::new(
+            d.with_help(help)
+                .with_fix(Span::at(at, at), format!(" {name}")),
+        )
+    }
+
     /// The name of a parameter, or `_`.
     fn param_name(&mut self) -> ParseResult<ParamName> {
         if self.cursor.peek() == b'_' && !self.cursor.at_ident() {
             self.cursor.advance(1);
             return Ok(None);
         }
-        let (start, end) = self.cursor.expect_ident("the name of the parameter")?;
+        let found = self.cursor.expect_ident("the name of the parameter");
+        let (start, end) = found.map_err(|d| self.missing_name(d))?;
         let name: NameId = self.intern(start, end);
         Ok(Some(DeclaredName { name, start, end }))
     }

@@ -10,6 +10,7 @@ use ptx_ir::{Code, Diagnostic, SigId, Span, Word};
 use ptx_isa::ForeignWord;
 
 use crate::cursor::ParseResult;
+use crate::explain::line_end;
 use crate::mnemonic_table::Key;
 use crate::parser::Parser;
 use crate::suggest::Similar;
@@ -124,6 +125,7 @@ impl Parser<'_> {
             .filter(|&i| words[i].modifier.is_none() && known_before(i))
             .map(|i| (words[i], signature.word_text(words[i]).to_owned()))
             .collect();
+        let elements = first_vector(self.cursor.src, start);
         // The modifiers are in the source in this order, perhaps with whitespace between.
         let mut from = start + opcode.len();
         for (word, text) in unknown {
@@ -147,13 +149,24 @@ impl Parser<'_> {
                         };
                         Choices::of(known_opcode, &known(true), &known(false), &text)
                     });
-                    choices.explain(d, rest.unwrap_or_default(), &text)
+                    choices.explain(d, rest.unwrap_or_default(), &text, elements)
                 }
             };
             d.severity = self.header.unknown;
             self.report(d);
         }
     }
+}
+
+/// How many elements the first vector of the statement at `start` has, if it is on the same line.
+fn first_vector(src: &[u8], start: usize) -> usize {
+    let line = &src[start..line_end(src, start)];
+    let vector = memchr::memchr(b'{', line).and_then(|open| {
+        let close = memchr::memchr(b'}', line)?;
+        line.get(open..close)
+    });
+    let elements = vector.map(|v| v.split(|b| *b == b',').count());
+    elements.unwrap_or(0)
 }
 
 /// A misspelled keyword with what to write instead: the word of PTX for one of another language, or the nearest one.

@@ -172,14 +172,17 @@ impl Parser<'_> {
                     message,
                 );
                 let lower = text.to_ascii_lowercase();
-                let known = Selector::from_text(&lower.as_bytes()[1..]).is_some();
-                Err(Box::new(match known {
-                    true => {
-                        let span = d.span;
-                        let help = format!("components are written in lower case: `{lower}`");
-                        d.with_help(help).with_fix(span, lower)
-                    }
-                    false => d.with_help(help),
+                let span = d.span;
+                if Selector::from_text(&lower.as_bytes()[1..]).is_some() {
+                    let help = format!("components are written in lower case: `{lower}`");
+                    return Err(Box::new(d.with_help(help).with_fix(span, lower)));
+                }
+                let special = matches!(operand, Operand::Special(_));
+                Err(Box::new(match component(&lower).filter(|_| special) {
+                    Some(likely) => d
+                        .with_help(format!("{help}; perhaps `{likely}` is meant"))
+                        .with_fix(span, likely),
+                    None => d.with_help(help),
                 }))
             }
         }
@@ -402,4 +405,13 @@ impl Parser<'_> {
                 .add_address(Address::new(base, offset, form)),
         ))
     }
+}
+
+/// The component that another word may be: one that it begins with, or the one with its number.
+fn component(word: &str) -> Option<&'static str> {
+    const COMPONENTS: [(&str, char); 3] = [(".x", '0'), (".y", '1'), (".z", '2')];
+    let number = word.chars().nth(1)?;
+    let mut all = COMPONENTS.iter();
+    let likely = all.find(|(text, n)| word.starts_with(text) || number == *n);
+    Some(likely.map_or(".x", |(text, _)| text))
 }

@@ -10,10 +10,10 @@ use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Stateme
 
 use crate::cascade;
 use crate::cursor::Cursor;
-use crate::explain::line_end;
 use crate::header_state::HeaderState;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
+use crate::repeated;
 use crate::reporter::Reporter;
 use crate::scope::Scopes;
 use crate::suppressed_names::SuppressedNames;
@@ -106,9 +106,8 @@ impl<'s> Parser<'s> {
         let mut diagnostics = self.reporter.into_diagnostics();
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
         let duplicates = diagnostics.iter_mut();
-        for d in duplicates.filter(|d| d.code == Code::DuplicateName) {
-            remove_repeated_line(self.cursor.src, d);
-        }
+        let duplicates = duplicates.filter(|d| d.code == Code::DuplicateName);
+        repeated::remove_all(self.cursor.src, duplicates);
         let names = [
             Code::UndefinedName,
             Code::LateDeclaration,
@@ -211,31 +210,6 @@ fn is_plain(text: &[u8]) -> bool {
     // Each chunk is in the cache when it is looked at again.
     let mut chunks = text.chunks(1 << 14);
     chunks.all(|c| c.is_ascii() && memchr::memchr(0, c).is_none())
-}
-
-/// How far before a name its line begins, at most.
-const MOST_OF_LINE: usize = 256;
-
-/// Removes a duplicate declaration whose line is that of the first one.
-#[cold]
-fn remove_repeated_line(src: &[u8], d: &mut Diagnostic) {
-    let line = |at: u32| {
-        let at = at as usize;
-        let from = at.saturating_sub(MOST_OF_LINE);
-        let start = memchr::memrchr(b'\n', src.get(from..at)?).map(|i| from + i + 1)?;
-        Some((start, (line_end(src, at) + 1).min(src.len())))
-    };
-    let first = d.labels.first().and_then(|label| line(label.span.start));
-    let (Some((a, b)), Some((start, end))) = (first, line(d.span.start)) else {
-        return;
-    };
-    let text = src[start..end].trim_ascii();
-    let statement = text.starts_with(b".") && text.ends_with(b";");
-    if statement && text == src[a..b].trim_ascii() && a != start {
-        d.fix = Default::default();
-        d.add_fix([(Span::at(start, end), String::new())]);
-        d.help = Some("remove one of the declarations".into());
-    }
 }
 
 /// Names reported as undeclared that the module declares further down are used too early.

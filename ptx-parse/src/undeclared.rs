@@ -10,6 +10,7 @@ use ptx_isa::{ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
 
 use crate::cascade;
 use crate::labels::LabelRange;
+use crate::missing_declaration;
 use crate::mnemonic::{correct, suggestion};
 use crate::output::{Level, Output};
 use crate::parser::{Parser, late_declaration};
@@ -17,6 +18,8 @@ use crate::suggest;
 
 /// How many names are compared with undeclared ones to find similar ones, so that the cost stays linear.
 pub(crate) const MOST_COMPARISONS: usize = 1 << 18;
+/// For how many names declarations are added.
+const MOST_DECLARED: usize = 64;
 /// How far before a name the opcode of its statement is looked for.
 const LOOK_BACK: usize = 256;
 
@@ -347,7 +350,9 @@ impl Group<'_, '_> {
                 let message = format!("undeclared {noun} `{name}`{}", self.others());
                 let d = Diagnostic::error(Code::UndefinedName, self.first.span(), message);
                 let foreign = name.strip_prefix('%').unwrap_or(name);
-                if ForeignWord::from_text(foreign).is_some() {
+                let is_opcode = |text: &str| Opcode::from_text(text.as_bytes()).is_some();
+                let word = ForeignWord::from_text(foreign);
+                if word.is_some_and(|w| !w.instead().is_some_and(is_opcode)) {
                     return correct(d, foreign, None);
                 }
                 let declaration = self.declaration(context);
@@ -370,7 +375,7 @@ impl Group<'_, '_> {
                         };
                         match sole && digits(name) == digits(&similar) {
                             true => d.with_fix(self.first.span(), similar),
-                            false => d,
+                            false => self.declare(src, out, context, d, comparisons_left),
                         }
                     }
                     None => {
@@ -383,11 +388,44 @@ impl Group<'_, '_> {
                                 let text = format!("\n\t.reg {class} {};", self.declared());
                                 d.with_fix(Span::new(at, at), text)
                             }
-                            None => d,
+                            None => self.declare(src, out, context, d, comparisons_left),
                         }
                     }
                 }
             }
+        }
+    }
+
+    /// Adds the declaration that is probably missing.
+    fn declare(
+        &self,
+        src: &[u8],
+        out: &Output,
+        context: &Context,
+        d: Diagnostic,
+        comparisons_left: &mut usize,
+    ) -> Diagnostic {
+        let cost = MOST_COMPARISONS / MOST_DECLARED;
+        match comparisons_left.checked_sub(cost) {
+            Some(left) if out.in_body() => *comparisons_left = left,
+            _ => return d,
+        }
+        let (base, Use { name, at, .. }) = (out.body.base() as usize, self.first);
+        match context.expected {
+            Expected::Function => match missing_declaration::function(src, base, name, at) {
+                Some((span, text)) => d.with_fix(span, text),
+                None => d,
+            },
+            Expected::Variable | Expected::Name => {
+                let uses = self.uses.iter().map(|u| u.at);
+                let Some(edit) = missing_declaration::variable(src, base, name, uses) else {
+                    return d;
+                };
+                let (span, text, note) = edit;
+                let help = d.help.clone().unwrap_or_default();
+                d.with_help(format!("{help}; {note}")).with_fix(span, text)
+            }
+            _ => d,
         }
     }
 

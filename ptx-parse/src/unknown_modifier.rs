@@ -23,6 +23,8 @@ pub(crate) struct Choices {
     nearest: Option<Similar<'static>>,
     /// It is a number, and an instruction without it takes a constant.
     operand: bool,
+    /// The first of the words that a sentence about a word of another language mentions.
+    translated: Option<&'static str>,
 }
 
 /// The choices that were made, by mnemonic and position.
@@ -33,6 +35,12 @@ impl Choices {
     pub(crate) fn of(opcode: Opcode, before: &[Modifier], after: &[Modifier], word: &str) -> Self {
         let modifiers: Vec<Modifier> = before.iter().chain(after).copied().collect();
         let possible = opcode.completions(&modifiers, before.len());
+        let help = ForeignWord::from_text(word).and_then(ForeignWord::help);
+        let mut mentioned = help.unwrap_or_default().split('`');
+        let is_possible = |text: &&str| possible.iter().any(|m| m.text() == *text);
+        let translated = mentioned.find(is_possible);
+        let lower = word.to_ascii_lowercase();
+        let word = lower.as_str();
         let mut ranked: Vec<(usize, &'static str)> = possible
             .iter()
             .map(|m| {
@@ -60,11 +68,19 @@ impl Choices {
             similar: similar && ties == 1 && (word.len() > 3 || other_length),
             nearest: suggest::modifier_of(Some(opcode), word),
             operand: is_number && after.is_empty() && takes_constant(opcode, before),
+            translated,
         }
     }
 
     /// The error about the word with its help.
-    pub(crate) fn explain(&self, d: Diagnostic, mnemonic: &str, word: &str) -> Diagnostic {
+    /// `elements` is the number of elements of the first vector among the operands.
+    pub(crate) fn explain(
+        &self,
+        d: Diagnostic,
+        mnemonic: &str,
+        word: &str,
+        elements: usize,
+    ) -> Diagnostic {
         let span = d.span;
         if self.operand {
             let number = word.trim_start_matches('.');
@@ -74,14 +90,25 @@ impl Choices {
             return d.with_fix(Span::new(span.start, span.start + 1), " ");
         }
         if ForeignWord::from_text(word).is_some() {
-            return correct(d, word, None);
+            let d = correct(d, word, None);
+            return match self.translated.filter(|_| d.fix.is_empty()) {
+                Some(text) => {
+                    let help = d.help.clone().unwrap_or_default();
+                    d.with_help(format!("{help}; for example `{text}`"))
+                        .with_fix(span, text)
+                }
+                None => d,
+            };
+        }
+        let vector = format!(".v{elements}");
+        if let Some(text) = self.legal.iter().find(|m| **m == vector) {
+            return d.with_help(list(&self.legal)).with_fix(span, *text);
         }
         match self.legal.as_slice() {
             [only] if self.similar => d.with_help(suggestion(only)).with_fix(span, *only),
-            [first, ..] if self.similar && self.legal.len() <= MOST_LISTED => {
+            [first, ..] if self.legal.len() <= MOST_LISTED => {
                 d.with_help(list(&self.legal)).with_fix(span, *first)
             }
-            [_, ..] if self.legal.len() <= MOST_LISTED => d.with_help(list(&self.legal)),
             _ => correct(d, word, self.nearest),
         }
     }

@@ -45,7 +45,7 @@ impl Parser<'_> {
             let span = Span::at(start, end);
             let d = Diagnostic::error(Code::UnknownOpcode, span, message);
             if let Some(operator) = assigned {
-                assign(d, operator, self.cursor.src)
+                commented(assign(d, operator, self.cursor.src), self.cursor.src, start)
             } else if self.at_label_directive(end) {
                 label(d, opcode, Span::at(end, end))
             } else if let Some(keyword) = undotted(opcode) {
@@ -58,7 +58,7 @@ impl Parser<'_> {
                     }),
                 )
             } else if ForeignWord::from_text(opcode).is_some() {
-                correct(d, opcode, None)
+                replaced(correct(d, opcode, None), self.cursor.src, start)
             } else if let Some(length) = glued(opcode) {
                 apart(d, opcode, length)
             } else {
@@ -223,6 +223,31 @@ fn assign(mut d: Diagnostic, operator: &ForeignWord, src: &[u8]) -> Diagnostic {
         )),
         (None, help) => d.with_help(help.unwrap_or_default()),
     }
+}
+
+/// A statement of another language at `start`: the help says what to write, or it becomes a comment.
+fn replaced(d: Diagnostic, src: &[u8], start: usize) -> Diagnostic {
+    let line = &src[start..line_end(src, start)];
+    let instead = d
+        .help
+        .as_deref()
+        .and_then(|help| help.strip_prefix("write `"));
+    let instead = instead.and_then(|help| help.strip_suffix('`'));
+    let instead = instead.filter(|text| text.ends_with(';')).map(String::from);
+    match (instead, memchr::memchr(b';', line)) {
+        (Some(text), Some(end)) => d.with_fix(Span::at(start, start + end + 1), text),
+        _ => commented(d, src, start),
+    }
+}
+
+/// A line of another language, which becomes a comment until someone translates it.
+pub(crate) fn commented(d: Diagnostic, src: &[u8], start: usize) -> Diagnostic {
+    if !d.fix.is_empty() || !scan::at_line_start(src, start) {
+        return d;
+    }
+    let help = d.help.clone().unwrap_or_default();
+    d.with_help(format!("{help}; until then it can be a comment"))
+        .with_fix(Span::at(start, start), "// ")
 }
 
 /// Where the operands begin after the opcode that ends at `end`.

@@ -136,8 +136,113 @@ fn a_missing_header_directive_fits_the_rest_of_the_header() {
 
 #[test]
 fn no_guess_among_equally_similar_names() {
-    for statement in ["mov.u32 %ra, %r1;", "setp.lz.s32 %p1, %r1, %r2;", "int x;"] {
-        let source = kernel(statement);
-        assert_eq!(fixed(&source), source);
+    let source = kernel("mov.u32 %ra, %r1;");
+    assert_eq!(fixed(&source), source);
+}
+
+#[test]
+fn the_likeliest_of_several_repairs_is_made() {
+    let cases = [
+        ("setp.lz.s32 %p1, %r1, %r2;", "setp.le.s32 %p1, %r1, %r2;"),
+        ("mul.WIDE.u32 %rd1, %r1, 4;", "mul.wide.u32 %rd1, %r1, 4;"),
+        ("add.int64 %rd1, %rd1, 4;", "add.s64 %rd1, %rd1, 4;"),
+        (
+            "ld.global.v6.u32 {%r1, %r2}, [%rd1];",
+            "ld.global.v2.u32 {%r1, %r2}, [%rd1];",
+        ),
+        ("int x;", "// int x;"),
+        ("#pragma unroll", "// #pragma unroll"),
+        ("__syncthreads();", "bar.sync 0;"),
+        ("mov.u32 %r1, %tid.xx;", "mov.u32 %r1, %tid.x;"),
+        ("mov.u32 %r1, %tid.1;", "mov.u32 %r1, %tid.y;"),
+        ("mov.u32 *%r1, %r2;", "mov.u32 %r1, %r2;"),
+        ("~mov.u32 %r1, %r2;", "mov.u32 %r1, %r2;"),
+        ("mov.f32 %f1, 0f3F80000;", "mov.f32 %f1, 0f3F800000;"),
+        ("mov.u32 %r1, 0xffG;", "mov.u32 %r1, 0xff;"),
+        (
+            "ld.global.u32 %r1, [%rd1]\n\t.loc 1 1 1",
+            "ld.global.u32 %r1, [%rd1];\n\t.loc 1 1 1",
+        ),
+        (
+            "add.s32 %r1, %r2 * 4, 1;",
+            "{\n\t.reg .s32 %computed;\n\tmul.lo.s32 %computed, %r2, 4;\n\tadd.s32 %r1, %computed, 1;\n\t}",
+        ),
+        (
+            "st.global.u32 [%rd1+4, %r1;",
+            "st.global.u32 [%rd1+4], %r1;",
+        ),
+        (
+            "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2};",
+            "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2}];",
+        ),
+        (
+            "L: mov.u32 %r1, 1;\n\tL: ret;",
+            "L: mov.u32 %r1, 1;\n\t ret;",
+        ),
+    ];
+    for (wrong, right) in cases {
+        assert_eq!(fixed(&kernel(wrong)), kernel(right), "{wrong}");
+    }
+}
+
+#[test]
+fn missing_declarations_are_added() {
+    let head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    let registers = "\t.reg .b32 %r<3>;\n\t.reg .b64 %rd<3>;\n";
+    let cases = [
+        (
+            ".entry k(.param .u64 a)\n{\nREG\tld.param.u32 %r1, [b];\n\tret;\n}\n",
+            ".entry k(.param .u64 a,\n\t.param .u32 b)\n{\nREG\tld.param.u32 %r1, [b];\n\tret;\n}\n",
+        ),
+        (
+            ".entry k()\n{\nREG\tld.param.b8 %r1, [b+2];\n\tret;\n}\n",
+            ".entry k(.param .align 8 .b8 b[3])\n{\nREG\tld.param.b8 %r1, [b+2];\n\tret;\n}\n",
+        ),
+        (
+            ".entry k()\n{\nREG\tld.shared.u32 %r1, [v+20];\n\tret;\n}\n",
+            ".shared .align 16 .b8 v[24];\n.entry k()\n{\nREG\tld.shared.u32 %r1, [v+20];\n\tret;\n}\n",
+        ),
+        (
+            ".entry k()\n{\n\t.param .b32 p;\n\t.param .align 8 .b8 q[16];\n\tcall (q), f, (p);\n\tret;\n}\n",
+            ".extern .func (.param .align 8 .b8 result0[16]) f(.param .b32 f_param_0);\n.entry k()\n{\n\t.param .b32 p;\n\t.param .align 8 .b8 q[16];\n\tcall (q), f, (p);\n\tret;\n}\n",
+        ),
+        (
+            ".entry k()\n{\nREG\t.param .b32 p;\n\tcall %rd1, (p), P;\n\tret;\n}\n",
+            ".entry k()\n{\nREG\t.param .b32 p;\n\tP: .callprototype _ (.param .b32 _);\n\tcall %rd1, (p), P;\n\tret;\n}\n",
+        ),
+        (
+            ".entry k(.param a)\n{\nREG\tld.param.u32 %r1, [a];\n\tret;\n}\n",
+            ".entry k(.param .u32 a)\n{\nREG\tld.param.u32 %r1, [a];\n\tret;\n}\n",
+        ),
+        (
+            ".entry k(.param .u64 k_param_0, .param .u32)\n{\n\tret;\n}\n",
+            ".entry k(.param .u64 k_param_0, .param .u32 k_param_1)\n{\n\tret;\n}\n",
+        ),
+        (
+            ".entry k(.param .u64 a\n{\n\tret;\n}\n",
+            ".entry k(.param .u64 a\n)\n{\n\tret;\n}\n",
+        ),
+        (
+            ".entry k(.param .u64 a, .param .u32 b, .param .u64 a)\n{\n\tret;\n}\n",
+            ".entry k(.param .u64 a, .param .u32 b)\n{\n\tret;\n}\n",
+        ),
+        (
+            ".entry k()\n{\n\tret;\n}\n.entry k()\n{\n\tret;\n}\n",
+            ".entry k()\n{\n\tret;\n}\n\n",
+        ),
+        (
+            ".entry k()\n{\n\t.b32 x;\n\tmov.b32 x, 1;\n\tret;\n}\n",
+            ".entry k()\n{\n\t.reg .b32 x;\n\tmov.b32 x, 1;\n\tret;\n}\n",
+        ),
+    ];
+    for (wrong, right) in cases {
+        let [wrong, right] =
+            [wrong, right].map(|text| head.to_owned() + &text.replace("REG", registers));
+        assert_eq!(fixed(&wrong), right);
+    }
+    let versions = [("6.6", "7.0"), ("11.8", "7.8"), ("12.4", "8.4")];
+    for (found, likely) in versions {
+        let source = |version| format!(".version {version}\n.target sm_60\n");
+        assert_eq!(fixed(&source(found)), source(likely));
     }
 }

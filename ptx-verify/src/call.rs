@@ -1,5 +1,8 @@
 //! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
 
+use alloc::format;
+use alloc::vec::Vec;
+
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::{NameKind, NameTypes};
 use ptx_ir::{
@@ -10,8 +13,10 @@ use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, Typ
 
 use crate::call_tables::{self, CallTables};
 use crate::context::{Context, constant_kind};
+use crate::finding::{Finding, Repair};
 use crate::location::{Location, Part};
 use crate::param_layout::{is_unsized, size_and_align};
+use crate::problem::Side;
 use crate::problem::call::{ArgumentMismatch, CallProblem, Formal};
 use crate::problem::redeclaration::List;
 
@@ -79,9 +84,75 @@ impl<'c, 'm> Call<'c, 'm> {
         self.list(interface, List::Results, returns) && self.list(interface, List::Parameters, args)
     }
 
-    fn report(&mut self, part: Part, problem: CallProblem) {
-        let at = Location::part(self.body.source_span(self.stmt), part);
-        self.context.report(at, problem);
+    fn at(&self, part: Part) -> Location {
+        Location::part(self.body.source_span(self.stmt), part)
+    }
+
+    fn report(&mut self, part: Part, problem: CallProblem) -> &mut Finding {
+        self.context.report(self.at(part), problem)
+    }
+
+    /// Variables of the block that fit parameters without arguments and are not in the call; `_` for results without one.
+    fn missing(
+        &self,
+        list: List,
+        formals: &[Param],
+        written: Option<(usize, Operand)>,
+    ) -> Option<Repair> {
+        let pool = self.body.pool();
+        let Some(Statement::Inst(inst)) = self.body.statement(self.stmt) else {
+            return None;
+        };
+        let operands = self.body.operands(inst);
+        let mut used: Vec<Operand> = Vec::new();
+        for operand in operands {
+            if let Operand::List(id) = operand {
+                used.extend(pool.list(*id));
+            }
+        }
+        let scope = self.body.scope_around(self.stmt);
+        let mut texts = Vec::new();
+        for formal in formals {
+            let fits = |id: &VarId| {
+                let stmt = self.body.vars().get(*id).and_then(|v| v.stmt);
+                let here = stmt.is_some_and(|s| self.body.scope_around(s) == scope);
+                let unused = !used.contains(&Operand::Var(*id));
+                here && unused && self.argument(formal, Operand::Var(*id), list).is_ok()
+            };
+            match (self.body.vars().ids().find(fits), list) {
+                (Some(id), _) => {
+                    used.push(Operand::Var(id));
+                    let name = self.body.vars().get(id)?.name;
+                    texts.push(self.context.module.name(name));
+                }
+                (None, List::Results) => texts.push("_"),
+                (None, List::Parameters) => return None,
+            }
+        }
+        let text = texts.join(", ");
+        let note = format!("perhaps `{text}` is missing");
+        let count = match written {
+            Some((_, Operand::List(id))) => pool.list(id).len(),
+            _ => 0,
+        };
+        let (part, side, text) = match (written, list) {
+            (Some((nth, _)), _) if count == 0 => {
+                (Part::Operand(nth as u32), Side::Whole, format!("({text})"))
+            }
+            (Some((nth, _)), _) => {
+                let last = Part::Element(nth as u32, count as u32 - 1);
+                (last, Side::After, format!(", {text}"))
+            }
+            (None, List::Results) => (Part::Operand(0), Side::Before, format!("({text}), ")),
+            (None, List::Parameters) => {
+                let results = operands
+                    .iter()
+                    .take_while(|o| matches!(o, Operand::List(_)));
+                let callee = Part::Operand(results.count() as u32);
+                (callee, Side::After, format!(", ({text})"))
+            }
+        };
+        Some(Repair::new(self.at(part), side, text, note))
     }
 
     /// Checks the results or the arguments against the parameters; false where something was reported.
@@ -113,7 +184,12 @@ impl<'c, 'm> Call<'c, 'm> {
             let extra = written.filter(|_| fit && found > expected);
             let extra = extra.map(|(nth, _)| nth as u32);
             let problem = CallProblem::Count(list, found, expected, extra);
-            self.report(Part::Mnemonic, problem);
+            let missing = formals.get(actuals.len()..).unwrap_or_default();
+            let repair = match fit {
+                true => self.missing(list, missing, written),
+                false => None,
+            };
+            self.report(Part::Mnemonic, problem).repair = repair;
             return false;
         }
         for (i, (formal, &actual)) in formals.iter().zip(actuals).enumerate() {

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{Body, Module, StmtId};
 use ptx_isa::{
-    ActualOperand, InstQuery, OperandShape, OperandViolation, Role, ScalarType, TypeKind,
+    ActualOperand, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode, OperandShape,
+    OperandViolation, Role, ScalarType, TypeKind,
 };
 
 use crate::declared::register_of;
@@ -38,6 +39,8 @@ impl WrongInst<'_> {
                 | OperandViolation::Discard
                 | OperandViolation::Shape
                 | OperandViolation::Kind => self.other_registers(query, found, mismatch),
+                OperandViolation::Negated => self.negation(query, found.part),
+                OperandViolation::Space if mismatch.writes_parameter() => self.read(query),
                 OperandViolation::Length(length) => {
                     self.length(query, found.part, mismatch, length)
                 }
@@ -46,8 +49,98 @@ impl WrongInst<'_> {
             InstProblemKind::Count(_, found, least, ..) if found + 1 == *least => {
                 self.missing(query)
             }
+            InstProblemKind::Repairable { .. }
+            | InstProblemKind::Unavailable(_)
+            | InstProblemKind::ModifierCombination(_) => self.halves(query),
             _ => None,
         }
+    }
+
+    /// The value without its sign, negated by an instruction before this one.
+    fn negation(&self, query: &InstQuery<'_>, part: Part) -> Option<Repair> {
+        let register = register_of(self.body, self.operands, part)?;
+        let ty = self.body.reg_decl_of(register)?.ty.known()?;
+        let opcode = ForeignWord::from_text("-x")?.instead()?;
+        let operand = ActualOperand::new(OperandShape::Register(ty));
+        let operands = [operand, operand];
+        let negate = InstQuery::new(Opcode::from_text(opcode.as_bytes())?, &[], &operands);
+        let types = negate.repairs(self.environment.version(), self.environment.target());
+        let types = types.iter().filter(|r| r.fits_operands());
+        let types: Vec<Modifier> = types.filter_map(|r| r.edit().modifier()).collect();
+        let same = types.iter().find(|m| query.modifiers().contains(m));
+        let modifier = same.or(types.first())?;
+        let name = name(self.module, self.body, register);
+        let before =
+            format!("{{\n\t.reg {ty} %negated;\n\t{opcode}{modifier} %negated, {name};\n\t");
+        Some(Repair {
+            note: String::from("for example in a block with another register"),
+            edits: alloc::vec![
+                (self.at(Part::Whole), Side::Before, before),
+                (self.at(part), Side::Whole, String::from("%negated")),
+                (self.at(Part::Whole), Side::After, String::from("\n\t}")),
+            ],
+            replaces: false,
+        })
+    }
+
+    /// The instruction that reads what this one writes.
+    fn read(&self, query: &InstQuery<'_>) -> Option<Repair> {
+        let [address, value] = query.operands() else {
+            return None;
+        };
+        let operands = [*value, *address];
+        let reads = |opcode: &&Opcode| {
+            let query = InstQuery::new(**opcode, query.modifiers(), &operands);
+            let form = self.environment.select(&query).ok();
+            form.is_some_and(|f| f.violations().is_empty())
+        };
+        let opcode = Opcode::ALL.iter().find(reads)?.text();
+        let [first, second] = [Part::Operand(0), Part::Operand(1)];
+        Some(Repair {
+            note: format!("perhaps `{opcode}` is meant"),
+            edits: alloc::vec![
+                (self.at(Part::Opcode), Side::Whole, String::from(opcode)),
+                (self.at(first), Side::CopyOf(second), String::new()),
+                (self.at(second), Side::CopyOf(first), String::new()),
+            ],
+            replaces: false,
+        })
+    }
+
+    /// Two accesses of half the length for one whose vector is too long.
+    fn halves(&self, query: &InstQuery<'_>) -> Option<Repair> {
+        let place = query
+            .modifiers()
+            .iter()
+            .position(|m| m.vector_len().is_some());
+        let long = *query.modifiers().get(place?)?;
+        let length = usize::from(long.vector_len()?);
+        let half = |m: &&Modifier| m.vector_len().map(usize::from) == Some(length / 2);
+        let half = *Modifier::ALL.iter().find(half)?;
+        let modifiers = ModifierEdit::Replace(place?, half).apply(query.modifiers());
+        let mut operands = query.operands().to_vec();
+        let vector = operands
+            .iter_mut()
+            .find(|o| elements(o.shape).len() == length)?;
+        vector.shape = OperandShape::Vector(elements(vector.shape).get(..length / 2)?);
+        let shorter = InstQuery::new(query.opcode(), &modifiers, &operands);
+        let form = self.environment.select(&shorter).ok()?;
+        let ty = query.modifiers().iter().find_map(|m| m.scalar_type())?;
+        let bytes = usize::from(ty.bits() / 8) * length / 2;
+        form.violations().is_empty().then_some(())?;
+        let source = self.body.source_span(self.stmt).of(self.module.source());
+        let text = core::str::from_utf8(source).ok()?;
+        let text = text.replacen(long.text(), half.text(), 1);
+        let (first, second) = split_access(&text, bytes)?;
+        Some(Repair {
+            note: format!("for example as two accesses with `{half}`"),
+            edits: alloc::vec![(
+                self.at(Part::Whole),
+                Side::Whole,
+                format!("{first}\n\t{second}")
+            )],
+            replaces: true,
+        })
     }
 
     /// The types of the registers of the body that are legal in some parts of the instruction, the best first.
@@ -243,6 +336,30 @@ impl WrongInst<'_> {
         }
         None
     }
+}
+
+/// An access as two: of the first half of its vector, and of the second one, which is this many bytes further.
+fn split_access(text: &str, bytes: usize) -> Option<(String, String)> {
+    let inside = |open: char, close: char| {
+        let start = text.find(open)? + 1;
+        let end = start + text.get(start..)?.find(close)?;
+        Some((start, end))
+    };
+    let (vector, address) = (inside('{', '}')?, inside('[', ']')?);
+    let elements: Vec<&str> = text.get(vector.0..vector.1)?.split(',').collect();
+    let (low, high) = elements.split_at_checked(elements.len() / 2)?;
+    let place = text.get(address.0..address.1)?;
+    let (base, offset) = place.split_once('+').unwrap_or((place, "0"));
+    let offset: usize = offset.trim().parse().ok()?;
+    let further = format!("{}+{}", base.trim(), offset + bytes);
+    let with = |elements: &[&str], place: &str| {
+        let mut parts = [(vector, elements.join(",")), (address, String::from(place))];
+        parts.sort_by_key(|(span, _)| span.0);
+        let [(a, first), (b, second)] = parts;
+        let [before, between, after] = [text.get(..a.0)?, text.get(a.1..b.0)?, text.get(b.1..)?];
+        Some(format!("{before}{first}{between}{second}{after}"))
+    };
+    Some((with(low, place)?, with(high, &further)?))
 }
 
 /// Another register for a guard that is not a predicate.

@@ -64,11 +64,15 @@ impl<'m> Renderer<'m> {
                 None => note,
             });
         }
-        for (at, side, text) in edits {
+        for (at, side, mut text) in edits {
             let whole = self.locator.span(at);
+            if let Side::CopyOf(part) = side {
+                let copied = self.locator.span(Location::part(at.statement, part));
+                text = self.locator.text(copied).into();
+            }
             let span = match side {
                 Side::Before => Span::new(whole.start, whole.start),
-                Side::Whole => whole,
+                Side::Whole | Side::CopyOf(_) => whole,
                 Side::After => Span::new(whole.end, whole.end),
                 Side::Inside(old) => {
                     let found = self.locator.text(whole).find(&old);

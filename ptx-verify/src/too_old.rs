@@ -48,7 +48,13 @@ pub(crate) fn merge(module: &Module, environment: Environment, found: &mut Vec<D
     let Some((target, version)) = nearest(needs.module(), environment) else {
         return;
     };
-    head.help = Some(advice(environment, target, version));
+    let advice = advice(environment, target, version);
+    if !head.fix.is_empty() {
+        let help = head.help.take().unwrap_or_default();
+        head.help = Some(format!("{advice}; {help}"));
+        return;
+    }
+    head.help = Some(advice);
     // Another target than that of the header may have been asked about.
     if environment == Environment::of(module)
         && let Some((number, name)) = header_tokens(module)

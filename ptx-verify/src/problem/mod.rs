@@ -96,6 +96,8 @@ pub(crate) enum Side {
     After,
     /// Replaces this text in the part.
     Inside(String),
+    /// Replaces the part by the text of another one of its statement.
+    CopyOf(Part),
 }
 
 impl Text {

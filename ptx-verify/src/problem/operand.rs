@@ -200,7 +200,7 @@ impl OperandMismatch {
     }
 
     /// Whether a parameter of a kernel is written.
-    fn writes_parameter(&self) -> bool {
+    pub(crate) fn writes_parameter(&self) -> bool {
         let access = self.operand.access();
         let writes = !matches!(access, Access::None | Access::Read);
         writes && self.found == FoundOperand::Variable(StateSpace::ParamEntry)

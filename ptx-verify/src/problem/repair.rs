@@ -52,7 +52,11 @@ pub(super) fn text(
     // Each of the modifiers that a rule is about may be the mistake.
     if let Some((form, rule)) = rule {
         let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
-        return Text::error(Code::Combination, message).help(broken.to_string());
+        let text = Text::error(Code::Combination, message).help(broken.to_string());
+        return match first.fits_operands() {
+            true => fix(text, first.edit()),
+            false => text,
+        };
     }
     let text = Text::error(code, message);
     let best = best(signature, repairs);

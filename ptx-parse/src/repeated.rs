@@ -1,0 +1,100 @@
+//! Declarations that are repeated as they are: the second one is removed.
+
+use alloc::string::String;
+use ptx_ir::lex::Lexer;
+use ptx_ir::{Diagnostic, Span};
+
+use crate::explain::line_end;
+
+/// How far before a name its declaration begins, at most.
+const LONGEST_START: usize = 256;
+/// Longer functions are not compared.
+const LONGEST: usize = 1 << 16;
+/// How many functions are compared, so that the cost stays linear.
+const MOST_FUNCTIONS: usize = 16;
+
+/// Adds fixes to the errors of duplicate names whose declarations are those of the first ones.
+#[cold]
+pub(crate) fn remove_all<'d>(src: &[u8], duplicates: impl Iterator<Item = &'d mut Diagnostic>) {
+    for (i, d) in duplicates.enumerate() {
+        remove(src, d, i < MOST_FUNCTIONS);
+    }
+}
+
+fn remove(src: &[u8], d: &mut Diagnostic, functions: bool) {
+    let Some(first) = d.labels.first().map(|label| label.span) else {
+        return;
+    };
+    let same = |extent: fn(&[u8], Span) -> Option<Span>| {
+        let (first, second) = (extent(src, first)?, extent(src, d.span)?);
+        let text = |span: Span| {
+            let text = span.of(src);
+            text.strip_prefix(b",").unwrap_or(text).trim_ascii()
+        };
+        (first != second && text(first) == text(second)).then_some(second)
+    };
+    let found = same(label)
+        .or_else(|| same(parameter))
+        .or_else(|| same(line));
+    let found = found.or_else(|| functions.then(|| same(function)).flatten());
+    if let Some(span) = found {
+        d.fix = [].into();
+        d.add_fix([(span, String::new())]);
+        d.help = Some("remove one of the declarations".into());
+    }
+}
+
+/// The text before a name, as far as it is looked at, and where it begins.
+fn before(src: &[u8], name: Span) -> (usize, &[u8]) {
+    let end = name.start as usize;
+    let start = end.saturating_sub(LONGEST_START);
+    (start, src.get(start..end).unwrap_or_default())
+}
+
+/// `NAME:`
+fn label(src: &[u8], name: Span) -> Option<Span> {
+    let end = name.end as usize;
+    (src.get(end)? == &b':').then(|| Span::at(name.start as usize, end + 1))
+}
+
+/// A parameter after another one, with the comma between them; the first parameter with the bracket before it.
+fn parameter(src: &[u8], name: Span) -> Option<Span> {
+    let (from, text) = before(src, name);
+    let start = text.iter().rposition(|b| b",();{}".contains(b))?;
+    let last = name.end as usize;
+    let after = src.get(last..line_end(src, last))?;
+    let len = after.iter().position(|b| b",();{}".contains(b));
+    let end = last + len.unwrap_or(after.len());
+    let directive = text.get(start + 1..)?.trim_ascii();
+    let in_list = b",(".contains(text.get(start)?) && directive.starts_with(b".");
+    in_list.then(|| Span::at(from + start + usize::from(text[start] == b'('), end))
+}
+
+/// The line of a statement, with its end.
+fn line(src: &[u8], name: Span) -> Option<Span> {
+    let (from, text) = before(src, name);
+    let start = from + memchr::memrchr(b'\n', text)? + 1;
+    let end = (line_end(src, name.start as usize) + 1).min(src.len());
+    let text = src.get(start..end)?.trim_ascii();
+    (text.starts_with(b".") && text.ends_with(b";")).then(|| Span::at(start, end))
+}
+
+/// A function with its body.
+fn function(src: &[u8], name: Span) -> Option<Span> {
+    let (from, text) = before(src, name);
+    let item = memchr::memrchr(b'\n', text).map_or(0, |i| i + 1);
+    let start = from + item;
+    text.get(item..)?.starts_with(b".").then_some(())?;
+    let rest = src.get(start..src.len().min(start + LONGEST))?;
+    let mut depth = 0usize;
+    for token in Lexer::fragment(rest) {
+        match token.span.of(rest) {
+            b"{" => depth += 1,
+            b"}" if depth == 1 => return Some(Span::at(start, start + token.span.end as usize)),
+            b"}" => depth = depth.checked_sub(1)?,
+            b";" if depth == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
