@@ -11,9 +11,28 @@ use crate::query::{Site, operands};
 use crate::render::source_lines::{self, JsonFrame};
 use crate::render::{SCHEMA, clean};
 
-/// An instruction.
+/// An instruction as text.
+pub(super) struct Line {
+    line: u32,
+    text: String,
+    source: String,
+}
+
+impl Line {
+    pub(super) fn new(site: &Site<'_, '_>) -> Self {
+        let function = site.function;
+        let frames = source_lines::frames(function.source(), site.stmt);
+        Self {
+            line: function.module.lines.position(site.span().start).line,
+            text: clean(&site.text()).into_owned(),
+            source: source_lines::text(&frames),
+        }
+    }
+}
+
+/// An instruction in JSON.
 #[derive(Serialize)]
-pub(super) struct Hit {
+pub(super) struct JsonHit {
     schema: u32,
     file: String,
     line: u32,
@@ -30,7 +49,7 @@ pub(super) struct Hit {
     inline_asm: bool,
 }
 
-impl Hit {
+impl JsonHit {
     pub(super) fn new(site: &Site<'_, '_>) -> Self {
         let (function, module) = (site.function, site.module());
         let span = site.span();
@@ -77,12 +96,15 @@ impl Found {
     pub(super) fn write(&self, json: bool, out: &mut Out) -> Result<()> {
         let (schema, file) = (SCHEMA, &*self.file);
         match &self.matches {
-            Matches::Instructions(hits) => {
+            Matches::Lines(hits) => {
+                for Line { line, text, source } in hits {
+                    let mark = if source.is_empty() { "" } else { " // " };
+                    writeln!(out, "{file}:{line}: {text}{mark}{source}")?;
+                }
+            }
+            Matches::Json(hits) => {
                 for hit in hits {
-                    match json {
-                        true => out.json(hit)?,
-                        false => hit.write(out)?,
-                    }
+                    out.json(hit)?;
                 }
             }
             &Matches::Count(count) => match json {
@@ -118,18 +140,6 @@ impl Found {
                     }
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-impl Hit {
-    fn write(&self, out: &mut Out) -> Result<()> {
-        write!(out, "{}:{}: {}", self.file, self.line, self.text)?;
-        let source = source_lines::text(&self.source);
-        match source.is_empty() {
-            true => writeln!(out)?,
-            false => writeln!(out, " // {source}")?,
         }
         Ok(())
     }

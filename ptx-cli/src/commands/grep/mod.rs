@@ -12,7 +12,7 @@ use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::query::{self, Query};
-use search::{Found, Search};
+use search::{Found, Output, Search};
 
 /// Find instructions by mnemonic and by their properties
 ///
@@ -91,8 +91,13 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         query: query.map_err(|error| anyhow!("--where, {error}"))?,
         not: args.not,
         functions: &args.functions,
-        list: args.list,
-        count: args.count,
+        output: match args.list {
+            _ if args.count => Output::Count,
+            Some(List::Files) => Output::Files,
+            Some(List::Functions) => Output::Functions,
+            None if args.json => Output::Json,
+            None => Output::Lines,
+        },
     };
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;

@@ -8,8 +8,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Body, LineIndex, Module, SigId, Statement};
 use wildmatch::WildMatch;
 
-use super::List;
-use super::hit::Hit;
+use super::hit::{JsonHit, Line};
 use crate::functions::{Chosen, Functions};
 use crate::query::{InFunction, InModule, Query, Site};
 use crate::render::clean;
@@ -20,8 +19,17 @@ pub(super) struct Search<'a> {
     pub(super) query: Option<Query>,
     pub(super) not: bool,
     pub(super) functions: &'a Functions,
-    pub(super) list: Option<List>,
-    pub(super) count: bool,
+    pub(super) output: Output,
+}
+
+/// What is written of each file.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) enum Output {
+    Lines,
+    Json,
+    Count,
+    Files,
+    Functions,
 }
 
 /// What was found in a file.
@@ -32,7 +40,8 @@ pub(super) struct Found {
 }
 
 pub(super) enum Matches {
-    Instructions(Vec<Hit>),
+    Lines(Vec<Line>),
+    Json(Vec<JsonHit>),
     Count(u64),
     /// Whether the file is listed.
     File(bool),
@@ -44,7 +53,8 @@ impl Found {
     /// Whether anything was found.
     pub(super) fn any(&self) -> bool {
         match &self.matches {
-            Matches::Instructions(hits) => !hits.is_empty(),
+            Matches::Lines(hits) => !hits.is_empty(),
+            Matches::Json(hits) => !hits.is_empty(),
             Matches::Count(count) => *count > 0,
             Matches::File(listed) => *listed,
             Matches::Functions(names) => !names.is_empty(),
@@ -55,11 +65,12 @@ impl Found {
 impl Search<'_> {
     pub(super) fn file(&self, file: &str, module: &Module) -> Found {
         let chosen = self.functions.choose(module);
-        let mut matches = match self.list {
-            _ if self.count => Matches::Count(0),
-            None => Matches::Instructions(Vec::new()),
-            Some(List::Files) => Matches::File(false),
-            Some(List::Functions) => Matches::Functions(Vec::new()),
+        let mut matches = match self.output {
+            Output::Lines => Matches::Lines(Vec::new()),
+            Output::Json => Matches::Json(Vec::new()),
+            Output::Count => Matches::Count(0),
+            Output::Files => Matches::File(false),
+            Output::Functions => Matches::Functions(Vec::new()),
         };
         let pattern = WildMatch::new(self.pattern);
         let ids = module.signatures().ids();
@@ -95,7 +106,7 @@ impl Search<'_> {
 
     /// Whether instructions that do not match are searched for.
     fn inverts(&self) -> bool {
-        self.not && self.list.is_none()
+        self.not && !matches!(self.output, Output::Files | Output::Functions)
     }
 
     /// Searches the functions that are `wanted`.
@@ -146,7 +157,8 @@ impl Search<'_> {
                 continue;
             }
             match matches {
-                Matches::Instructions(hits) => hits.push(Hit::new(&site)),
+                Matches::Lines(hits) => hits.push(Line::new(&site)),
+                Matches::Json(hits) => hits.push(JsonHit::new(&site)),
                 Matches::Count(count) => *count += 1,
                 Matches::File(found) => {
                     *found = true;
@@ -170,6 +182,6 @@ impl Matching {
     }
 
     fn any(&self, body: &Body) -> bool {
-        body.insts().any(|(_, inst)| self.has(inst.sig))
+        body.inst_table().values().any(|inst| self.has(inst.sig))
     }
 }
