@@ -9,6 +9,7 @@ mod output;
 mod pages;
 mod query;
 mod render;
+mod select;
 
 use std::process::ExitCode;
 

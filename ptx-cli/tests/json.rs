@@ -61,6 +61,7 @@ fn every_key_is_described() {
         &["grep", "*", "--json"],
         &["grep", "*", "--json", "--count"],
         &["grep", "*", "--json", "--list=functions"],
+        &["parse", "--json"],
         &["tokens", "--json"],
         &["explain", "mma", "--format", "json"],
     ];

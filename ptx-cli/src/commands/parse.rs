@@ -8,11 +8,12 @@ use anyhow::Result;
 use peakmem_alloc::PeakMemAllocTrait;
 use ptx_ir::{Limits, Module};
 use ptx_parse::Parsed;
+use serde::Serialize;
 
 use crate::ALLOCATOR;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::{counted, tally};
+use crate::render::{SCHEMA, counted, tally};
 
 /// Summarize files, one line per file
 ///
@@ -21,6 +22,7 @@ use crate::render::{counted, tally};
 #[command(after_help = "\
 Examples:
   ptxkit parse kernel.ptx
+  ptxkit parse --json build/
   ptxkit parse --timing corpus/
 
 --timing measures reading alone, neither fetching the file nor printing: the best of several runs,
@@ -31,6 +33,9 @@ pub(crate) struct Args {
     /// Also report the time and the memory that parsing takes
     #[arg(long)]
     timing: bool,
+    /// Write one JSON object per file
+    #[arg(long, conflicts_with = "timing")]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -47,54 +52,76 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             writeln!(
                 out,
                 "{}, {timing} ({ratio:.2} per source byte)",
-                summary.text
+                summary.text()
             )?;
-            Ok(Status::of(summary.errors))
+            Ok(Status::of(summary.errors > 0))
         })?;
         if inputs.len() > 1 {
             writeln!(out, "total: {total} at most")?;
         }
     } else {
         input::in_order(&inputs, &mut out, &mut status, summary, |out, summary| {
-            writeln!(out, "{}", summary.text)?;
-            Ok(Status::of(summary.errors))
+            match args.json {
+                true => out.json(&summary)?,
+                false => writeln!(out, "{}", summary.text())?,
+            }
+            Ok(Status::of(summary.errors > 0))
         })?;
     }
     out.flush()?;
     Ok(status)
 }
 
+/// What a file contains.
+#[derive(Serialize)]
 struct Summary {
-    text: String,
-    errors: bool,
+    schema: u32,
+    file: String,
+    /// As in the header.
+    version: Option<String>,
+    target: Option<String>,
+    functions: usize,
+    statements: usize,
+    instructions: usize,
+    errors: usize,
+    warnings: usize,
 }
 
 fn summary(source: Source) -> Summary {
-    let name = source.name;
     let Parsed {
         module,
         diagnostics,
         ..
     } = ptx_parse::parse_shared(source.bytes, &Limits::default());
     let (errors, warnings) = tally(&diagnostics);
-    let version = module.header().version;
-    let target = module.header().target;
-    let text = format!(
-        "{name}: {}, {}, {}, {}, {}, {}, {}",
-        version.map_or("no version".to_owned(), |v| format!("PTX {v}")),
-        target.map_or("no target".to_owned(), |t| t.to_string()),
-        counted(module.functions().len(), "function"),
-        counted(statements(&module), "statement"),
-        counted(
-            module.bodies().values().map(|b| b.insts().count()).sum(),
-            "instruction"
-        ),
-        counted(errors, "error"),
-        counted(warnings, "warning"),
-    );
+    let header = module.header();
     Summary {
-        text,
-        errors: errors > 0,
+        schema: SCHEMA,
+        file: source.name,
+        version: header.version.map(|v| v.to_string()),
+        target: header.target.map(|t| t.to_string()),
+        functions: module.functions().len(),
+        statements: statements(&module),
+        instructions: module.bodies().values().map(|b| b.insts().count()).sum(),
+        errors,
+        warnings,
+    }
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let version = self.version.as_deref();
+        format!(
+            "{}: {}, {}, {}, {}, {}, {}, {}",
+            self.file,
+            version.map_or("no version".to_owned(), |v| format!("PTX {v}")),
+            self.target.as_deref().unwrap_or("no target"),
+            counted(self.functions, "function"),
+            counted(self.statements, "statement"),
+            counted(self.instructions, "instruction"),
+            counted(self.errors, "error"),
+            counted(self.warnings, "warning"),
+        )
     }
 }
 
