@@ -57,6 +57,15 @@ impl Functions {
 }
 
 impl Chosen {
+    /// All functions.
+    #[cfg(test)]
+    pub(crate) const fn all() -> Self {
+        Self {
+            functions: None,
+            used: Vec::new(),
+        }
+    }
+
     /// Notes which options chose something.
     pub(crate) fn note(&self, used: &mut Vec<bool>) {
         used.resize(self.used.len(), false);

@@ -13,12 +13,7 @@ use crate::render::clean;
 pub(crate) struct Fields {
     /// Only these keys of the JSON output, separated by commas. A key is meant wherever it occurs, `memory.space` only below
     /// `memory`
-    #[arg(
-        long,
-        value_name = "KEYS",
-        value_delimiter = ',',
-        requires = "json"
-    )]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', requires = "json")]
     fields: Vec<String>,
 }
 
@@ -62,7 +57,12 @@ impl Selection {
     }
 
     /// Filters the JSON text after an offset.
-    pub(crate) fn filter_text(&self, text: &mut Vec<u8>, from: usize, outer: &[&str]) -> Result<()> {
+    pub(crate) fn filter_text(
+        &self,
+        text: &mut Vec<u8>,
+        from: usize,
+        outer: &[&str],
+    ) -> Result<()> {
         let mut value = serde_json::from_slice(text.get(from..).unwrap_or_default())?;
         self.filter(&mut value, outer);
         text.truncate(from);
@@ -124,7 +124,9 @@ impl Selection {
 
     /// The choices that mean the value of these keys.
     fn choices(&self, keys: &[String]) -> impl Iterator<Item = usize> {
-        let ends = |path: &[String]| path.len() <= keys.len() && path.iter().eq(keys.iter().rev().take(path.len()));
+        let ends = |path: &[String]| {
+            path.len() <= keys.len() && path.iter().eq(keys.iter().rev().take(path.len()))
+        };
         let paths = self.paths.iter().enumerate();
         paths.filter(move |(_, path)| ends(path)).map(|(i, _)| i)
     }

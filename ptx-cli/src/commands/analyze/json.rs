@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 
+use anyhow::Result;
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
@@ -15,8 +16,10 @@ use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
 use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Operand, Statement, StmtId};
 use ptx_isa::Modifier;
 
+use crate::functions::Chosen;
 use crate::render::source_lines::frames;
 use crate::render::{SCHEMA, clean, labels, register_names};
+use crate::select::Selection;
 
 /// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
 /// statement. Real functions need less than 20 for each statement.
@@ -55,10 +58,23 @@ pub(crate) fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> 
     analysis.liveness().total() <= list_entries(statements)
 }
 
+/// What is written.
+pub(super) struct Options<'a> {
+    pub(super) insts: bool,
+    pub(super) functions: &'a Chosen,
+    /// `None` for all keys.
+    pub(super) fields: Option<&'a Selection>,
+}
+
 /// Appends the object of a file, and a newline. Returns a warning for each list that was left out.
-pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) -> Vec<String> {
+pub(super) fn write(
+    file: &str,
+    module: &Module,
+    options: &Options<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
-    let facts = ModuleFacts::new(module);
+    let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
@@ -70,7 +86,8 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
     });
     let starts: HashMap<FuncId, u32> = starts.collect();
     let mut first = true;
-    for (id, declared, _) in module.definitions() {
+    let chosen = |id: &FuncId| options.functions.contains(*id);
+    for (id, declared, _) in module.definitions().filter(|(id, ..)| chosen(id)) {
         let Some(function) = facts.function(id) else {
             continue;
         };
@@ -89,6 +106,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
         if !limits.successors {
             warn("successors of jumps through shared tables");
         }
+        let from = out.len();
         Writer {
             module,
             limits,
@@ -103,10 +121,13 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
             stamp: 0,
             out,
         }
-        .function(id, starts.get(&id).copied(), insts);
+        .function(id, starts.get(&id).copied(), options.insts);
+        if let Some(fields) = options.fields {
+            fields.filter_text(out, from, &["functions"])?;
+        }
     }
     out.extend_from_slice(b"]}\n");
-    warnings
+    Ok(warnings)
 }
 
 /// The dispatch blocks that control may enter from each dispatch block, that block first.
@@ -610,7 +631,12 @@ mod tests {
         let inserted = editor.inst("bar.sync", &[Operand::Small(0)]).unwrap();
         editor.insert_before(first, inserted).unwrap();
         let mut out = Vec::new();
-        write("", &module, true, &mut out);
+        let options = Options {
+            insts: true,
+            functions: &Chosen::all(),
+            fields: None,
+        };
+        write("", &module, &options, &mut out).unwrap();
         let object: Value = serde_json::from_slice(&out).unwrap();
         let insts = object["functions"][0]["insts"].as_array().unwrap();
         let mnemonics: Vec<_> = insts.iter().map(|i| &i["mnemonic"]).collect();

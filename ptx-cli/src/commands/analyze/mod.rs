@@ -9,8 +9,10 @@ use anyhow::Result;
 
 pub(crate) use json::live_lists_fit;
 
+use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
+use crate::select::Fields;
 
 /// Analyse functions: control flow, dominators, loops, liveness and register pressure
 ///
@@ -20,39 +22,54 @@ use crate::output::{self, Out, Status};
 Examples:
   ptxkit analyze kernel.ptx                one line per function
   ptxkit analyze --json kernel.ptx         blocks, dominators, loops and live registers
-  ptxkit analyze --json --insts build/     also what each instruction reads and writes")]
+  ptxkit analyze --json --insts build/     also what each instruction reads and writes
+  ptxkit analyze --json --insts --function gemm --fields name,mnemonic,space kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    #[command(flatten)]
+    functions: Functions,
     /// One JSON object per file
     #[arg(long)]
     json: bool,
     /// Include what each instruction reads and writes, and its memory accesses
     #[arg(long, requires = "json")]
     insts: bool,
+    #[command(flatten)]
+    fields: Fields,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
+    let fields = args.fields.selection();
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+        let chosen = args.functions.choose(&module);
         let mut bytes = Vec::new();
         let mut warnings = Vec::new();
         if args.json {
-            warnings = json::write(&source.name, &module, args.insts, &mut bytes);
+            let options = json::Options {
+                insts: args.insts,
+                functions: &chosen,
+                fields: fields.as_ref(),
+            };
+            warnings = json::write(&source.name, &module, &options, &mut bytes)?;
         } else {
-            text::write(&source.name, &module, &mut bytes);
+            text::write(&source.name, &module, &chosen, &mut bytes);
         }
-        (bytes, warnings)
+        Ok((bytes, warnings, chosen))
     };
+    let mut used = Vec::new();
     input::in_order(
         &inputs,
         &mut out,
         &mut status,
         work,
-        |out, (bytes, warnings)| {
+        |out, analyzed: Result<_>| {
+            let (bytes, warnings, chosen) = analyzed?;
+            chosen.note(&mut used);
             for warning in warnings {
                 output::note(format_args!("ptxkit: warning: {warning}"));
             }
@@ -60,6 +77,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Ok(Status::Ok)
         },
     )?;
+    args.functions.check(&used)?;
     out.flush()?;
+    fields.iter().try_for_each(|f| f.check())?;
     Ok(status)
 }
