@@ -321,3 +321,37 @@ fn fields_are_those_of_analyze() {
     }
     assert!(asked > 60, "{asked}");
 }
+
+#[test]
+fn functions_and_keys_of_analyze_are_chosen() {
+    let folder = Folder::new("analyze-chosen");
+    let file = folder.file("a.ptx", format!("{PATHS}.func g()\n{{\nret;\n}}\n"));
+    let analyze = |arguments: &[&str]| {
+        let mut all = vec!["analyze"];
+        all.extend(arguments);
+        all.push(&file);
+        ptx(&all)
+    };
+    let run = analyze(&[
+        "--json",
+        "--insts",
+        "--function",
+        "g",
+        "--fields",
+        "name,insts.line",
+    ]);
+    let wanted = serde_json::json!([{
+        "schema": 1, "file": file, "functions": [{"name": "g", "insts": [{"line": PATHS.lines().count() + 3}]}],
+    }]);
+    assert_eq!(Value::from(objects(&run.out)), wanted, "{}", run.err);
+    let text = analyze(&["--function", "g"]).out;
+    assert!(
+        text.lines().count() == 1 && text.contains(": g: 1 block,"),
+        "{text}"
+    );
+    let run = analyze(&["--json", "--fields", "nmae"]);
+    let message = "ptxkit: the output has no key `nmae`; did you mean `name`?\n";
+    assert_eq!((run.status, run.err.as_str()), (2, message));
+    assert_eq!(analyze(&["--function", "h"]).status, 2);
+    assert_eq!(analyze(&["--fields", "name"]).status, 2);
+}
