@@ -50,7 +50,7 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 13] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
