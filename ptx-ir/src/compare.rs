@@ -68,6 +68,12 @@ fn same<T: PartialEq>(a: T, b: T, what: &'static str) -> Same {
     if a == b { Ok(()) } else { Err(what) }
 }
 
+/// Compares lists element by element; `lengths` says what differs if their lengths do.
+fn each<T>(a: &[T], b: &[T], lengths: &'static str, one: impl FnMut((&T, &T)) -> Same) -> Same {
+    same(a.len(), b.len(), lengths)?;
+    a.iter().zip(b).try_for_each(one)
+}
+
 struct Comparison<'m> {
     left: &'m Module,
     right: &'m Module,
@@ -166,11 +172,10 @@ impl<'m> Comparison<'m> {
             (Item::Section(a), Item::Section(b)) => {
                 let (a, b) = (&l.sections[a], &r.sections[b]);
                 self.name(a.name, b.name)?;
-                same(a.entries.len(), b.entries.len(), "the lengths of sections")?;
-                a.entries
-                    .iter()
-                    .zip(&b.entries)
-                    .try_for_each(|(a, b)| self.entry(pools, *a, *b))
+                let lengths = "the lengths of sections";
+                each(&a.entries, &b.entries, lengths, |(a, b)| {
+                    self.entry(pools, *a, *b)
+                })
             }
             (Item::Opaque(_), Item::Opaque(_)) => self.texts(),
             _ => Err("the kinds of items"),
@@ -251,14 +256,11 @@ impl<'m> Comparison<'m> {
             a.attributes.of(&tables.0.attributes),
             b.attributes.of(&tables.1.attributes),
         )?;
-        let (a, b) = (
-            a.declarators.of(&tables.0.declarators),
-            b.declarators.of(&tables.1.declarators),
-        );
-        same(a.len(), b.len(), "the numbers of names")?;
-        a.iter()
-            .zip(b)
-            .try_for_each(|(a, b)| self.declarator(p, a, b))
+        let a = a.declarators.of(&tables.0.declarators);
+        let b = b.declarators.of(&tables.1.declarators);
+        each(a, b, "the numbers of names", |(a, b)| {
+            self.declarator(p, a, b)
+        })
     }
 
     fn declarator(&mut self, p: Pools<'_>, a: &Declarator, b: &Declarator) -> Same {
@@ -285,8 +287,7 @@ impl<'m> Comparison<'m> {
     }
 
     fn attributes(&mut self, p: Pools<'_>, a: &[Attribute], b: &[Attribute]) -> Same {
-        same(a.len(), b.len(), "the numbers of attributes")?;
-        a.iter().zip(b).try_for_each(|(a, b)| match (*a, *b) {
+        each(a, b, "the numbers of attributes", |(a, b)| match (*a, *b) {
             (Attribute::Managed, Attribute::Managed) => Ok(()),
             (Attribute::Unified(a, c), Attribute::Unified(b, d)) => {
                 self.operand(p, a, b)?;
@@ -324,15 +325,15 @@ impl<'m> Comparison<'m> {
         )?;
         for (x, y) in [(a.returns, b.returns), (a.params, b.params)] {
             let (x, y) = (x.of(&l.params), y.of(&r.params));
-            same(x.len(), y.len(), "the numbers of parameters")?;
-            x.iter().zip(y).try_for_each(|(x, y)| self.param(p, x, y))?;
+            each(x, y, "the numbers of parameters", |(x, y)| {
+                self.param(p, x, y)
+            })?;
         }
         let x = a.directives.of(&l.interface_directives);
         let y = b.directives.of(&r.interface_directives);
-        same(x.len(), y.len(), "the numbers of directives")?;
-        x.iter()
-            .zip(y)
-            .try_for_each(|(x, y)| self.directive(p, *x, *y))
+        each(x, y, "the numbers of directives", |(x, y)| {
+            self.directive(p, *x, *y)
+        })
     }
 
     // --- functions ---
@@ -556,10 +557,9 @@ impl<'m> Comparison<'m> {
 
     fn range(&mut self, p: Pools<'_>, a: OperandRange, b: OperandRange) -> Same {
         let (a, b) = (p.0.slice(a), p.1.slice(b));
-        same(a.len(), b.len(), "the numbers of operands")?;
-        a.iter()
-            .zip(b)
-            .try_for_each(|(a, b)| self.operand(p, *a, *b))
+        each(a, b, "the numbers of operands", |(a, b)| {
+            self.operand(p, *a, *b)
+        })
     }
 
     #[inline]

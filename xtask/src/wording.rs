@@ -15,11 +15,8 @@ use text::{Document, Word};
 /// Arguments of `cargo xtask words`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Files or folders to check; without any, the whole repository but the folders not finished yet
+    /// Files or folders to check; without any, the whole repository
     paths: Vec<PathBuf>,
-    /// Print only the number of findings per file
-    #[arg(long)]
-    count: bool,
 }
 
 /// Folders and files whose text is not ours, is generated, or is data.
@@ -74,8 +71,6 @@ struct List {
     entries: Vec<Entry>,
     /// The entries whose phrase starts with a word; those starting with a prefix are under its first letter.
     starts: HashMap<String, Vec<usize>>,
-    /// Folders that are not checked unless named.
-    unfinished: Vec<String>,
     /// Path prefixes and phrases that may be used there.
     allowed: Vec<(String, String)>,
 }
@@ -92,7 +87,6 @@ impl List {
         let mut list = Self {
             entries: Vec::new(),
             starts: HashMap::new(),
-            unfinished: Vec::new(),
             allowed: Vec::new(),
         };
         for (number, line) in text.lines().enumerate() {
@@ -100,9 +94,7 @@ impl List {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            if let Some(folder) = line.strip_prefix("unfinished ") {
-                list.unfinished.push(folder.trim().to_owned());
-            } else if let Some(rest) = line.strip_prefix("allow ") {
+            if let Some(rest) = line.strip_prefix("allow ") {
                 let (path, phrase) = rest
                     .split_once(' ')
                     .with_context(|| format!("line {}: allow PATH PHRASE", number + 1))?;
@@ -226,14 +218,11 @@ impl Entry {
 }
 
 /// The files below a path, in order.
-fn files(
-    root: &Path,
-    path: &Path,
-    skip: &dyn Fn(&Path) -> bool,
-    out: &mut Vec<PathBuf>,
-) -> Result<()> {
+fn files(root: &Path, path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     let full = root.join(path);
-    if skip(path) {
+    let licence = path.file_name();
+    let licence = licence.is_some_and(|n| n == "LICENSE-MIT" || n == "LICENSE-APACHE");
+    if licence || SKIPPED.iter().any(|s| path.starts_with(s)) {
         return Ok(());
     }
     if !full.is_dir() {
@@ -247,7 +236,7 @@ fn files(
         let text = name.to_string_lossy();
         let hidden = text.starts_with('.') && !matches!(&*text, ".ci" | ".cargo");
         if !hidden && text != "target" {
-            files(root, &path.join(name), skip, out)?;
+            files(root, &path.join(name), out)?;
         }
     }
     Ok(())
@@ -256,32 +245,14 @@ fn files(
 /// All findings below some paths of the repository; without any, below its root.
 pub(crate) fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<Finding>> {
     let list = List::read(root)?;
-    let named = !paths.is_empty();
-    let skip = |path: &Path| {
-        let licence = path
-            .file_name()
-            .is_some_and(|n| n == "LICENSE-MIT" || n == "LICENSE-APACHE");
-        let unfinished = list
-            .unfinished
-            .iter()
-            .map(String::as_str)
-            .filter(|_| !named);
-        let mut skipped = SKIPPED.iter().copied().chain(unfinished);
-        licence || skipped.any(|s| path.starts_with(s))
-    };
     let mut all = Vec::new();
-    if named {
-        for path in paths {
-            let full =
-                fs::canonicalize(path).with_context(|| format!("reading {}", path.display()))?;
-            let inside = full
-                .strip_prefix(fs::canonicalize(root)?)
-                .context("outside of the repository")?
-                .to_owned();
-            files(root, &inside, &skip, &mut all)?;
-        }
-    } else {
-        files(root, Path::new(""), &skip, &mut all)?;
+    for path in paths {
+        let full = fs::canonicalize(path).with_context(|| format!("reading {}", path.display()))?;
+        let inside = full.strip_prefix(fs::canonicalize(root)?);
+        files(root, inside.context("outside of the repository")?, &mut all)?;
+    }
+    if paths.is_empty() {
+        files(root, Path::new(""), &mut all)?;
     }
     let mut found = Vec::new();
     for path in all {
@@ -298,17 +269,7 @@ pub(crate) fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<Finding>> {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let found = check(&root, &args.paths)?;
-    if args.count {
-        let mut counts: std::collections::BTreeMap<&Path, usize> = Default::default();
-        found
-            .iter()
-            .for_each(|f| *counts.entry(&f.path).or_default() += 1);
-        counts
-            .iter()
-            .for_each(|(path, n)| println!("{n:6} {}", path.display()));
-    } else {
-        found.iter().for_each(|f| println!("{f}"));
-    }
+    found.iter().for_each(|f| println!("{f}"));
     if !found.is_empty() {
         bail!(
             "{} banned words or phrases (see xtask/words.txt)",
