@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nom::Parser;
 use nom::branch::alt;
-use nom::combinator::{map, opt, peek, verify};
+use nom::combinator::{map, opt, peek, success, verify};
 use nom::multi::many1;
 use nom::sequence::{preceded, terminated};
 
@@ -40,27 +40,118 @@ pub(crate) struct Support {
     pub(crate) target: Option<Word>,
 }
 
-#[derive(Debug)]
-pub(crate) struct TypeRow {
-    pub(crate) name: Word,
-    pub(crate) kind: TypeKind,
-    pub(crate) bits: u16,
-    /// Type and number of the elements.
-    pub(crate) packed: Option<(Word, u8)>,
-    pub(crate) register: Option<RegisterClass>,
-    pub(crate) declare: Vec<Declarable>,
-    pub(crate) since: Support,
-    pub(crate) about: String,
+/// Defines rows of the vocabulary: the fields, each with its parser, in the order of the line.
+macro_rules! rows {
+    ($($(#[$doc:meta])* $row:ident {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty = $parser:expr;)*
+    })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $row {
+            $($(#[$field_doc])* pub(crate) $field: $ty,)*
+        }
+
+        impl $row {
+            fn parse(at: Span<'_>) -> Parsed<'_, Self> {
+                let (at, _) = word(at)?;
+                $(let (at, $field) = ($parser).parse(at)?;)*
+                Ok((at, Self { $($field),* }))
+            }
+        }
+    )*};
 }
 
-#[derive(Debug)]
-pub(crate) struct SpaceRow {
-    pub(crate) name: Word,
-    pub(crate) addressable: bool,
-    pub(crate) modifier: bool,
-    pub(crate) within: Option<Word>,
-    pub(crate) since: Version,
-    pub(crate) about: String,
+rows! {
+    TypeRow {
+        name: Word = expect("a type such as .u32", dotted);
+        kind: TypeKind = expect_one_of;
+        bits: u16 = expect("a number of bits", number);
+        /// Type and number of the elements.
+        packed: Option<(Word, u8)> = opt(preceded(keyword("of"), packed));
+        register: Option<RegisterClass> = opt(preceded(keyword("reg"), expect_one_of));
+        declare: Vec<Declarable> = map(opt(preceded(keyword("declare"), several)), Option::unwrap_or_default);
+        since: Support = map(opt(since), |s| s.unwrap_or(Support { version: (1, 0), target: None }));
+        about: String = success(String::new());
+    }
+    SpaceRow {
+        name: Word = expect("a state space such as .global", dotted);
+        addressable: bool = flag("addressable");
+        modifier: bool = flag("modifier");
+        within: Option<Word> = opt(preceded(keyword("within"), expect("a state space", dotted)));
+        since: Version = map(opt(preceded(keyword("since"), expect_version)), |v| v.unwrap_or((1, 0)));
+        about: String = success(String::new());
+    }
+    OptionRow {
+        name: Word = expect("an option of .target", name);
+        since: Support = expect("`since`", since);
+    }
+    /// Words that PTX does not have.
+    ForeignRow {
+        words: Vec<Word> = expect("words of other languages", many1(foreign_word));
+        /// What replaces each of them.
+        instead: Option<Word> = opt(preceded(punct("="), expect("a word of PTX", name)));
+        /// What to write.
+        help: Option<String> = opt(preceded(punct(";"), expect("a sentence", string)));
+    }
+    RegisterRow {
+        names: Vec<Word> = expect("a special register such as %tid", expanded);
+        vector: bool = flag("v4");
+        ty: Word = expect("a type", dotted);
+        volatile: bool = flag("volatile");
+        short: bool = flag("short");
+        needs: Option<Word> = opt(preceded(keyword("needs"), expect("a directive", dotted)));
+        since: Support = expect("`since`", since);
+        about: String = success(String::new());
+    }
+    DirectiveRow {
+        name: Word = expect("a directive such as .version", name);
+        section: String = expect("a section in quotes", string);
+        positions: Vec<DirectivePosition> = preceded(
+            (expect("`in`", keyword("in")), peek(expect_one_of::<DirectivePosition>)), several);
+        ending: Ending = map(opt(one_of), |ending| ending.unwrap_or(Ending::Part));
+        /// The least and the greatest number of integers that follow it.
+        takes: Option<(u8, u8)> = opt(preceded(keyword("takes"), takes));
+        /// The greatest integer, and the strings that may be written instead.
+        values: Option<(u8, Vec<String>)> = opt(preceded((keyword("up"), keyword("to")), (count, texts)));
+        since: Support = expect("`since`", since);
+        until: Option<Version> = opt(preceded(keyword("until"), expect_version));
+        about: String = success(String::new());
+    }
+    /// A property of an operand, as the instruction files name it.
+    MarkRow {
+        name: Word = expect("the name of a mark", name);
+        /// What `ptxkit explain` says of an operand with the mark; empty where something else says it.
+        phrase: String = expect("a phrase in quotes", string);
+        meaning: String = expect("the meaning in quotes", string);
+        example: String = expect("an example in quotes", string);
+    }
+}
+
+/// `.f16 x 2`
+fn packed(at: Span<'_>) -> Parsed<'_, (Word, u8)> {
+    let count = expect("a number of elements", number);
+    (
+        expect("the type of an element", dotted),
+        preceded(expect("x", keyword("x")), count),
+    )
+        .parse(at)
+}
+
+fn count(at: Span<'_>) -> Parsed<'_, u8> {
+    expect("a number of arguments", number).parse(at)
+}
+
+fn takes(at: Span<'_>) -> Parsed<'_, (u8, u8)> {
+    let most = opt(preceded(keyword("to"), count));
+    map((count, most), |(least, most)| {
+        (least, most.unwrap_or(least))
+    })
+    .parse(at)
+}
+
+fn texts(at: Span<'_>) -> Parsed<'_, Vec<String>> {
+    let texts = opt(preceded(keyword("or"), many1(string)));
+    map(texts, Option::unwrap_or_default).parse(at)
 }
 
 #[derive(Debug)]
@@ -80,12 +171,6 @@ pub(crate) struct TargetRow {
     pub(crate) renamed: Option<(Word, Version)>,
 }
 
-#[derive(Debug)]
-pub(crate) struct OptionRow {
-    pub(crate) name: Word,
-    pub(crate) since: Support,
-}
-
 /// A word, or an operator in quotes.
 fn foreign_word(at: Span<'_>) -> Parsed<'_, Word> {
     let quoted = map(string, move |text| Word {
@@ -93,43 +178,6 @@ fn foreign_word(at: Span<'_>) -> Parsed<'_, Word> {
         pos: Pos::of(at),
     });
     alt((quoted, name)).parse(at)
-}
-
-/// Words that PTX does not have.
-#[derive(Debug)]
-pub(crate) struct ForeignRow {
-    pub(crate) words: Vec<Word>,
-    /// What replaces each of them.
-    pub(crate) instead: Option<Word>,
-    /// What to write.
-    pub(crate) help: Option<String>,
-}
-
-#[derive(Debug)]
-pub(crate) struct RegisterRow {
-    pub(crate) names: Vec<Word>,
-    pub(crate) vector: bool,
-    pub(crate) ty: Word,
-    pub(crate) volatile: bool,
-    pub(crate) short: bool,
-    pub(crate) needs: Option<Word>,
-    pub(crate) since: Support,
-    pub(crate) about: String,
-}
-
-#[derive(Debug)]
-pub(crate) struct DirectiveRow {
-    pub(crate) name: Word,
-    pub(crate) section: String,
-    pub(crate) positions: Vec<DirectivePosition>,
-    pub(crate) ending: Ending,
-    /// The least and the greatest number of integers that follow it.
-    pub(crate) takes: Option<(u8, u8)>,
-    /// The greatest integer, and the strings that may be written instead.
-    pub(crate) values: Option<(u8, Vec<String>)>,
-    pub(crate) since: Support,
-    pub(crate) until: Option<Version>,
-    pub(crate) about: String,
 }
 
 #[derive(Debug)]
@@ -159,16 +207,6 @@ pub(crate) struct ModifierRow {
     pub(crate) doubled: bool,
     pub(crate) usual: bool,
     pub(crate) about: String,
-}
-
-/// A property of an operand, as the instruction files name it.
-#[derive(Debug)]
-pub(crate) struct MarkRow {
-    pub(crate) name: Word,
-    /// What `ptxkit explain` says of an operand with the mark; empty where something else says it.
-    pub(crate) phrase: String,
-    pub(crate) meaning: String,
-    pub(crate) example: String,
 }
 
 /// Index of a modifier in the vocabulary.
@@ -342,45 +380,7 @@ impl Vocabulary {
     }
 
     fn type_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let element = expect("the type of an element", dotted);
-        let packed = (
-            element,
-            preceded(
-                expect("x", keyword("x")),
-                expect("a number of elements", number),
-            ),
-        );
-        let row = (
-            expect("a type such as .u32", dotted),
-            expect_one_of,
-            expect("a number of bits", number),
-            opt(preceded(keyword("of"), packed)),
-            opt(preceded(keyword("reg"), expect_one_of)),
-            map(
-                opt(preceded(keyword("declare"), several)),
-                Option::unwrap_or_default,
-            ),
-            map(opt(since), |s| {
-                s.unwrap_or(Support {
-                    version: (1, 0),
-                    target: None,
-                })
-            }),
-        );
-        let row = map(
-            row,
-            |(name, kind, bits, packed, register, declare, since)| TypeRow {
-                name,
-                kind,
-                bits,
-                packed,
-                register,
-                declare,
-                since,
-                about: String::new(),
-            },
-        );
-        let mut row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(TypeRow::parse)?;
         row.about = about(line)?;
         self.once("type", &row.name)?;
         self.types.push(row);
@@ -388,29 +388,51 @@ impl Vocabulary {
     }
 
     fn space_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let row = (
-            expect("a state space such as .global", dotted),
-            flag("addressable"),
-            flag("modifier"),
-            opt(preceded(keyword("within"), expect("a state space", dotted))),
-            map(opt(preceded(keyword("since"), expect_version)), |v| {
-                v.unwrap_or((1, 0))
-            }),
-        );
-        let row = map(row, |(name, addressable, modifier, within, since)| {
-            SpaceRow {
-                name,
-                addressable,
-                modifier,
-                within,
-                since,
-                about: String::new(),
-            }
-        });
-        let mut row = line.parse(preceded(word, row))?;
+        let mut row = line.parse(SpaceRow::parse)?;
         row.about = about(line)?;
         self.once("space", &row.name)?;
         self.spaces.push(row);
+        Ok(())
+    }
+
+    fn option_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = line.parse(OptionRow::parse)?;
+        self.once("option", &row.name)?;
+        self.options.push(row);
+        Ok(())
+    }
+
+    fn foreign_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = line.parse(ForeignRow::parse)?;
+        for word in &row.words {
+            self.once("word of another language", word)?;
+        }
+        self.foreign.push(row);
+        Ok(())
+    }
+
+    fn register_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let mut row = line.parse(RegisterRow::parse)?;
+        row.about = about(line)?;
+        for name in &row.names {
+            self.once("special register", name)?;
+        }
+        self.registers.push(row);
+        Ok(())
+    }
+
+    fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let mut row = line.parse(DirectiveRow::parse)?;
+        row.about = about(line)?;
+        self.once("directive", &row.name)?;
+        self.directives.push(row);
+        Ok(())
+    }
+
+    fn mark_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = line.parse(MarkRow::parse)?;
+        self.once("mark", &row.name)?;
+        self.marks.push(row);
         Ok(())
     }
 
@@ -459,115 +481,6 @@ impl Vocabulary {
         Ok(())
     }
 
-    fn option_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let row = (
-            expect("an option of .target", name),
-            expect("`since`", since),
-        );
-        let row = line.parse(preceded(
-            word,
-            map(row, |(name, since)| OptionRow { name, since }),
-        ))?;
-        self.once("option", &row.name)?;
-        self.options.push(row);
-        Ok(())
-    }
-
-    fn foreign_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let row = (
-            expect("words of other languages", many1(foreign_word)),
-            opt(preceded(punct("="), expect("a word of PTX", name))),
-            opt(preceded(punct(";"), expect("a sentence", string))),
-        );
-        let row = line.parse(preceded(
-            word,
-            map(row, |(words, instead, help)| ForeignRow {
-                words,
-                instead,
-                help,
-            }),
-        ))?;
-        for word in &row.words {
-            self.once("word of another language", word)?;
-        }
-        self.foreign.push(row);
-        Ok(())
-    }
-
-    fn register_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let names = expect("a special register such as %tid", expanded);
-        let row = (
-            names,
-            flag("v4"),
-            expect("a type", dotted),
-            flag("volatile"),
-            flag("short"),
-            opt(preceded(keyword("needs"), expect("a directive", dotted))),
-            expect("`since`", since),
-        );
-        let row = map(row, |(names, vector, ty, volatile, short, needs, since)| {
-            RegisterRow {
-                names,
-                vector,
-                ty,
-                volatile,
-                short,
-                needs,
-                since,
-                about: String::new(),
-            }
-        });
-        let mut row = line.parse(preceded(word, row))?;
-        row.about = about(line)?;
-        row.names
-            .iter()
-            .try_for_each(|name| self.once("special register", name))?;
-        self.registers.push(row);
-        Ok(())
-    }
-
-    fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let count = || expect("a number of arguments", number);
-        let takes = map(
-            (count(), opt(preceded(keyword("to"), count()))),
-            |(least, most)| (least, most.unwrap_or(least)),
-        );
-        let positions = preceded(peek(expect_one_of::<DirectivePosition>), several);
-        let texts = map(
-            opt(preceded(keyword("or"), many1(string))),
-            Option::unwrap_or_default,
-        );
-        let row = (
-            expect("a directive such as .version", name),
-            expect("a section in quotes", string),
-            preceded(expect("`in`", keyword("in")), positions),
-            map(opt(one_of), |ending| ending.unwrap_or(Ending::Part)),
-            opt(preceded(keyword("takes"), takes)),
-            opt(preceded((keyword("up"), keyword("to")), (count(), texts))),
-            expect("`since`", since),
-            opt(preceded(keyword("until"), expect_version)),
-        );
-        let row = map(
-            row,
-            |(name, section, positions, ending, takes, values, since, until)| DirectiveRow {
-                name,
-                section,
-                positions,
-                ending,
-                takes,
-                values,
-                since,
-                until,
-                about: String::new(),
-            },
-        );
-        let mut row = line.parse(preceded(word, row))?;
-        row.about = about(line)?;
-        self.once("directive", &row.name)?;
-        self.directives.push(row);
-        Ok(())
-    }
-
     fn class(&mut self, line: &Line<'_>) -> Result<()> {
         let head = (
             expect("the name of a class", name),
@@ -592,27 +505,6 @@ impl Vocabulary {
                 self.modifier(word, names)?;
             }
         }
-        Ok(())
-    }
-
-    /// `mark NAME "what explain says" "what it means" "example"`
-    fn mark_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let text = |what| expect(what, string);
-        let row = (
-            expect("the name of a mark", name),
-            text("a phrase in quotes"),
-            text("the meaning in quotes"),
-            text("an example in quotes"),
-        );
-        let row = map(row, |(name, phrase, meaning, example)| MarkRow {
-            name,
-            phrase,
-            meaning,
-            example,
-        });
-        let row = line.parse(preceded(word, row))?;
-        self.once("mark", &row.name)?;
-        self.marks.push(row);
         Ok(())
     }
 

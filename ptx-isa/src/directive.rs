@@ -1,7 +1,7 @@
 //! Facts about directives: where each is allowed and how it ends.
 
 use crate::version::PtxVersion;
-use crate::{Directive, Target, generated};
+use crate::{Directive, Target};
 
 /// A position where a directive is allowed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,97 +39,38 @@ pub enum Ending {
     Part,
 }
 
-/// Facts about a directive.
-pub(crate) struct DirectiveFacts {
-    pub(crate) section: &'static str,
-    pub(crate) positions: &'static [DirectivePosition],
-    pub(crate) ending: Ending,
-    pub(crate) integers: Option<(u8, u8)>,
-    pub(crate) greatest: Option<u8>,
-    pub(crate) texts: &'static [&'static str],
-    pub(crate) summary: &'static str,
-    pub(crate) since: PtxVersion,
-    pub(crate) until: Option<PtxVersion>,
-    pub(crate) target: Option<Target>,
+facts! {
+    /// Facts about a directive.
+    DirectiveFacts of Directive in directive {
+        /// One sentence that says what it is.
+        summary: &'static str,
+        /// The section of the PTX ISA manual.
+        section: &'static str,
+        /// How it ends.
+        ending: Ending,
+        /// The least and the greatest number of integers that follow it, if only integers do.
+        integers: Option<(u8, u8)>,
+        /// The greatest integer that may follow it, if it is limited.
+        greatest: Option<u8>,
+        /// The strings that may follow it instead of integers, without quotes, in lower case.
+        texts: &'static [&'static str],
+        /// The first version that supports it.
+        since: PtxVersion,
+        /// The first version in which ptxas rejects it.
+        until: Option<PtxVersion>,
+        /// The first target that supports it; `None` for all targets.
+        target: Option<Target>,
+    }
+    named {
+        /// Where it is allowed.
+        places = positions: &'static [DirectivePosition],
+    }
 }
 
 impl Directive {
-    const fn facts(self) -> &'static DirectiveFacts {
-        &generated::directive::FACTS[self as usize]
-    }
-
-    /// One sentence that says what it is.
-    #[must_use]
-    pub const fn summary(self) -> &'static str {
-        self.facts().summary
-    }
-
-    /// The section of the PTX ISA manual.
-    #[inline]
-    #[must_use]
-    pub const fn section(self) -> &'static str {
-        self.facts().section
-    }
-
-    /// Where it is allowed.
-    #[inline]
-    #[must_use]
-    pub const fn places(self) -> &'static [DirectivePosition] {
-        self.facts().positions
-    }
-
     /// Whether it is allowed at a position.
     #[must_use]
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)
-    }
-
-    /// How it ends.
-    #[inline]
-    #[must_use]
-    pub const fn ending(self) -> Ending {
-        self.facts().ending
-    }
-
-    /// The least and the greatest number of integers that follow it, if only integers do.
-    #[inline]
-    #[must_use]
-    pub const fn integers(self) -> Option<(u8, u8)> {
-        self.facts().integers
-    }
-
-    /// The greatest integer that may follow it, if it is limited.
-    #[inline]
-    #[must_use]
-    pub const fn greatest(self) -> Option<u8> {
-        self.facts().greatest
-    }
-
-    /// The strings that may follow it instead of integers, without quotes, in lower case.
-    #[inline]
-    #[must_use]
-    pub const fn texts(self) -> &'static [&'static str] {
-        self.facts().texts
-    }
-
-    /// The first version that supports it.
-    #[inline]
-    #[must_use]
-    pub const fn since(self) -> PtxVersion {
-        self.facts().since
-    }
-
-    /// The first version in which ptxas rejects it.
-    #[inline]
-    #[must_use]
-    pub const fn until(self) -> Option<PtxVersion> {
-        self.facts().until
-    }
-
-    /// The first target that supports it; `None` for all targets.
-    #[inline]
-    #[must_use]
-    pub const fn target(self) -> Option<Target> {
-        self.facts().target
     }
 }

@@ -3,17 +3,29 @@
 use crate::record::non_empty;
 use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace, generated};
 
-/// Facts about a modifier.
-pub(crate) struct ModifierFacts {
-    pub(crate) class: ModifierClass,
-    pub(crate) scalar_type: Option<ScalarType>,
-    pub(crate) state_space: Option<StateSpace>,
-    pub(crate) vector_len: u8,
-    pub(crate) columns: u16,
-    pub(crate) ignored: bool,
-    pub(crate) doubled: bool,
-    pub(crate) usual: bool,
-    pub(crate) about: &'static str,
+facts! {
+    /// Facts about a modifier.
+    ModifierFacts of Modifier in modifier {
+        /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another
+        /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
+        class: ModifierClass,
+        /// The type it names.
+        scalar_type: Option<ScalarType>,
+        /// The state space it names.
+        state_space: Option<StateSpace>,
+    }
+    named {
+        /// Whether ptxas ignores it on instructions that have no slot for it.
+        is_ignored = ignored: bool,
+        /// Whether ptxas accepts it twice.
+        may_be_doubled = doubled: bool,
+    }
+    private {
+        vector_len: u8,
+        columns: u16,
+        usual: bool,
+        about: &'static str,
+    }
 }
 
 impl ModifierFacts {
@@ -79,10 +91,6 @@ pub(crate) struct ClassFacts {
 }
 
 impl Modifier {
-    const fn facts(self) -> &'static ModifierFacts {
-        &generated::modifier::FACTS[self as usize]
-    }
-
     /// One sentence that says what it selects, where the meaning of its class and its spelling do not say it; that of a type
     /// or state space is theirs.
     ///
@@ -98,14 +106,6 @@ impl Modifier {
             .or_else(|| self.state_space().map(StateSpace::summary))
     }
 
-    /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another
-    /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
-    #[inline]
-    #[must_use]
-    pub const fn class(self) -> ModifierClass {
-        self.facts().class
-    }
-
     /// The number of columns of the matrix shape it names: 256 of `.m64n256k16`.
     #[inline]
     #[must_use]
@@ -114,20 +114,6 @@ impl Modifier {
             0 => None,
             columns => Some(columns),
         }
-    }
-
-    /// The type it names.
-    #[inline]
-    #[must_use]
-    pub const fn scalar_type(self) -> Option<ScalarType> {
-        self.facts().scalar_type
-    }
-
-    /// The state space it names.
-    #[inline]
-    #[must_use]
-    pub const fn state_space(self) -> Option<StateSpace> {
-        self.facts().state_space
     }
 
     /// The length of the vector: of `.v2`, `.v4` and `.v8`.
@@ -153,13 +139,6 @@ impl Modifier {
         number?.parse().ok()
     }
 
-    /// Whether ptxas ignores it on instructions that have no slot for it.
-    #[inline]
-    #[must_use]
-    pub const fn is_ignored(self) -> bool {
-        self.facts().ignored
-    }
-
     /// Whether it is meant where an instruction of the opcode needs one of several modifiers and nothing says which.
     #[must_use]
     pub fn is_usual(self, opcode: Opcode) -> bool {
@@ -167,13 +146,6 @@ impl Modifier {
         let mut names = opcode.instructions().iter();
         let is_comparison = self.class() == ModifierClass::Comparison;
         self.facts().usual && (!is_comparison || names.any(|i| i.words().contains(&self)))
-    }
-
-    /// Whether ptxas accepts it twice.
-    #[inline]
-    #[must_use]
-    pub const fn may_be_doubled(self) -> bool {
-        self.facts().doubled
     }
 }
 

@@ -27,17 +27,19 @@ macro_rules! record {
     };
 }
 
-/// Declares the facts about a keyword, and for each fact a method of the keyword with its name and documentation. Those
-/// after `private` have no such method.
+/// Declares the facts about a keyword, and for each fact a method of the keyword with its name and documentation; `named`
+/// gives methods other names, and those after `private` have no such method.
 macro_rules! facts {
     (
         $(#[$meta:meta])*
         $name:ident of $keyword:ident in $module:ident { $($(#[$doc:meta])* $field:ident: $ty:ty,)* }
+        $(named { $($(#[$named_doc:meta])* $method:ident = $named:ident: $named_ty:ty,)* })?
         $(private { $($private:ident: $private_ty:ty,)* })?
     ) => {
         $(#[$meta])*
         pub(crate) struct $name {
             $(pub(crate) $field: $ty,)*
+            $($(pub(crate) $named: $named_ty,)*)?
             $($(pub(crate) $private: $private_ty,)*)?
         }
 
@@ -54,6 +56,14 @@ macro_rules! facts {
                     self.facts().$field
                 }
             )*
+            $($(
+                $(#[$named_doc])*
+                #[inline]
+                #[must_use]
+                pub const fn $method(self) -> $named_ty {
+                    self.facts().$named
+                }
+            )*)?
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Facts about types.
 
 use crate::version::PtxVersion;
-use crate::{Modifier, ScalarType, Target, generated};
+use crate::{Modifier, ScalarType, Target};
 
 /// The kind of values of a type.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,20 +60,43 @@ impl RegisterClass {
     }
 }
 
-/// Facts about a type.
-pub(crate) struct TypeFacts {
-    pub(crate) kind: TypeKind,
-    pub(crate) bits: u16,
-    pub(crate) lanes: u8,
-    pub(crate) element: Option<ScalarType>,
-    pub(crate) register: Option<RegisterClass>,
-    pub(crate) modifier: Modifier,
-    pub(crate) in_register: bool,
-    pub(crate) in_memory: bool,
-    pub(crate) in_parameter: bool,
-    pub(crate) summary: &'static str,
-    pub(crate) since: PtxVersion,
-    pub(crate) target: Option<Target>,
+facts! {
+    /// Facts about a type.
+    TypeFacts of ScalarType in scalar {
+        /// One sentence that says what it is.
+        summary: &'static str,
+        /// The kind of its values.
+        kind: TypeKind,
+        /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.
+        bits: u16,
+        /// The number of elements: 1 unless the type is packed.
+        ///
+        /// ```
+        /// use ptx_isa::ScalarType;
+        /// let packed: ScalarType = ".f16x2".parse()?;
+        /// assert_eq!((packed.bits(), packed.lanes(), packed.element()), (32, 2, Some(ScalarType::F16)));
+        /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+        /// ```
+        lanes: u8,
+        /// The type of an element of a packed type.
+        element: Option<ScalarType>,
+        /// The modifier with the same spelling.
+        modifier: Modifier,
+        /// The first version that supports it.
+        since: PtxVersion,
+        /// The first target where it may be declared; `None` for all targets.
+        target: Option<Target>,
+    }
+    named {
+        /// The class of the registers that hold a value of the type; `None` for types that registers cannot hold alone.
+        register_class = register: Option<RegisterClass>,
+        /// Whether registers may be declared with it.
+        is_register_type = in_register: bool,
+        /// Whether variables in memory may be declared with it.
+        is_variable_type = in_memory: bool,
+        /// Whether parameters of kernels and functions may be declared with it.
+        is_parameter_type = in_parameter: bool,
+    }
 }
 
 impl From<ScalarType> for Modifier {
@@ -83,58 +106,6 @@ impl From<ScalarType> for Modifier {
 }
 
 impl ScalarType {
-    const fn facts(self) -> &'static TypeFacts {
-        &generated::scalar::FACTS[self as usize]
-    }
-
-    /// One sentence that says what it is.
-    #[must_use]
-    pub const fn summary(self) -> &'static str {
-        self.facts().summary
-    }
-
-    /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.
-    #[inline]
-    #[must_use]
-    pub const fn bits(self) -> u16 {
-        self.facts().bits
-    }
-
-    /// The number of elements: 1 unless the type is packed.
-    ///
-    /// ```
-    /// use ptx_isa::ScalarType;
-    /// let packed: ScalarType = ".f16x2".parse()?;
-    /// assert_eq!((packed.bits(), packed.lanes(), packed.element()), (32, 2, Some(ScalarType::F16)));
-    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub const fn lanes(self) -> u8 {
-        self.facts().lanes
-    }
-
-    /// The type of an element of a packed type.
-    #[inline]
-    #[must_use]
-    pub const fn element(self) -> Option<Self> {
-        self.facts().element
-    }
-
-    /// The kind of its values.
-    #[inline]
-    #[must_use]
-    pub const fn kind(self) -> TypeKind {
-        self.facts().kind
-    }
-
-    /// The class of the registers that hold a value of the type; `None` for types that registers cannot hold alone.
-    #[inline]
-    #[must_use]
-    pub const fn register_class(self) -> Option<RegisterClass> {
-        self.facts().register
-    }
-
     /// How compilers begin the names of registers of the type: `%rd` of `.b64`. `None` for types without a custom.
     ///
     /// ```
@@ -154,48 +125,6 @@ impl ScalarType {
             Self::F64 => "%fd",
             _ => return None,
         })
-    }
-
-    /// Whether registers may be declared with it.
-    #[inline]
-    #[must_use]
-    pub const fn is_register_type(self) -> bool {
-        self.facts().in_register
-    }
-
-    /// Whether variables in memory may be declared with it.
-    #[inline]
-    #[must_use]
-    pub const fn is_variable_type(self) -> bool {
-        self.facts().in_memory
-    }
-
-    /// Whether parameters of kernels and functions may be declared with it.
-    #[inline]
-    #[must_use]
-    pub const fn is_parameter_type(self) -> bool {
-        self.facts().in_parameter
-    }
-
-    /// The first version that supports it.
-    #[inline]
-    #[must_use]
-    pub const fn since(self) -> PtxVersion {
-        self.facts().since
-    }
-
-    /// The first target where it may be declared; `None` for all targets.
-    #[inline]
-    #[must_use]
-    pub const fn target(self) -> Option<Target> {
-        self.facts().target
-    }
-
-    /// The modifier with the same spelling.
-    #[inline]
-    #[must_use]
-    pub const fn modifier(self) -> Modifier {
-        self.facts().modifier
     }
 
     /// Signed, unsigned, bits or packed integers.

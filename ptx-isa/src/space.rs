@@ -1,49 +1,27 @@
 //! Facts about state spaces.
 
 use crate::version::PtxVersion;
-use crate::{Modifier, StateSpace, generated};
+use crate::{Modifier, StateSpace};
 
-/// Facts about a state space.
-pub(crate) struct SpaceFacts {
-    pub(crate) addressable: bool,
-    pub(crate) modifier: Option<Modifier>,
-    pub(crate) within: Option<StateSpace>,
-    pub(crate) summary: &'static str,
-    pub(crate) since: PtxVersion,
+facts! {
+    /// Facts about a state space.
+    SpaceFacts of StateSpace in space {
+        /// One sentence that says what it is.
+        summary: &'static str,
+        /// The modifier that names it on an instruction.
+        modifier: Option<Modifier>,
+        /// The space it is a window of: `.shared` for `.shared::cta`.
+        within: Option<StateSpace>,
+        /// The first version that supports it.
+        since: PtxVersion,
+    }
+    named {
+        /// Whether its variables have addresses.
+        is_addressable = addressable: bool,
+    }
 }
 
 impl StateSpace {
-    const fn facts(self) -> &'static SpaceFacts {
-        &generated::space::FACTS[self as usize]
-    }
-
-    /// One sentence that says what it is.
-    #[must_use]
-    pub const fn summary(self) -> &'static str {
-        self.facts().summary
-    }
-
-    /// Whether its variables have addresses.
-    #[inline]
-    #[must_use]
-    pub const fn is_addressable(self) -> bool {
-        self.facts().addressable
-    }
-
-    /// The modifier that names it on an instruction.
-    #[inline]
-    #[must_use]
-    pub const fn modifier(self) -> Option<Modifier> {
-        self.facts().modifier
-    }
-
-    /// The space it is a window of: `.shared` for `.shared::cta`.
-    #[inline]
-    #[must_use]
-    pub const fn within(self) -> Option<Self> {
-        self.facts().within
-    }
-
     /// Whether an address in one can be that of a variable declared in the other: the parts of parameter space are disjoint,
     /// windows of shared memory are not.
     ///
@@ -74,12 +52,5 @@ impl StateSpace {
             Some(base) => base,
             None => self,
         }
-    }
-
-    /// The first version that supports it.
-    #[inline]
-    #[must_use]
-    pub const fn since(self) -> PtxVersion {
-        self.facts().since
     }
 }

@@ -39,8 +39,11 @@ facts! {
         /// The number in its name.
         number: u16,
     }
+    named {
+        /// The first version that supports it.
+        min_version = since: PtxVersion,
+    }
     private {
-        since: PtxVersion,
         implied: u128,
     }
 }
@@ -66,13 +69,6 @@ impl Target {
     #[must_use]
     pub const fn implied(self) -> TargetSet {
         TargetSet(self.facts().implied)
-    }
-
-    /// The first version that supports it.
-    #[inline]
-    #[must_use]
-    pub const fn min_version(self) -> PtxVersion {
-        self.facts().since
     }
 
     /// The other names of the same architecture with the same suffix.
