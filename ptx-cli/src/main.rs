@@ -9,6 +9,8 @@ mod output;
 mod pages;
 mod query;
 mod render;
+#[cfg(test)]
+mod schemas;
 mod select;
 
 use std::process::ExitCode;

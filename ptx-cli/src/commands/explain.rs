@@ -1,6 +1,6 @@
 //! `ptxkit explain`: describes diagnostics, instructions and keywords of PTX.
 
-mod entry;
+pub(crate) mod entry;
 mod form;
 mod instruction;
 mod text;

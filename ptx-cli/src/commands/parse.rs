@@ -74,7 +74,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 /// What a file contains.
 #[derive(Serialize)]
-struct Summary {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Summary {
     schema: u32,
     file: String,
     /// As in the header.

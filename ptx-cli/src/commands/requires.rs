@@ -69,6 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 /// A target and the lowest version on it, with the first software that supports the version.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Pair {
     target: &'static str,
     ptx: String,
@@ -90,6 +91,7 @@ impl Pair {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Function<'m> {
     name: &'m str,
     kind: &'static str,
@@ -97,6 +99,7 @@ struct Function<'m> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Cause<'m> {
     what: &'m str,
     line: u32,
@@ -106,7 +109,8 @@ struct Cause<'m> {
 }
 
 #[derive(Serialize)]
-struct Report<'m> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Report<'m> {
     schema: u32,
     file: &'m str,
     /// The lowest target of each architecture family.
@@ -122,6 +126,7 @@ struct Report<'m> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Blocked<'m> {
     target: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,8 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct JsonToken<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonToken<'a> {
     schema: u32,
     file: &'a str,
     kind: &'static str,

@@ -11,6 +11,7 @@ pub(crate) const SCHEMA: u32 = 1;
 
 /// A range of bytes with the lines and columns of its ends.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonSpan {
     start: u32,
     end: u32,
@@ -35,7 +36,8 @@ impl JsonSpan {
 }
 
 #[derive(Serialize)]
-struct Finding<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Finding<'a> {
     schema: u32,
     file: &'a str,
     code: String,
@@ -50,15 +52,38 @@ struct Finding<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonEdit<'a> {
     span: JsonSpan,
     text: &'a str,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Label<'a> {
     message: &'a str,
     span: JsonSpan,
+}
+
+/// A file without diagnostics.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Clean<'a> {
+    schema: u32,
+    file: &'a str,
+    errors: u32,
+    warnings: u32,
+}
+
+impl<'a> Clean<'a> {
+    pub(crate) fn new(file: &'a str) -> Self {
+        Self {
+            schema: SCHEMA,
+            file,
+            errors: 0,
+            warnings: 0,
+        }
+    }
 }
 
 impl Report<'_> {

@@ -1,7 +1,7 @@
 //! Diagnostics as text: one line, one JSON object, or with the lines of the source.
 
 mod github;
-mod json;
+pub(crate) mod json;
 pub(crate) mod labels;
 pub(crate) mod register_names;
 pub(crate) mod sarif;

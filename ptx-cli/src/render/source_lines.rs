@@ -8,6 +8,7 @@ use super::clean;
 
 /// A source line in JSON.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonFrame {
     file: Option<String>,
     line: u32,

@@ -1,6 +1,8 @@
 //! `ptxkit analyze`: control flow, liveness and effects of every function.
 
 mod json;
+#[cfg(test)]
+pub(crate) mod schema;
 mod text;
 
 use std::io::Write;

@@ -5,7 +5,7 @@ mod dot;
 mod html;
 mod layout;
 mod mermaid;
-mod model;
+pub(crate) mod model;
 mod picture;
 mod svg;
 

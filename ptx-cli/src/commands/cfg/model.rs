@@ -12,6 +12,7 @@ use crate::render::{SCHEMA, clean};
 
 /// The control-flow graph of a function.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Graph {
     schema: u32,
     pub(crate) file: String,
@@ -23,6 +24,7 @@ pub(crate) struct Graph {
 
 /// A basic block.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Block {
     pub(crate) id: u32,
     pub(crate) label: Option<String>,
@@ -39,6 +41,7 @@ pub(crate) struct Block {
 
 /// An edge between two blocks.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Edge {
     pub(crate) from: u32,
     pub(crate) to: u32,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::{Checked, Format};
 use crate::output;
 use crate::render::source_lines::{self, JsonFrame};
-use crate::render::{Renderer, Report, counted, sarif, tally};
+use crate::render::{Renderer, Report, counted, json, sarif, tally};
 
 /// The number of diagnostics that are rendered before they are written.
 const BLOCK: usize = 1 << 12;
@@ -79,6 +79,10 @@ impl Writer {
                     self.count += 1;
                 }
             }
+        }
+        if checked.diagnostics.is_empty() && self.format == Format::Json {
+            let clean = json::Clean::new(&checked.source.name);
+            writeln!(out, "{}", serde_json::to_string(&clean)?)?;
         }
         if hidden > 0 {
             out.flush()?;

@@ -6,7 +6,8 @@ use crate::render::SCHEMA;
 
 /// One explanation.
 #[derive(Debug, Serialize)]
-pub(super) struct Entry {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Entry {
     schema: u32,
     /// `instruction`, `directive`, `special register`, `type`, `state space`, `modifier` or `diagnostic`.
     pub(super) kind: &'static str,
@@ -45,7 +46,8 @@ impl Entry {
 
 /// One form of an instruction.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Details {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Details {
     /// The name, the modifiers and the operands.
     pub(super) syntax: String,
     pub(super) section: &'static str,

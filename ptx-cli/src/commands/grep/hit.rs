@@ -32,7 +32,8 @@ impl Line {
 
 /// An instruction in JSON.
 #[derive(Serialize)]
-pub(super) struct JsonHit {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonHit {
     schema: u32,
     file: String,
     line: u32,
@@ -78,14 +79,16 @@ impl JsonHit {
 }
 
 #[derive(Serialize)]
-struct JsonCount<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonCount<'a> {
     schema: u32,
     file: &'a str,
     count: u64,
 }
 
 #[derive(Serialize)]
-struct JsonFile<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonFile<'a> {
     schema: u32,
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

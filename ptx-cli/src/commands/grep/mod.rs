@@ -1,6 +1,6 @@
 //! `ptxkit grep`: finds instructions by mnemonic and by their properties.
 
-mod hit;
+pub(crate) mod hit;
 mod search;
 
 use std::io::Write;

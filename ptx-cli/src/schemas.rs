@@ -1,0 +1,44 @@
+//! `docs/schema` contains the JSON Schemas of the output, made from the types. `.ci/schemas.py` checks outputs against them.
+
+use std::fs;
+
+use schemars::{JsonSchema, SchemaGenerator};
+
+use crate::commands::grep::hit;
+use crate::commands::{analyze, cfg, explain, parse, requires, tokens};
+use crate::render::json;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
+
+/// The schema of what is written: keys that are always written are required, those with no value `null`.
+fn schema<T: JsonSchema>() -> String {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
+    serde_json::to_string_pretty(&schema).unwrap() + "\n"
+}
+
+#[test]
+fn schemas_are_those_of_the_types() {
+    let schemas = [
+        ("analyze", schema::<analyze::schema::File>()),
+        ("cfg", schema::<cfg::model::Graph>()),
+        ("check", schema::<json::Finding<'_>>()),
+        ("check-clean", schema::<json::Clean<'_>>()),
+        ("explain", schema::<explain::entry::Entry>()),
+        ("grep", schema::<hit::JsonHit>()),
+        ("grep-count", schema::<hit::JsonCount<'_>>()),
+        ("grep-list", schema::<hit::JsonFile<'_>>()),
+        ("parse", schema::<parse::Summary>()),
+        ("requires", schema::<requires::Report<'_>>()),
+        ("tokens", schema::<tokens::JsonToken<'_>>()),
+    ];
+    for (name, text) in schemas {
+        let path = format!("{FOLDER}/{name}.json");
+        if std::env::var_os("PTX_BLESS").is_some() {
+            fs::create_dir_all(FOLDER).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(written, text, "run with PTX_BLESS=1");
+    }
+}
