@@ -71,8 +71,10 @@ struct Label<'a> {
 pub(crate) struct Clean<'a> {
     schema: u32,
     file: &'a str,
-    errors: u32,
-    warnings: u32,
+    /// Null, as programs that read diagnostics ask for it.
+    code: (),
+    /// Null, too.
+    severity: (),
 }
 
 impl<'a> Clean<'a> {
@@ -80,8 +82,8 @@ impl<'a> Clean<'a> {
         Self {
             schema: SCHEMA,
             file,
-            errors: 0,
-            warnings: 0,
+            code: (),
+            severity: (),
         }
     }
 }
