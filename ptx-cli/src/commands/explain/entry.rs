@@ -68,10 +68,10 @@ pub(crate) struct Details {
 impl Details {
     /// The lists with their headings, and whether they are a part of short descriptions.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&'static str, &[String], Importance)> {
-        use Importance::{High, Low};
+        use Importance::{High, Low, Main};
         let lists = [
-            ("modifiers", &self.modifiers, High),
-            ("operands", &self.operands, High),
+            ("modifiers", &self.modifiers, Main),
+            ("operands", &self.operands, Main),
             ("rules", &self.rules, High),
             ("since", &self.since, High),
             ("effects", &self.effects, High),
@@ -103,9 +103,13 @@ fn importance(table: &[String]) -> Importance {
     }
 }
 
-/// Whether something is said in short descriptions, too.
+/// How much of a list is a part of short descriptions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Importance {
+    /// Most of it.
+    Main,
+    /// The beginning.
     High,
+    /// Nothing.
     Low,
 }

@@ -6,6 +6,8 @@ use super::entry::{Details, Entry, Importance};
 
 /// The lines of an explanation that is not in full.
 const SCREEN: usize = 40;
+/// The most examples of an explanation that is not in full.
+const EXAMPLES: usize = 4;
 /// Sentences are wrapped at this column.
 const WIDTH: usize = 100;
 
@@ -22,8 +24,8 @@ pub(super) fn text(entry: &Entry, extent: Extent) -> String {
     if let Some(page) = entry.page {
         return page.to_owned();
     }
-    let (head, usage_text, see_also) = (head(entry), usage(entry), see_also(entry));
-    let Some((first, others)) = entry.forms.split_first() else {
+    let (head, usage_text, see_also) = (head(entry), usage(entry, extent), see_also(entry));
+    let Some(first) = entry.forms.first() else {
         return [head, usage_text, see_also].concat();
     };
     if extent == Extent::Full {
@@ -32,12 +34,18 @@ pub(super) fn text(entry: &Entry, extent: Extent) -> String {
     }
     let used = count(&head) + count(&usage_text) + count(&see_also);
     // The other forms get at least four lines.
-    let lines_left = SCREEN.saturating_sub(used + (others.len() + 2).min(4));
-    let limits = (1..=12).rev().map(|limit| form(first, Some(limit)));
-    let mut fitting = limits.skip_while(|text| count(text) > lines_left);
-    let first = fitting.next().unwrap_or_else(|| form(first, Some(1)));
+    let lines_left = SCREEN.saturating_sub(used + (entry.forms.len() + 1).min(4));
+    // Modifiers and operands are more important than the rest.
+    let limits = (1..=12).rev().map(|n| (3 * n, n)).chain([(2, 1), (1, 1)]);
+    let mut texts = limits.map(|limit| form(first, Some(limit)));
+    let fitting = texts.find(|text| count(text) <= lines_left);
+    let first = fitting.unwrap_or_else(|| form(first, Some((1, 1))));
     let lines_left = SCREEN.saturating_sub(used + count(&first));
-    let others = list(others, &entry.name, lines_left, first.contains(MORE));
+    let others = if entry.forms.len() > 1 || first.contains(MORE) {
+        others(&entry.forms, &entry.name, lines_left)
+    } else {
+        String::new()
+    };
     [head, first, usage_text, others, see_also].concat()
 }
 
@@ -65,11 +73,16 @@ fn head(entry: &Entry) -> String {
 }
 
 /// Examples and pitfalls.
-fn usage(entry: &Entry) -> String {
+fn usage(entry: &Entry, extent: Extent) -> String {
     let mut out = String::new();
     if !entry.examples.is_empty() {
         out += "\nexamples:\n";
-        let lines = entry.examples.iter().flat_map(|e| e.lines());
+        let most = if extent == Extent::Full {
+            usize::MAX
+        } else {
+            EXAMPLES
+        };
+        let lines = entry.examples.iter().take(most).flat_map(|e| e.lines());
         lines.for_each(|line| out = std::mem::take(&mut out) + "  " + line + "\n");
     }
     if !entry.pitfalls.is_empty() {
@@ -98,8 +111,8 @@ fn see_also(entry: &Entry) -> String {
 /// The end of a list of which only the beginning is shown.
 const MORE: &str = "more with --all";
 
-/// A form; with a limit, the most important lists with that many lines each.
-fn form(details: &Details, limit: Option<usize>) -> String {
+/// A form; with limits, the most important lists with at most the first number of lines, others with the second.
+fn form(details: &Details, limit: Option<(usize, usize)>) -> String {
     let mut out = format!("\n{}\n", details.syntax);
     let remark = if details.undocumented {
         "; undocumented"
@@ -117,7 +130,11 @@ fn form(details: &Details, limit: Option<usize>) -> String {
         if limit.is_some() && importance == Importance::Low {
             continue;
         }
-        let limit = limit.unwrap_or(usize::MAX);
+        let limit = match limit {
+            Some((limit, _)) if importance == Importance::Main => limit,
+            Some((_, limit)) => limit,
+            None => usize::MAX,
+        };
         if let [one] = lines {
             out += &format!("  {title}: {one}\n");
             continue;
@@ -143,27 +160,30 @@ fn form(details: &Details, limit: Option<usize>) -> String {
     out
 }
 
-/// The syntax of other forms, in a number of lines.
-fn list(others: &[Details], name: &str, lines_left: usize, short: bool) -> String {
-    let mut out = String::new();
-    if others.is_empty() {
-        if short {
-            out += &format!("\nThe rest: ptxkit explain {name} --all\n");
+/// The syntax of the other forms, in a number of lines; where several differ only in their details, once.
+fn others(forms: &[Details], name: &str, lines_left: usize) -> String {
+    let mut syntaxes: Vec<&str> = Vec::new();
+    for details in forms {
+        if !syntaxes.contains(&&*details.syntax) {
+            syntaxes.push(&details.syntax);
         }
-        return out;
     }
-    out += &format!("\nother forms (ptxkit explain {name} --all):\n");
-    let lines_left = lines_left.saturating_sub(2).max(2);
-    let shown = if others.len() <= lines_left {
-        others.len()
+    let rest = syntaxes.get(1..).unwrap_or_default();
+    if rest.is_empty() {
+        return format!("\nThe rest: ptxkit explain {name} --all\n");
+    }
+    let mut out = format!("\nother forms (ptxkit explain {name} --all):\n");
+    let most = lines_left.saturating_sub(2).max(2);
+    let shown = if rest.len() <= most {
+        rest.len()
     } else {
-        lines_left - 1
+        most - 1
     };
-    for details in others.iter().take(shown) {
-        out += &format!("  {}\n", details.syntax);
+    for syntax in rest.iter().take(shown) {
+        out += &format!("  {syntax}\n");
     }
-    if shown < others.len() {
-        out += &format!("  … {} more\n", others.len() - shown);
+    if shown < rest.len() {
+        out += &format!("  … {} more\n", rest.len() - shown);
     }
     out
 }
