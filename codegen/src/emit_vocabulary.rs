@@ -130,18 +130,20 @@ fn modifiers(v: &Vocabulary) -> Enum<'_> {
         );
         match m.names {
             Names::Nothing => {}
-            Names::Type => facts += &format!(".scalar_type(ScalarType::{})", variant(&m.word.text)),
+            Names::Type => {
+                facts += &format!(".scalar_type(Some(ScalarType::{}))", variant(&m.word.text))
+            }
             Names::Space => {
-                facts += &format!(".state_space(StateSpace::{})", variant(&m.word.text))
+                facts += &format!(".state_space(Some(StateSpace::{}))", variant(&m.word.text))
             }
             Names::VectorLength(n) => facts += &format!(".vector_len({n})"),
         }
         if m.columns > 0 {
             facts += &format!(".columns({})", m.columns);
         }
-        facts += if m.ignored { ".ignored()" } else { "" };
-        facts += if m.doubled { ".doubled()" } else { "" };
-        facts += if m.usual { ".usual()" } else { "" };
+        facts += if m.ignored { ".ignored(true)" } else { "" };
+        facts += if m.doubled { ".doubled(true)" } else { "" };
+        facts += if m.usual { ".usual(true)" } else { "" };
         match &m.about[..] {
             "" => facts,
             about => facts + &format!(".about({about:?})"),

@@ -1,7 +1,7 @@
 //! Facts about modifiers and their classes.
 
 use crate::record::non_empty;
-use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace, generated};
+use crate::{Digits, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 
 facts! {
     /// Facts about a modifier.
@@ -42,52 +42,29 @@ impl ModifierFacts {
             about: "",
         }
     }
-
-    pub(crate) const fn scalar_type(mut self, ty: ScalarType) -> Self {
-        self.scalar_type = Some(ty);
-        self
-    }
-
-    pub(crate) const fn state_space(mut self, space: StateSpace) -> Self {
-        self.state_space = Some(space);
-        self
-    }
-
-    pub(crate) const fn vector_len(mut self, len: u8) -> Self {
-        self.vector_len = len;
-        self
-    }
-
-    pub(crate) const fn columns(mut self, columns: u16) -> Self {
-        self.columns = columns;
-        self
-    }
-
-    pub(crate) const fn ignored(mut self) -> Self {
-        self.ignored = true;
-        self
-    }
-
-    pub(crate) const fn doubled(mut self) -> Self {
-        self.doubled = true;
-        self
-    }
-
-    pub(crate) const fn usual(mut self) -> Self {
-        self.usual = true;
-        self
-    }
-
-    pub(crate) const fn about(mut self, sentence: &'static str) -> Self {
-        self.about = sentence;
-        self
-    }
 }
 
-/// Facts about a class of modifiers.
-pub(crate) struct ClassFacts {
-    pub(crate) positional: bool,
-    pub(crate) meaning: &'static str,
+setters!(ModifierFacts {
+    scalar_type scalar_type: Option<ScalarType>,
+    state_space state_space: Option<StateSpace>,
+    vector_len vector_len: u8,
+    columns columns: u16,
+    ignored ignored: bool,
+    doubled doubled: bool,
+    usual usual: bool,
+    about about: &'static str,
+});
+
+facts! {
+    /// Facts about a class of modifiers.
+    ClassFacts of ModifierClass in class {
+        /// What the class selects, as a phrase for a message: "memory order".
+        meaning: &'static str,
+    }
+    named {
+        /// Whether modifiers of the class are assigned to slots in their order: types, state spaces, layouts.
+        is_positional = positional: bool,
+    }
 }
 
 impl Modifier {
@@ -146,21 +123,5 @@ impl Modifier {
         let mut names = opcode.instructions().iter();
         let is_comparison = self.class() == ModifierClass::Comparison;
         self.facts().usual && (!is_comparison || names.any(|i| i.words().contains(&self)))
-    }
-}
-
-impl ModifierClass {
-    /// Whether modifiers of the class are assigned to slots in their order: types, state spaces, layouts.
-    #[inline]
-    #[must_use]
-    pub const fn is_positional(self) -> bool {
-        generated::class::FACTS[self as usize].positional
-    }
-
-    /// What the class selects, as a phrase for a message: "memory order".
-    #[inline]
-    #[must_use]
-    pub const fn meaning(self) -> &'static str {
-        generated::class::FACTS[self as usize].meaning
     }
 }

@@ -68,6 +68,18 @@ macro_rules! facts {
     };
 }
 
+/// Defines methods that set fields of constants.
+macro_rules! setters {
+    ($name:ident { $($set:ident $field:ident: $ty:ty),* $(,)? }) => {
+        impl $name {
+            $(pub(crate) const fn $set(mut self, value: $ty) -> Self {
+                self.$field = value;
+                self
+            })*
+        }
+    };
+}
+
 /// Methods that give a field or, after `&`, borrow it: `name: Type = field;`.
 #[doc(hidden)]
 #[macro_export]

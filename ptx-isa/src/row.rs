@@ -105,17 +105,6 @@ impl Form {
     }
 }
 
-/// Sets fields.
-macro_rules! setters {
-    ($name:ident { $($set:ident $field:ident: $ty:ty),* $(,)? }) => {
-        impl $name {
-            $(pub(crate) const fn $set(mut self, value: $ty) -> Self {
-                self.$field = value;
-                self
-            })*
-        }
-    };
-}
 setters!(Slot {
     with_sequences sequences: &'static [&'static [Modifier]],
 });
