@@ -113,16 +113,11 @@ impl ModuleEditor<'_> {
 }
 
 impl Editor<'_> {
-    /// The module as it is now.
-    #[must_use]
-    pub fn module(&self) -> &Module {
-        self.module
-    }
-
-    /// The function.
-    #[must_use]
-    pub fn function(&self) -> FuncId {
-        self.function
+    ptx_isa::getters! {
+        /// The module as it is now.
+        module: &Module = module;
+        /// The function.
+        function: FuncId = function;
     }
 
     /// The body of the function as it is now.

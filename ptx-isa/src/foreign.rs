@@ -25,15 +25,11 @@ impl ForeignWord {
         WORDS.get(at)
     }
 
-    /// The word of PTX that replaces it.
-    #[must_use]
-    pub const fn instead(&self) -> Option<&'static str> {
-        self.instead
-    }
-
-    /// A sentence that says what to write.
-    #[must_use]
-    pub const fn help(&self) -> Option<&'static str> {
-        self.help
+    getters! {
+        const;
+        /// The word of PTX that replaces it.
+        instead: Option<&'static str> = instead;
+        /// A sentence that says what to write.
+        help: Option<&'static str> = help;
     }
 }

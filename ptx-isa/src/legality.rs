@@ -60,34 +60,18 @@ pub struct FormMatch<'a> {
 }
 
 impl<'a> FormMatch<'a> {
-    /// The named instruction.
-    #[must_use]
-    pub const fn instruction(&self) -> &'static Instruction {
-        self.instruction
-    }
-
-    /// The form.
-    #[must_use]
-    pub const fn form(&self) -> &'static Form {
-        self.form
-    }
-
-    /// The modifiers in its slots, counted from the end of the instruction's name.
-    #[must_use]
-    pub const fn assignment(&self) -> &SlotAssignment {
-        &self.assignment
-    }
-
-    /// The actual operands.
-    #[must_use]
-    pub const fn operands(&self) -> &OperandBinding<'a> {
-        &self.operands
-    }
-
-    /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
-    #[must_use]
-    pub const fn violations(&self) -> &Violations {
-        &self.violations
+    getters! {
+        const;
+        /// The named instruction.
+        instruction: &'static Instruction = instruction;
+        /// The form.
+        form: &'static Form = form;
+        /// The modifiers in its slots, counted from the end of the instruction's name.
+        assignment: &SlotAssignment = &assignment;
+        /// The actual operands.
+        operands: &OperandBinding<'a> = &operands;
+        /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
+        violations: &Violations = &violations;
     }
 
     /// The type that an operand of the form must have; `None` if any type is legal.
@@ -239,16 +223,12 @@ pub struct NoForm {
 }
 
 impl NoForm {
-    /// The nearest form; `None` if there is no instruction of that name.
-    #[must_use]
-    pub const fn form(&self) -> Option<&'static Form> {
-        self.form
-    }
-
-    /// Why the modifiers do not fit that form.
-    #[must_use]
-    pub const fn violations(&self) -> &Violations {
-        &self.violations
+    getters! {
+        const;
+        /// The nearest form; `None` if there is no instruction of that name.
+        form: Option<&'static Form> = form;
+        /// Why the modifiers do not fit that form.
+        violations: &Violations = &violations;
     }
 }
 

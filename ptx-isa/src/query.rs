@@ -273,22 +273,14 @@ impl<'a> InstQuery<'a> {
         }
     }
 
-    /// Its opcode.
-    #[must_use]
-    pub const fn opcode(&self) -> Opcode {
-        self.opcode
-    }
-
-    /// All its modifiers.
-    #[must_use]
-    pub const fn modifiers(&self) -> &'a [Modifier] {
-        self.modifiers
-    }
-
-    /// Its comma-separated operands.
-    #[must_use]
-    pub const fn operands(&self) -> &'a [ActualOperand<'a>] {
-        self.operands
+    getters! {
+        const;
+        /// Its opcode.
+        opcode: Opcode = opcode;
+        /// All its modifiers.
+        modifiers: &'a [Modifier] = modifiers;
+        /// Its comma-separated operands.
+        operands: &'a [ActualOperand<'a>] = operands;
     }
 
     /// The same instruction with other operands.

@@ -80,10 +80,21 @@ macro_rules! setters {
     };
 }
 
-/// Methods that give a field or, after `&`, borrow it: `name: Type = field;`.
+/// Methods that give a field or, after `&`, borrow it: `name: Type = field;`. After `const;` they are constant.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! getters {
+    (const; $($(#[$doc:meta])* $name:ident: $ty:ty = $(&$borrowed:ident)? $($copied:ident)?;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            #[must_use]
+            pub const fn $name(&self) -> $ty {
+                $(&self.$borrowed)?
+                $(self.$copied)?
+            }
+        )*
+    };
     ($($(#[$doc:meta])* $name:ident: $ty:ty = $(&$borrowed:ident)? $($copied:ident)?;)*) => {
         $(
             $(#[$doc])*

@@ -30,22 +30,14 @@ impl Reason {
         &self.what
     }
 
-    /// Where it first occurs, from the start of the source.
-    #[must_use]
-    pub const fn span(&self) -> Span {
-        self.span
-    }
-
-    /// How often it occurs in the module.
-    #[must_use]
-    pub const fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The versions and targets that have it.
-    #[must_use]
-    pub const fn availability(&self) -> &Availability {
-        &self.availability
+    ptx_isa::getters! {
+        const;
+        /// Where it first occurs, from the start of the source.
+        span: Span = span;
+        /// How often it occurs in the module.
+        count: usize = count;
+        /// The versions and targets that have it.
+        availability: &Availability = &availability;
     }
 }
 
@@ -64,16 +56,11 @@ impl Requirements {
         &self.module
     }
 
-    /// Where each function that the module defines is legal, in the order of the source.
-    #[must_use]
-    pub fn functions(&self) -> &[(FuncId, Availability)] {
-        &self.functions
-    }
-
-    /// What not every version and target has, in the order of the source.
-    #[must_use]
-    pub fn reasons(&self) -> &[Reason] {
-        &self.reasons
+    ptx_isa::getters! {
+        /// Where each function that the module defines is legal, in the order of the source.
+        functions: &[(FuncId, Availability)] = &functions;
+        /// What not every version and target has, in the order of the source.
+        reasons: &[Reason] = &reasons;
     }
 
     /// What rules out a target, or an older version there than [`Availability::lowest`] gives.

@@ -63,16 +63,11 @@ impl<N: Node> PostDominators<N> {
         self.tree.dominates(a.as_u32(), b.as_u32())
     }
 
-    /// The graph with its edges reversed, entered at the virtual exit; nodes by their numbers.
-    #[must_use]
-    pub fn reversed(&self) -> &Digraph {
-        &self.reversed
-    }
-
-    /// The tree: the dominators of [`PostDominators::reversed`].
-    #[must_use]
-    pub fn tree(&self) -> &Dominators {
-        &self.tree
+    ptx_isa::getters! {
+        /// The graph with its edges reversed, entered at the virtual exit; nodes by their numbers.
+        reversed: &Digraph = &reversed;
+        /// The tree: the dominators of [`PostDominators::reversed`].
+        tree: &Dominators = &tree;
     }
 
     /// The nodes with an edge to the virtual exit.

@@ -36,16 +36,11 @@ impl ModuleBuilder {
         self.text.set_header(&self.tables.header);
     }
 
-    /// The version it is made for.
-    #[must_use]
-    pub fn version(&self) -> PtxVersion {
-        self.version
-    }
-
-    /// The target it is made for.
-    #[must_use]
-    pub fn target(&self) -> Target {
-        self.target
+    ptx_isa::getters! {
+        /// The version it is made for.
+        version: PtxVersion = version;
+        /// The target it is made for.
+        target: Target = target;
     }
 
     /// Addresses of 32 or 64 bits.

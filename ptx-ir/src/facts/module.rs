@@ -149,16 +149,11 @@ pub struct FunctionFacts<'a> {
 }
 
 impl<'a> FunctionFacts<'a> {
-    /// The module.
-    #[must_use]
-    pub fn module(&self) -> &'a Module {
-        self.module
-    }
-
-    /// The body.
-    #[must_use]
-    pub fn body(&self) -> &'a Body {
-        self.body
+    ptx_isa::getters! {
+        /// The module.
+        module: &'a Module = module;
+        /// The body.
+        body: &'a Body = body;
     }
 
     /// The registers that hold the results when the function returns, of those the body mentions: `r` of

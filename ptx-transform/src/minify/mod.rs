@@ -57,16 +57,12 @@ impl Minify {
         self
     }
 
-    /// Whether symbols are renamed.
-    #[must_use]
-    pub const fn symbols(&self) -> bool {
-        self.symbols
-    }
-
-    /// Whether unused symbols are removed.
-    #[must_use]
-    pub const fn dead(&self) -> bool {
-        self.dead
+    ptx_isa::getters! {
+        const;
+        /// Whether symbols are renamed.
+        symbols: bool = symbols;
+        /// Whether unused symbols are removed.
+        dead: bool = dead;
     }
 }
 
