@@ -20,6 +20,7 @@ COMMANDS = [
     (["analyze", "--json", "--insts"], ["analyze"]),
     (["cfg", "--format", "json"], ["cfg"]),
     (["check", "--format", "json"], ["check", "check-clean"]),
+    (["clean", "--explain", "--json"], ["clean"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),

@@ -5,7 +5,7 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{analyze, cfg, explain, parse, requires, tokens};
+use crate::commands::{analyze, cfg, clean, explain, parse, requires, tokens};
 use crate::render::json;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
@@ -24,6 +24,7 @@ fn schemas_are_those_of_the_types() {
         ("cfg", schema::<cfg::model::Graph>()),
         ("check", schema::<json::Finding<'_>>()),
         ("check-clean", schema::<json::Clean<'_>>()),
+        ("clean", schema::<clean::JsonChange<'_>>()),
         ("explain", schema::<explain::entry::Entry>()),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),

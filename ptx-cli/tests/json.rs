@@ -50,7 +50,7 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 13] = [
+    let commands: [&[&str]; 14] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -58,6 +58,7 @@ fn every_key_is_described() {
         &["analyze", "--json", "--insts"],
         &["cfg", "--format", "json"],
         &["callgraph", "--format", "json"],
+        &["clean", "--explain", "--json"],
         &["grep", "*", "--json"],
         &["grep", "*", "--json", "--count"],
         &["grep", "*", "--json", "--list=functions"],

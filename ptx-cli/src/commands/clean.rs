@@ -5,12 +5,13 @@ use std::io::Write;
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use ptx_transform::clean::{Options, Pass, Report};
+use serde::Serialize;
 
 use super::rewrite::{self, Read};
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
-use crate::render::clean;
+use crate::render::{SCHEMA, clean};
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///
@@ -32,6 +33,24 @@ pub(crate) struct Args {
     /// List every change with its line and reason instead of writing the file
     #[arg(long)]
     explain: bool,
+    /// Write one JSON object per change
+    #[arg(long, requires = "explain")]
+    json: bool,
+}
+
+/// A change.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonChange<'a> {
+    schema: u32,
+    file: &'a str,
+    line: u32,
+    column: u32,
+    function: &'a str,
+    /// The statement before all changes.
+    text: String,
+    pass: &'static str,
+    why: &'a str,
 }
 
 /// The clean-ups that were asked for; each has an option.
@@ -78,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.explain {
         return rewrite::each(&args.files, |out, mut read| {
             let report = clean_up(&mut read, &options);
-            explain(out, &read, &report)
+            explain(out, args.json, &read, &report)
         });
     }
     rewrite::each_to(&args.files, &args.destination, |out, writer, mut read| {
@@ -103,20 +122,37 @@ fn clean_up(read: &mut Read, options: &Options) -> Report {
     report
 }
 
-fn explain(out: &mut Out, read: &Read, report: &Report) -> Result<Status> {
+fn explain(out: &mut Out, json: bool, read: &Read, report: &Report) -> Result<Status> {
     let (name, bytes) = (&read.source.name, &*read.source.bytes);
     let mut changes: Vec<_> = report.changes.iter().collect();
     changes.sort_by_key(|c| c.span.start);
     for change in changes {
-        let line = read.lines.position(change.span.start).line;
+        let place = read.lines.position(change.span.start);
         let text = String::from_utf8_lossy(change.span.of(bytes));
         let text: Vec<&str> = text.split_whitespace().collect();
-        let (pass, why) = (change.pass, &change.why);
-        writeln!(
-            out,
-            "{name}:{line}: {}: {pass}: {why}",
-            clean(&text.join(" "))
-        )?;
+        let function = read.module.functions().get(change.function);
+        let change = JsonChange {
+            schema: SCHEMA,
+            file: name,
+            line: place.line,
+            column: place.column,
+            function: function.map_or("", |f| read.module.name(f.name)),
+            text: clean(&text.join(" ")).into_owned(),
+            pass: change.pass.name(),
+            why: &change.why,
+        };
+        if json {
+            out.json(&change)?;
+        } else {
+            let JsonChange {
+                line,
+                text,
+                pass,
+                why,
+                ..
+            } = change;
+            writeln!(out, "{name}:{line}: {text}: {pass}: {why}")?;
+        }
     }
     Ok(Status::Ok)
 }
