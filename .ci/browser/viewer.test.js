@@ -17,7 +17,7 @@ const pictures = process.env.SCREENSHOTS;
 const LARGEST_PICTURE = 300_000;
 
 const graphs = [
-  { name: "cfg-10", file: "corpus/compiled/nvcc/nbody.lineinfo.sm_100f.ptx", functions: "_Z4stepP4Bodyif", blocks: [9, 15], source: "nbody", zoom: 1 },
+  { name: "cfg-10", file: "corpus/compiled/nvcc/nbody.lineinfo.sm_100f.ptx", functions: "_Z4stepP4Bodyif", blocks: [9, 15], source: "nbody", zoom: 2.6, hover: 2 },
   { name: "cfg-130", file: "corpus/compiled/nvcc/math.O3.sm_100.ptx", functions: "_Z5realsPfPd", blocks: [120, 145], zoom: 6 },
   { name: "cfg-650", file: "corpus/compiled/nvcc/cub_algorithms.big.sm_80.ptx", functions: "*SelectSweepKernel*IjNS0_8Null*", blocks: [600, 700], zoom: 6 },
 ];
@@ -176,12 +176,18 @@ async function checkCollapsing(page) {
   assert.equal((await state(page)).height, before_all.height);
 }
 
-async function takePicture(page, { name, zoom }, colorScheme) {
+async function takePicture(page, { name, zoom, hover }, colorScheme) {
   await page.emulateMedia({ colorScheme });
   await page.evaluate((factor) => {
     globalThis.viewer.fit();
     globalThis.viewer.zoom(factor, globalThis.viewer.window.width / 2, 200);
   }, zoom);
+  if (hover) {
+    const { x, y } = await place(page, (g, m, id) => ({ x: g.blocks[id].rect.x + 30, y: g.blocks[id].rect.y + m.padding + 2.5 * m.line_height }), hover);
+    await page.mouse.move(x, y);
+  } else {
+    await page.mouse.move(5, 400);
+  }
   await frame(page);
   assert((await colors(page)) > 5, "the picture is not empty");
   if (!pictures || colorScheme !== "light") return;

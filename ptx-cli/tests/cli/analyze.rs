@@ -104,6 +104,20 @@ fn graphs_in_all_formats() {
 }
 
 #[test]
+fn drawing_many_branches_takes_little_time() {
+    let folder = Folder::new("diamonds");
+    let diamonds = (0..500).map(|n| format!("@p bra L{n};\nneg.s32 r, r;\nL{n}:\n"));
+    let body: String = diamonds.collect();
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.entry k() {{ .reg .pred p; .reg .b32 r;\n{body}ret; }}\n"
+    );
+    let file = folder.file("a.ptx", text);
+    for format in ["svg", "html"] {
+        assert_eq!(ptx(&["cfg", "--format", format, &file]).status, 0);
+    }
+}
+
+#[test]
 fn grep() {
     let folder = Folder::new("grep");
     let file = folder.file("a.ptx", GOOD);

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::layout::{End, Line, Point};
 use super::model::{Block, Edge};
 use super::picture::{EdgeStyle, LINE_HEIGHT, PADDING, Picture, TextBox, text_width};
+use crate::render::counted;
 
 /// The distance between the drawing and the border of the picture.
 const MARGIN: f64 = 16.0;
@@ -81,12 +82,10 @@ impl Drawing<'_> {
         let loops = self.picture.details.loops.iter().zip(sizes);
         for ((info, (blocks, insts)), rect) in loops.zip(&self.picture.layout.loops) {
             let Some(rect) = rect else { continue };
+            let insts = counted(insts, "instruction");
             let title = match blocks {
-                1 => format!("loop at {}: {insts} instructions", info.header),
-                _ => format!(
-                    "loop at {}: {blocks} blocks, {insts} instructions",
-                    info.header
-                ),
+                1 => format!("loop at {}: {insts}", info.header),
+                _ => format!("loop at {}: {blocks} blocks, {insts}", info.header),
             };
             let space = rect.width - 2.0 * PADDING;
             let title = match text_width(&title) <= space {

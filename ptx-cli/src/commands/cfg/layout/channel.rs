@@ -78,10 +78,10 @@ pub(super) fn tracks(nets: &[Net]) -> (Vec<usize>, usize) {
         skyline.raise(low, high, track + 1);
         tracks[net] = track;
         count = count.max(track + 1);
-        for &next in &after[net] {
+        for &next in after[net].iter().filter(|n| !is_done[**n]) {
             tracks[next] = tracks[next].max(track + 1);
             waits[next] -= 1;
-            if waits[next] == 0 && !is_done[next] {
+            if waits[next] == 0 {
                 ready.push(Reverse((rank[next], next)));
             }
         }

@@ -108,6 +108,7 @@ pub(crate) fn check_layout(graph: &Input<'_>) -> Layout {
     }
     check_loops(graph, &layout);
     check_lines(&layout, &whole);
+    check_tracks(graph, &layout);
     for edge in 0..graph.edges.len() {
         follow(graph, &layout, edge);
     }
@@ -173,6 +174,34 @@ fn check_lines(layout: &Layout, whole: &Rect) {
                 height: 0.0,
             };
             assert!(whole.contains(&point), "{line:?} {whole:?}");
+        }
+    }
+}
+
+/// Horizontal segments that lead to different boxes do not overlap, unless they come from one place.
+fn check_tracks(graph: &Input<'_>, layout: &Layout) {
+    let mut segments = Vec::new();
+    for line in &layout.lines {
+        let edge = graph.edges[line.edge];
+        for s in line.points.windows(2).filter(|s| s[0].y == s[1].y) {
+            let (left, right) = (s[0].x.min(s[1].x), s[0].x.max(s[1].x));
+            let source = edge.fans_out.then_some((edge.from, edge.kind));
+            segments.push((s[0].y, left, right, (edge.to, edge.kind), source));
+        }
+    }
+    segments.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    for row in segments.chunk_by(|a, b| a.0 == b.0) {
+        let mut furthest = &row[0];
+        for segment in &row[1..] {
+            let is_shared =
+                segment.3 == furthest.3 || segment.4.is_some() && segment.4 == furthest.4;
+            assert!(
+                is_shared || segment.1 >= furthest.2 - 0.01,
+                "{furthest:?} {segment:?}"
+            );
+            if segment.2 > furthest.2 {
+                furthest = segment;
+            }
         }
     }
 }
