@@ -3,11 +3,13 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ptx_ir::lex::scan::{class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Modifier, Opcode};
 
 use crate::bracket_place::Statement;
+use crate::explain::line_end;
 use crate::statement_extent::is_opcode;
 
 /// The first bracket without its partner, by its place in the source.
@@ -99,7 +101,7 @@ fn vector_start(src: &[u8], start: usize, close: usize) -> Option<usize> {
         modifier.vector_len().map(usize::from)
     });
     // Elements and the commas between them.
-    let length = length.unwrap_or(1);
+    let length = length?;
     let first = tokens.len().checked_sub(2 * length - 1)?;
     let mut marks = tokens.get(first..)?.iter().skip(1).step_by(2);
     let plain = marks.all(|t| t.span.of(text) == b",");
@@ -149,6 +151,10 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
                 }
             };
             let d = d.with_help(format!("add `{right}`"));
+            if let Some(semicolon) = semicolon_inside(src, open, end) {
+                let d = d.with_help("separate elements with `,`");
+                return Some(d.with_fix(one(semicolon), ","));
+            }
             let place = closing_place(src, (start, of_statement), open, end);
             Some(match place {
                 Some(place) => d.with_fix(Span::at(place, place), right),
@@ -169,7 +175,7 @@ pub(crate) fn explain(src: &[u8], start: usize, end: usize, at: usize) -> Option
             let whole = left == '[' || !src[start..operand].contains(&b',');
             let statement = || Statement::new(src, start, end);
             let first = match left {
-                '{' => vector_start(src, start, close),
+                '{' => vector_start(src, start, close).or_else(|| statement().open(close, b"{")),
                 '[' => statement().open(close, b"["),
                 _ => statement().open(close, b"("),
             };
@@ -200,4 +206,16 @@ fn closing_place(
         _ if !inside.contains(&b',') => Some(end),
         _ => Statement::new(src, start, of_statement).close(open),
     }
+}
+
+/// The `;` after the last token, which ends at `at`, if the bracket at `open` is closed after it on the line.
+fn semicolon_inside(src: &[u8], open: usize, at: usize) -> Option<usize> {
+    let line = src.get(at..line_end(src, at))?;
+    let semicolon = line.iter().position(|b| *b == b';')?;
+    let only_space = line.get(..semicolon)?.trim_ascii().is_empty();
+    let rest = line.get(semicolon + 1..)?;
+    let operand = |b: &u8| is(*b, class::IDENT) || b"% ,+-".contains(b);
+    let end = rest.iter().position(|b| !operand(b))?;
+    let is_closed = rest.get(end) == Some(&closing(src[open]));
+    (only_space && is_closed).then_some(at + semicolon)
 }

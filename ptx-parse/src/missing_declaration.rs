@@ -323,3 +323,19 @@ fn by_use<T>(
     };
     uses.by_ref().take(16).find_map(of_use)
 }
+
+/// The prototype of the function whose name is at `defined`, before the function with the use at `at`.
+pub(crate) fn prototype(src: &[u8], at: usize, defined: usize) -> Option<(Span, String)> {
+    let own = header(src, at)?;
+    let line = defined.saturating_sub(FAR);
+    let before = src.get(line..defined)?;
+    let start = line + memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
+    let rest = src.get(start..src.len().min(start + FAR))?;
+    let tokens = Lexer::fragment(rest).filter(|t| !t.kind.is_trivia());
+    let of_header = tokens.map(|t| (t.span.of(rest), t.span.end as usize));
+    let of_header: Vec<(&[u8], usize)> = of_header.take_while(|(t, _)| *t != b"{").collect();
+    let is_func = |(t, _): &(&[u8], usize)| *t == Directive::Func.text().as_bytes();
+    of_header.iter().find(|t| is_func(t))?;
+    let header = core::str::from_utf8(rest.get(..of_header.last()?.1)?).ok()?;
+    Some((Span::at(own.start, own.start), format!("{header};\n")))
+}

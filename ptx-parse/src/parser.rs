@@ -11,6 +11,7 @@ use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Stateme
 use crate::cascade;
 use crate::cursor::Cursor;
 use crate::header_state::HeaderState;
+use crate::missing_declaration;
 use crate::mnemonic_table::MnemonicTable;
 use crate::output::Output;
 use crate::repeated;
@@ -212,6 +213,9 @@ fn is_plain(text: &[u8]) -> bool {
     chunks.all(|c| c.is_ascii() && memchr::memchr(0, c).is_none())
 }
 
+/// For how many functions a prototype is added, so that the cost stays linear.
+const MOST_PROTOTYPES: usize = 16;
+
 /// Names reported as undeclared that the module declares further down are used too early.
 #[cold]
 fn explain_late_declarations(
@@ -223,6 +227,7 @@ fn explain_late_declarations(
     let undeclared = diagnostics
         .iter_mut()
         .filter(|d| d.code == Code::UndefinedName);
+    let mut prototypes_left = MOST_PROTOTYPES;
     for d in undeclared {
         let text = d.span.of(src);
         let name = out.module.find_name(text);
@@ -236,6 +241,13 @@ fn explain_late_declarations(
                 "declared here",
             );
             d.repeats = repeats;
+            let (at, defined) = (d.span.start as usize, binding.at as usize);
+            if prototypes_left > 0
+                && let Some((span, text)) = missing_declaration::prototype(src, at, defined)
+            {
+                prototypes_left -= 1;
+                d.add_fix([(span, text)]);
+            }
         }
     }
 }

@@ -234,6 +234,10 @@ fn missing_declarations_are_added() {
             ".entry k()\n{\n\t.b32 x;\n\tmov.b32 x, 1;\n\tret;\n}\n",
             ".entry k()\n{\n\t.reg .b32 x;\n\tmov.b32 x, 1;\n\tret;\n}\n",
         ),
+        (
+            ".entry k()\n{\n\tcall f;\n\tret;\n}\n.func f // f\n{\n\tret;\n}\n",
+            ".func f;\n.entry k()\n{\n\tcall f;\n\tret;\n}\n.func f // f\n{\n\tret;\n}\n",
+        ),
     ];
     for (wrong, right) in cases {
         let [wrong, right] =

@@ -1,6 +1,7 @@
 //! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::constant::ConstKind;
@@ -92,13 +93,8 @@ impl<'c, 'm> Call<'c, 'm> {
         self.context.report(self.at(part), problem)
     }
 
-    /// Variables of the block that fit parameters without arguments and are not in the call; `_` for results without one.
-    fn missing(
-        &self,
-        list: List,
-        formals: &[Param],
-        written: Option<(usize, Operand)>,
-    ) -> Option<Repair> {
+    /// Variables of the block that fit parameters and are not in the call; `_` for results without one.
+    fn candidates(&self, list: List, formals: &[Param]) -> Option<String> {
         let pool = self.body.pool();
         let Some(Statement::Inst(inst)) = self.body.statement(self.stmt) else {
             return None;
@@ -129,10 +125,21 @@ impl<'c, 'm> Call<'c, 'm> {
                 (None, List::Parameters) => return None,
             }
         }
-        let text = texts.join(", ");
+        Some(texts.join(", "))
+    }
+
+    /// Arguments or results for the last parameters, which have none.
+    fn missing(
+        &self,
+        list: List,
+        formals: &[Param],
+        written: Option<(usize, Operand)>,
+        has_results: bool,
+    ) -> Option<Repair> {
+        let text = self.candidates(list, formals)?;
         let note = format!("perhaps `{text}` is missing");
         let count = match written {
-            Some((_, Operand::List(id))) => pool.list(id).len(),
+            Some((_, Operand::List(id))) => self.body.pool().list(id).len(),
             _ => 0,
         };
         let (part, side, text) = match (written, list) {
@@ -145,10 +152,7 @@ impl<'c, 'm> Call<'c, 'm> {
             }
             (None, List::Results) => (Part::Operand(0), Side::Before, format!("({text}), ")),
             (None, List::Parameters) => {
-                let results = operands
-                    .iter()
-                    .take_while(|o| matches!(o, Operand::List(_)));
-                let callee = Part::Operand(results.count() as u32);
+                let callee = Part::Operand(u32::from(has_results));
                 (callee, Side::After, format!(", ({text})"))
             }
         };
@@ -186,7 +190,7 @@ impl<'c, 'm> Call<'c, 'm> {
             let problem = CallProblem::Count(list, found, expected, extra);
             let missing = formals.get(actuals.len()..).unwrap_or_default();
             let repair = match fit {
-                true => self.missing(list, missing, written),
+                true => self.missing(list, missing, written, interface.returns.len > 0),
                 false => None,
             };
             self.report(Part::Mnemonic, problem).repair = repair;
@@ -199,13 +203,19 @@ impl<'c, 'm> Call<'c, 'm> {
             let part = written.map_or(Part::Mnemonic, |(nth, _)| {
                 Part::Element(nth as u32, i as u32)
             });
-            let formal = Formal {
+            let likely = self.candidates(list, core::slice::from_ref(formal));
+            let repair = likely.filter(|_| written.is_some()).map(|name| {
+                let note = format!("perhaps `{name}` is meant");
+                Repair::new(self.at(part), Side::Whole, name, note)
+            });
+            let described = Formal {
                 position: i as u32 + 1,
                 space: formal.space,
                 ty: formal.ty.known(),
                 name: formal.name,
             };
-            self.report(part, CallProblem::Argument(mismatch, formal));
+            self.report(part, CallProblem::Argument(mismatch, described))
+                .repair = repair;
             return false;
         }
         true

@@ -1,15 +1,22 @@
 //! Directives in the header of a function, and their versions. Manual 11.2, 11.4, 11.7.
 
-use ptx_ir::{DirectiveStmt, Interface, Operand};
+use alloc::format;
+
+use ptx_ir::{DirectiveStmt, Interface, Operand, Span};
 use ptx_isa::Directive;
 use smallvec::SmallVec;
 
 use crate::context::Context;
+use crate::finding::Repair;
 use crate::header_ends::Ends;
 use crate::location::{Location, Part, Word};
 use crate::pragma;
+use crate::problem::Side;
 use crate::problem::feature::Feature;
 use crate::problem::interface::{InterfaceProblem, Owner};
+
+/// How many directives of a header are compared with each other.
+const MOST_COMPARED: usize = 16;
 
 /// Reports a directive that the version or the target does not have.
 pub(crate) fn available(context: &mut Context<'_>, directive: Directive, at: Location) {
@@ -43,7 +50,10 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
     for (index, stmt) in all.iter().enumerate() {
         let at = after(all, index, ends);
         available(context, stmt.directive, at);
-        value(context, stmt, at);
+        let mut same = all.iter().filter(|s| s.directive == stmt.directive);
+        let is_only = all.len() <= MOST_COMPARED && same.nth(1).is_none();
+        let only = is_only.then_some(ends.header);
+        value(context, stmt, only, at);
         pragma::check(
             context,
             stmt,
@@ -138,8 +148,14 @@ fn conflicts(
 }
 
 /// Checks the values of one directive.
-fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
+fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, header: Option<Span>, at: Location) {
     let directive = stmt.directive;
+    // The first value, if the header has the directive once.
+    let instead = |value: u8| {
+        let place = Location::part(header?, Part::After(directive.text()));
+        let note = format!("for example {value}");
+        Some(Repair::new(place, Side::Whole, format!("{value}"), note))
+    };
     let positive = matches!(
         directive,
         Directive::Maxntid
@@ -159,7 +175,8 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
         && let Some(value) = values.clone().find(|v| *v > most.into())
     {
         let problem = InterfaceProblem::DirectiveGreatest(directive, most, value);
-        context.report(at, problem);
+        let finding = context.report(at, problem);
+        finding.repair = instead(most).filter(|_| values.clone().next() == Some(value));
     }
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };
@@ -172,6 +189,7 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
         }
     }
     if positive && let Some(value) = values.clone().find(|v| *v <= 0) {
-        context.report(at, InterfaceProblem::DirectivePositive(directive, value));
+        let finding = context.report(at, InterfaceProblem::DirectivePositive(directive, value));
+        finding.repair = instead(1).filter(|_| values.clone().next() == Some(value));
     }
 }

@@ -1,5 +1,6 @@
 //! Initial values: their types, their number, their nesting. Manual 5.4.4.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
@@ -9,7 +10,9 @@ use ptx_ir::{
 use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
 use crate::context::{Context, constant_kind};
+use crate::finding::Repair;
 use crate::location::{Location, Part};
+use crate::problem::Side;
 use crate::problem::feature::Feature;
 use crate::problem::initializer::InitializerProblem;
 use crate::variable_tables::Tables;
@@ -44,7 +47,22 @@ pub(crate) fn check<'c>(
         }
         return;
     };
-    context.report(at, problem);
+    let removed = initial_value(span.of(context.module.source()), span);
+    let finding = context.report(at, problem);
+    finding.repair = removed.map(|span| {
+        let at = Location::exact(span);
+        Repair::new(at, Side::Whole, String::new(), "for example without it")
+    });
+}
+
+/// The only initial value of a declaration with its `=`.
+fn initial_value(text: &[u8], declaration: Span) -> Option<Span> {
+    let equals = text.iter().position(|b| *b == b'=')?;
+    let last = text.iter().rposition(|b| *b == b';')?;
+    let only = !text.get(equals + 1..)?.contains(&b'=');
+    let start = text.get(..equals)?.trim_ascii_end().len() as u32;
+    let base = declaration.start;
+    only.then(|| Span::new(base + start, base + last as u32))
 }
 
 /// The fields of opaque types. Manual 5.3.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
-use ptx_ir::{Body, Module, StmtId};
+use ptx_ir::{Body, EntityId, Label, Module, Operand, Statement, StmtId};
 use ptx_isa::{
     ActualOperand, ForeignWord, InstQuery, Modifier, ModifierEdit, Opcode, OperandShape,
     OperandViolation, Role, ScalarType, TypeKind,
@@ -18,6 +18,10 @@ use crate::problem::Side;
 use crate::problem::instruction::InstProblemKind;
 use crate::problem::operand::{FoundOperand, OperandMismatch};
 use crate::register_choice::{Choice, Purpose, RegisterUses, Wanted, name};
+use crate::uses;
+
+/// How many pairs of modifiers are tried in the other order.
+const MOST_EXCHANGES: usize = 28;
 
 /// A wrong instruction of a body.
 pub(crate) struct WrongInst<'a> {
@@ -25,15 +29,30 @@ pub(crate) struct WrongInst<'a> {
     pub(crate) body: &'a Body,
     pub(crate) environment: Environment,
     pub(crate) stmt: StmtId,
-    pub(crate) operands: &'a [ptx_ir::Operand],
+    pub(crate) operands: &'a [Operand],
     pub(crate) uses: &'a RegisterUses,
 }
 
 impl WrongInst<'_> {
     /// Registers that make the instruction legal. `query` is about it.
     pub(crate) fn repair(&self, query: &InstQuery<'_>, found: &Explanation) -> Option<Repair> {
+        let of_modifiers = matches!(
+            &found.kind,
+            InstProblemKind::Repairable { .. } | InstProblemKind::ModifierCombination(_)
+        );
+        let of_type = matches!(&found.kind, InstProblemKind::Operand(m) if m.problem == OperandViolation::Type);
+        if (of_modifiers || of_type)
+            && let Some(repair) = self.exchanged(query)
+        {
+            return Some(repair);
+        }
         match &found.kind {
             InstProblemKind::Operand(mismatch) => match mismatch.problem {
+                _ if mismatch.operand.role() == Role::Label => self.label(found.part),
+                OperandViolation::Inverted => Some(self.without_sign(found.part, "!")),
+                OperandViolation::Negated if mismatch.operand.role() == Role::Def => {
+                    Some(self.without_sign(found.part, "-"))
+                }
                 OperandViolation::Type
                 | OperandViolation::NeedsRegister
                 | OperandViolation::Discard
@@ -54,6 +73,59 @@ impl WrongInst<'_> {
             | InstProblemKind::ModifierCombination(_) => self.halves(query),
             _ => None,
         }
+    }
+
+    fn without_sign(&self, part: Part, sign: &str) -> Repair {
+        let side = Side::Inside(sign.into());
+        let note = format!("for example without `{sign}`");
+        Repair::new(self.at(part), side, String::new(), note)
+    }
+
+    /// Two modifiers that are legal in the other order.
+    fn exchanged(&self, query: &InstQuery<'_>) -> Option<Repair> {
+        let modifiers = query.modifiers();
+        let pairs = (1..modifiers.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let legal = |(a, b): &(usize, usize)| {
+            let mut exchanged = modifiers.to_vec();
+            exchanged.swap(*a, *b);
+            let query = InstQuery::new(query.opcode(), &exchanged, query.operands());
+            let form = self.environment.select(&query).ok();
+            exchanged != modifiers && form.is_some_and(|f| self.environment.is_clean(&f))
+        };
+        let (a, b) = pairs.take(MOST_EXCHANGES).find(legal)?;
+        let [first, second] = [a, b].map(|i| modifiers.get(i).map_or("", |m| m.text()));
+        let place = |i: usize| self.at(Part::Modifiers(i as u32, i as u32));
+        Some(Repair {
+            note: format!("write `{second}` before `{first}`"),
+            edits: alloc::vec![
+                (place(a), Side::Whole, String::from(second)),
+                (place(b), Side::Whole, String::from(first)),
+            ],
+            replaces: true,
+        })
+    }
+
+    /// A label that is not used.
+    fn label(&self, part: Part) -> Option<Repair> {
+        let mut used = alloc::vec![false; self.body.labels().len()];
+        for operand in uses::operands(self.body.pool()) {
+            if let Operand::Label(id) = operand
+                && let Some(used) = used.get_mut(id.index())
+            {
+                *used = true;
+            }
+        }
+        let labels = self.body.labels().values().zip(used);
+        let of_statement = |label: &Label| {
+            let statement = self.body.statement(label.stmt);
+            matches!(statement, Some(Statement::Label(_))) && label.scope.index() == 0
+        };
+        let mut labels = labels.filter(|(label, _)| of_statement(label));
+        let (label, _) = (labels.clone().find(|(_, used)| !used))
+            .or_else(|| labels.find(|(label, _)| label.stmt > self.stmt))?;
+        let name = String::from(self.module.name(label.name));
+        let note = format!("for example `{name}`");
+        Some(Repair::new(self.at(part), Side::Whole, name, note))
     }
 
     /// The value without its sign, negated by an instruction before this one.
@@ -168,6 +240,15 @@ impl WrongInst<'_> {
         types
     }
 
+    fn is_legal_as(&self, query: &InstQuery<'_>, nth: usize, operand: ActualOperand<'_>) -> bool {
+        let mut operands = query.operands().to_vec();
+        if let Some(entry) = operands.get_mut(nth) {
+            *entry = operand;
+        }
+        let form = self.environment.select(&query.with_operands(&operands));
+        form.is_ok_and(|f| f.violations().is_empty())
+    }
+
     fn address_bits(&self) -> u16 {
         self.module.header().address_size.unwrap_or(64).into()
     }
@@ -205,6 +286,13 @@ impl WrongInst<'_> {
         }
         if let [Part::Operand(nth)] = *parts {
             let written = query.operands().get(nth as usize)?;
+            if let OperandShape::Bracket([inner]) = written.shape
+                && self.is_legal_as(query, nth as usize, *inner)
+            {
+                let side = Side::CopyOf(Part::Element(nth, 0));
+                let note = "for example without brackets";
+                return Some(Repair::new(self.at(found.part), side, String::new(), note));
+            }
             let legal = |e: &u32| {
                 !self
                     .types(query, &[Part::Element(nth, *e)], None)

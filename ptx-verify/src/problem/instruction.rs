@@ -138,9 +138,10 @@ impl InstProblem {
                 };
                 let message = format!("expected {expected} of `{op}`, found {found}");
                 let text = Text::error(Code::OperandCount, message).help(form.syntax());
-                match most.checked_sub(1).filter(|_| extra) {
+                match most.checked_sub(1) {
+                    _ if !extra => text,
                     Some(last) => text.fix(Part::AfterOperand(last as u32), Side::Whole, ""),
-                    None => text,
+                    None => text.fix(Part::Operands(0, found as u32 - 1), Side::Whole, ""),
                 }
             }
             InstProblemKind::Rule(form, rule) => {

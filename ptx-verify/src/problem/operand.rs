@@ -104,7 +104,7 @@ impl OperandMismatch {
         if let Some(constant) = self.nearest_constant(found) {
             return Text::error(code, message)
                 .help(format!("{help}; for example `{constant}`"))
-                .fix(self.part, Side::Whole, format!("{constant}"));
+                .fix(self.part, Side::Whole, constant);
         }
         let text = Text::error(code, message).help(help);
         if self.lacks_brackets {
@@ -240,8 +240,25 @@ impl OperandMismatch {
         }
     }
 
-    /// The legal constant that is nearest to one out of range.
-    fn nearest_constant(&self, found: &str) -> Option<i64> {
+    /// The legal constant that is nearest to one out of range, or of another kind.
+    fn nearest_constant(&self, found: &str) -> Option<String> {
+        if self.problem != OperandViolation::Constant {
+            return None;
+        }
+        if let Some(Expected::Type(ty)) = self.expected
+            && let Ok(value) = found.parse::<f64>()
+        {
+            let digits = found.split('.').next()?;
+            match (ty.is_float(), found.contains('.')) {
+                (true, false) => return Some(format!("{found}.0")),
+                (false, true) if value >= 0.0 && !digits.is_empty() => return Some(digits.into()),
+                _ => {}
+            }
+        }
+        self.in_range(found).map(|constant| format!("{constant}"))
+    }
+
+    fn in_range(&self, found: &str) -> Option<i64> {
         let range = self.operand.range()?;
         let value: i64 = found.parse().ok()?;
         let inside = value.clamp(range.low(), range.high());
@@ -249,8 +266,8 @@ impl OperandMismatch {
             0 => i64::try_from(u64::try_from(inside).ok()?.next_power_of_two()).ok()?,
             step => inside - (inside - range.low()).checked_rem(step)?,
         };
-        let is_range = self.problem == OperandViolation::Constant && constant != value;
-        (is_range && (range.low()..=range.high()).contains(&constant)).then_some(constant)
+        let legal = constant != value && (range.low()..=range.high()).contains(&constant);
+        legal.then_some(constant)
     }
 
     fn constants(&self) -> String {
