@@ -9,40 +9,73 @@ use ptx_isa::{Directive, PtxVersion, ScalarType, Target, TargetOption, TargetSet
 
 use super::{Text, Wording};
 
-/// A feature of the language outside of instructions that not every version and target has.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Feature {
+/// Defines the features, each with its code, the first version and target that have it, and what it is called.
+macro_rules! features {
+    ($($(#[$about:meta])* $feature:ident $(($field:ident: $ty:ty))?: $code:ident, $since:expr, $text:literal;)*) => {
+        /// A feature of the language outside of instructions that not every version and target has.
+        #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+        pub(crate) enum Feature {
+            $($(#[$about])* $feature $(($ty))?,)*
+        }
+
+        impl Feature {
+            fn code(self) -> Code {
+                match self {
+                    $(Self::$feature { .. } => Code::$code,)*
+                }
+            }
+
+            /// The first version, and the first target unless all have it.
+            #[allow(unused_variables, reason = "few depend on the field")]
+            pub(crate) fn since(self) -> (PtxVersion, Option<Target>) {
+                match self {
+                    $(Self::$feature $(($field))? => $since,)*
+                }
+            }
+        }
+
+        impl fmt::Display for Feature {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$feature $(($field))? => write!(f, $text),)*
+                }
+            }
+        }
+    };
+}
+
+features! {
     /// A variable of a type.
-    Variable(ScalarType),
+    Variable(ty: ScalarType): VariableType, (ty.since(), ty.target()), "a variable of type `{ty}`";
     /// A parameter of a type.
-    Parameter(ScalarType),
-    /// A parameter of a kernel.
-    KernelParameter,
-    /// A parameter of a function in `.param`.
-    FunctionParameter,
-    /// A parameter that is an array without a size.
-    UnsizedParameter,
+    Parameter(ty: ScalarType): VariableType, (ty.since(), ty.target()), "a parameter of type `{ty}`";
+    KernelParameter: Parameter, ptx(1, 4), "a parameter list of a kernel";
+    FunctionParameter: Parameter, on(2, 0, Target::Sm20), "a `.param` parameter of a function";
+    UnsizedParameter: Parameter, on(6, 0, Target::Sm30), "an array parameter without a size";
     /// `.ptr` to a texture, sampler or surface.
-    OpaquePointer(ScalarType),
+    OpaquePointer(ty: ScalarType): Parameter, ptx(4, 3), "a `.ptr` parameter of type `{ty}`";
     /// A parameter list of a kernel of more than 4352 bytes.
-    ParameterBytes(i64),
-    Directive(Directive),
-    /// The attribute `.unified`.
-    Unified,
-    /// An address as an initial value.
-    InitialAddress,
-    /// `generic(x)` as an initial value.
-    GenericAddress,
-    /// One byte of an address as an initial value.
-    AddressByte,
-    Pragma(Pragma),
-    /// A label in a debug section.
-    SectionLabel,
-    /// The difference of two labels in a debug section.
-    LabelDifference,
+    ParameterBytes(bytes: i64): ParameterSpace, on(8, 1, Target::Sm70),
+        "a parameter list of {bytes} bytes (more than 4352)";
+    Directive(directive: Directive): DirectiveFloor, (directive.since(), directive.target()), "`{directive}`";
+    Unified: Attribute, on(8, 0, Target::Sm90), "`.unified`";
+    InitialAddress: InitialValue, ptx(2, 1), "an address as an initial value";
+    GenericAddress: InitialValue, ptx(3, 1), "`generic` in an initial value";
+    AddressByte: InitialValue, ptx(7, 1), "one byte of an address as an initial value";
+    Pragma(pragma: Pragma): DirectiveFloor, pragma.since(), "the pragma `{pragma}`";
+    SectionLabel: DirectiveFloor, ptx(7, 0), "a label in a section";
+    LabelDifference: DirectiveFloor, ptx(7, 5), "the difference of two labels";
     /// `inlined_at` in a `.loc`.
-    InlinedAt,
-    TargetOption(TargetOption),
+    InlinedAt: DirectiveFloor, ptx(7, 0), "`inlined_at`";
+    TargetOption(option: TargetOption): TargetOption, (option.since(), option.target()), "`{option}`";
+}
+
+const fn ptx(major: u8, minor: u8) -> (PtxVersion, Option<Target>) {
+    (PtxVersion::new(major, minor), None)
+}
+
+const fn on(major: u8, minor: u8, target: Target) -> (PtxVersion, Option<Target>) {
+    (PtxVersion::new(major, minor), Some(target))
 }
 
 /// A pragma that the PTX ISA manual describes.
@@ -91,57 +124,22 @@ impl Pragma {
 
     const fn since(self) -> (PtxVersion, Option<Target>) {
         match self {
-            Self::Nounroll => (PtxVersion::new(2, 0), None),
-            Self::UsedBytesMask => (PtxVersion::new(8, 3), Some(Target::Sm50)),
-            Self::EnableSmemSpilling => (PtxVersion::new(8, 7), Some(Target::Sm75)),
-            Self::Frequency => (PtxVersion::new(9, 0), None),
-            Self::MmaThroughput => (PtxVersion::new(9, 3), None),
+            Self::Nounroll => ptx(2, 0),
+            Self::UsedBytesMask => on(8, 3, Target::Sm50),
+            Self::EnableSmemSpilling => on(8, 7, Target::Sm75),
+            Self::Frequency => ptx(9, 0),
+            Self::MmaThroughput => ptx(9, 3),
         }
     }
 }
 
+impl fmt::Display for Pragma {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl Feature {
-    fn code(self) -> Code {
-        match self {
-            Self::Variable(_) | Self::Parameter(_) => Code::VariableType,
-            Self::KernelParameter
-            | Self::FunctionParameter
-            | Self::UnsizedParameter
-            | Self::OpaquePointer(_) => Code::Parameter,
-            Self::ParameterBytes(_) => Code::ParameterSpace,
-            Self::Directive(_)
-            | Self::Pragma(_)
-            | Self::SectionLabel
-            | Self::LabelDifference
-            | Self::InlinedAt => Code::DirectiveFloor,
-            Self::Unified => Code::Attribute,
-            Self::InitialAddress | Self::GenericAddress | Self::AddressByte => Code::InitialValue,
-            Self::TargetOption(_) => Code::TargetOption,
-        }
-    }
-
-    /// The first version, and the first target unless all have it.
-    pub(crate) fn since(self) -> (PtxVersion, Option<Target>) {
-        let new = PtxVersion::new;
-        match self {
-            Self::Variable(ty) | Self::Parameter(ty) => (ty.since(), ty.target()),
-            Self::KernelParameter => (new(1, 4), None),
-            Self::FunctionParameter => (new(2, 0), Some(Target::Sm20)),
-            Self::UnsizedParameter => (new(6, 0), Some(Target::Sm30)),
-            Self::OpaquePointer(_) => (new(4, 3), None),
-            Self::ParameterBytes(_) => (new(8, 1), Some(Target::Sm70)),
-            Self::Directive(directive) => (directive.since(), directive.target()),
-            Self::Unified => (new(8, 0), Some(Target::Sm90)),
-            Self::InitialAddress => (new(2, 1), None),
-            Self::GenericAddress => (new(3, 1), None),
-            Self::AddressByte => (new(7, 1), None),
-            Self::Pragma(pragma) => pragma.since(),
-            Self::SectionLabel | Self::InlinedAt => (new(7, 0), None),
-            Self::LabelDifference => (new(7, 5), None),
-            Self::TargetOption(option) => (option.since(), option.target()),
-        }
-    }
-
     /// The first target that does not have it any more: `map_f64_to_f32` is for targets without double precision.
     const fn removed_on(self) -> Option<Target> {
         match self {
@@ -204,31 +202,5 @@ impl Feature {
             format!("{self} requires {wanted}; this is {have}"),
         )
         .help(help)
-    }
-}
-
-impl fmt::Display for Feature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(ty) => write!(f, "a variable of type `{ty}`"),
-            Self::Parameter(ty) => write!(f, "a parameter of type `{ty}`"),
-            Self::KernelParameter => f.write_str("a parameter list of a kernel"),
-            Self::FunctionParameter => f.write_str("a `.param` parameter of a function"),
-            Self::UnsizedParameter => f.write_str("an array parameter without a size"),
-            Self::OpaquePointer(ty) => write!(f, "a `.ptr` parameter of type `{ty}`"),
-            Self::ParameterBytes(bytes) => {
-                write!(f, "a parameter list of {bytes} bytes (more than 4352)")
-            }
-            Self::Directive(directive) => write!(f, "`{directive}`"),
-            Self::Unified => f.write_str("`.unified`"),
-            Self::InitialAddress => f.write_str("an address as an initial value"),
-            Self::GenericAddress => f.write_str("`generic` in an initial value"),
-            Self::AddressByte => f.write_str("one byte of an address as an initial value"),
-            Self::Pragma(pragma) => write!(f, "the pragma `{}`", pragma.name()),
-            Self::SectionLabel => f.write_str("a label in a section"),
-            Self::LabelDifference => f.write_str("the difference of two labels"),
-            Self::InlinedAt => f.write_str("`inlined_at`"),
-            Self::TargetOption(option) => write!(f, "`{option}`"),
-        }
     }
 }

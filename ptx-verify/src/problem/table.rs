@@ -62,7 +62,7 @@ macro_rules! displayed {
 displayed!(
     i64, u32, u8, &str, Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target
 );
-displayed!(TargetOption, PrototypeDifference);
+displayed!(TargetOption, PrototypeDifference, Pragma);
 
 impl Field for NameId {
     fn shown(self, wording: Wording<'_>) -> String {
@@ -112,11 +112,5 @@ impl Field for Owner {
             Self::Kernel => "kernel".into(),
             _ => "function".into(),
         }
-    }
-}
-
-impl Field for Pragma {
-    fn shown(self, _: Wording<'_>) -> String {
-        self.name().into()
     }
 }
