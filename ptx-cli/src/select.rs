@@ -31,7 +31,7 @@ struct Seen {
 }
 
 /// Keys that are always written.
-const ALWAYS: [&str; 2] = ["schema", "file"];
+const ALWAYS: [&str; 3] = ["schema", "file", "kind"];
 
 impl Fields {
     /// The selection; `None` for everything.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::SCHEMA;
+use crate::select::{Fields, Selection};
 use count::Stats;
 
 /// Statistics: instructions, registers, memory and comments of files; loops, barriers and register pressure of functions
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     /// Also count instructions by mnemonic, such as ld.global.nc.v4.f32
     #[arg(long)]
     mnemonics: bool,
+    #[command(flatten)]
+    fields: Fields,
 }
 
 #[derive(Serialize)]
@@ -49,6 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let mut total = Stats::new(args.mnemonics);
+    let fields = args.fields.selection();
     let work = |source: Source| {
         let stats = Stats::of(&source.bytes, args.mnemonics);
         (source.name, stats)
@@ -60,26 +64,41 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         work,
         |out, (name, stats)| {
             total.add(&stats);
-            write(args, out, Some(&name), &stats)?;
+            write(args, fields.as_ref(), out, Some(&name), &stats)?;
             Ok(Status::Ok)
         },
     )?;
     if args.json || inputs.len() > 1 {
-        write(args, &mut out, None, &total)?;
+        write(args, fields.as_ref(), &mut out, None, &total)?;
     }
     out.flush()?;
+    fields.iter().try_for_each(Selection::check)?;
     Ok(status)
 }
 
-fn write(args: &Args, out: &mut Out, file: Option<&str>, stats: &Stats) -> Result<()> {
+fn write(
+    args: &Args,
+    fields: Option<&Selection>,
+    out: &mut Out,
+    file: Option<&str>,
+    stats: &Stats,
+) -> Result<()> {
     if args.json {
         let kind = if file.is_some() { "file" } else { "total" };
-        out.json(&Line {
+        let line = Line {
             schema: SCHEMA,
             kind,
             file,
             stats,
-        })?;
+        };
+        match fields {
+            Some(fields) => {
+                let mut line = serde_json::to_value(&line)?;
+                fields.filter(&mut line, &[]);
+                out.json(&line)?;
+            }
+            None => out.json(&line)?,
+        }
     } else {
         table::write(out, file.unwrap_or("total"), stats)?;
     }

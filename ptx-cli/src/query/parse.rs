@@ -360,6 +360,22 @@ fn integer(text: &str) -> Option<i64> {
     value.ok().map(|v| if negative { -v } else { v })
 }
 
+/// A word of a pattern for mnemonics that no opcode or modifier is, or begins with what is before its `*`.
+pub(crate) fn unknown_word(pattern: &str) -> Option<String> {
+    let fields = std::iter::once("opcode").chain(std::iter::repeat("modifier"));
+    let wrong = |(name, word): (&str, &str)| {
+        let field = fields::find(name)?;
+        let wanted = match word.split_once('*') {
+            Some((start, _)) => format!("{start}*"),
+            None => word.to_owned(),
+        };
+        let wanted = WildMatch::new(&wanted);
+        let is_known = field.kind.words().iter().any(|w| wanted.matches(w));
+        (!is_known).then(|| unknown_value(field, word))
+    };
+    fields.zip(pattern.split('.')).find_map(wrong)
+}
+
 fn unknown_field(name: &str) -> String {
     let names: Vec<_> = FIELDS.iter().map(|f| f.name).collect();
     let hint = similar(name, &names).unwrap_or("`ptxkit grep --fields` lists all fields".into());

@@ -165,6 +165,20 @@ fn errors_show_the_place() {
     let wanted = "ptxkit: --where, column 19: `shraed` is not a value of `space`; did you mean `shared`?\n  \
         guarded && space==shraed\n                    ^\n";
     expect(&run, 2, "", wanted);
+    for (pattern, note) in [
+        (
+            "ld.glbal*",
+            "ptxkit: note: `glbal*` is not a value of `modifier`; did you mean `global`?\n",
+        ),
+        (
+            "fmaa.rn.*",
+            "ptxkit: note: `fmaa` is not a value of `opcode`; did you mean `fma`?\n",
+        ),
+        ("ld*.global", ""),
+        ("l?.const.v4.*", ""),
+    ] {
+        expect(&ptx(&["grep", pattern, &file]), 1, "", note);
+    }
     let run = ptx(&["grep", "--fields=space"]);
     assert!(run.out.contains("\n  shared::cta\n"), "{}", run.out);
     assert_eq!(ptx(&["grep", "--fields=spcae"]).status, 2);
@@ -320,6 +334,29 @@ fn fields_are_those_of_analyze() {
         }
     }
     assert!(asked > 60, "{asked}");
+}
+
+#[test]
+fn keys_of_stats_are_chosen() {
+    let folder = Folder::new("stats-chosen");
+    let file = folder.file("a.ptx", PATHS);
+    let run = ptx(&[
+        "stats",
+        "--json",
+        "--fields",
+        "per_function.name,opcodes",
+        &file,
+    ]);
+    let first = &objects(&run.out)[0];
+    let opcodes = first["opcodes"].clone();
+    assert_eq!(opcodes["bar"], 4);
+    let wanted = serde_json::json!({
+        "schema": 1, "kind": "file", "file": file, "opcodes": opcodes, "per_function": [{"name": "k"}],
+    });
+    assert_eq!(first, &wanted);
+    let run = ptx(&["stats", "--json", "--fields", "opcode", &file]);
+    let message = "ptxkit: the output has no key `opcode`; did you mean `opcodes`?\n";
+    assert_eq!((run.status, run.err.as_str()), (2, message));
 }
 
 #[test]

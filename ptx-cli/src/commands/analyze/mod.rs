@@ -14,7 +14,7 @@ pub(crate) use json::live_lists_fit;
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
-use crate::select::Fields;
+use crate::select::{Fields, Selection};
 
 /// Analyse functions: control flow, dominators, loops, liveness and register pressure
 ///
@@ -81,6 +81,6 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     )?;
     args.functions.check(&used)?;
     out.flush()?;
-    fields.iter().try_for_each(|f| f.check())?;
+    fields.iter().try_for_each(Selection::check)?;
     Ok(status)
 }

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::query::{self, Query};
 use search::{Found, Output, Search};
 
@@ -114,6 +114,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     })?;
     args.functions.check(&used)?;
     out.flush()?;
+    if !any && let Some(unknown) = query::unknown_word(search.pattern) {
+        output::summary(format_args!("ptxkit: note: {unknown}"));
+    }
     status.worsen(Status::of(!any));
     Ok(status)
 }
