@@ -4,6 +4,20 @@
 //! [`Directive`], [`Target`]), each with its text and a look-up by text without allocation. Facts about a keyword are
 //! methods of its enum.
 //!
+//! The method `summary` of instructions and keywords gives one sentence about them, which an editor can show;
+//! [`Instruction::examples`] and [`Instruction::pitfalls`] give more.
+//!
+//! ```
+//! use ptx_isa::{Modifier, Opcode, SpecialReg, find_instruction};
+//!
+//! let opcode: Opcode = "shl".parse()?;
+//! let instruction = find_instruction(opcode, &[Modifier::B32]).unwrap();
+//! assert_eq!(instruction.summary(), "Shifts a value left and fills it with zeros.");
+//! assert_eq!(instruction.examples(), ["shl.b32 %r2, %r1, 4;"]);
+//! assert!(SpecialReg::Tid.summary().starts_with("Index of the thread"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! An [`InstQuery`] describes an actual instruction. It returns the form that the instruction matches, with everything it
 //! violates ([`InstQuery::select`], [`Violation`]), the targets ([`InstQuery::targets`]) and the first version
 //! ([`InstQuery::first_version`]) on which it is legal.

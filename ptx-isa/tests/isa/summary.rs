@@ -64,5 +64,5 @@ fn a_modifier_has_its_own_sentence_or_that_of_its_type_or_space() {
     assert!(summary(".rn").is_some_and(|s| s.starts_with("Rounds")));
     assert_eq!(summary(".f16x2"), Some(ScalarType::F16x2.summary()));
     assert_eq!(summary(".shared"), Some(StateSpace::Shared.summary()));
-    assert_eq!(summary(".kind::i8"), None);
+    assert_eq!(summary(".m8n8k4"), None);
 }
