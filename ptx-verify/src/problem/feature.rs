@@ -177,7 +177,7 @@ impl Feature {
             .and(removed.not())
     }
 
-    pub(super) fn text(self, wording: Wording<'_>) -> Text {
+    pub(super) fn text(self, wording: Wording<'_>, _: &str) -> Text {
         let have = wording.checked_for();
         if let Some(target) = self.removed_on()
             && self.is_removed_in(wording.environment)

@@ -32,24 +32,24 @@ use variable::VariableProblem;
 
 use crate::location::Part;
 
-/// Something that is wrong.
-#[derive(Clone, Debug)]
-pub(crate) enum Problem {
-    /// The version or the target does not have a feature.
-    Unavailable(Feature),
-    Header(HeaderProblem),
-    Variable(VariableProblem),
-    Initializer(InitializerProblem),
-    Interface(InterfaceProblem),
-    Redeclaration(RedeclarationProblem),
-    Instruction(InstProblem),
-    Call(CallProblem),
-    Debug(DebugProblem),
-    Resource(ResourceProblem),
-}
-
-macro_rules! from {
+/// Defines what can be wrong, area by area.
+macro_rules! areas {
     ($($variant:ident($area:ident);)*) => {
+        /// Something that is wrong.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Problem {
+            $($variant($area),)*
+        }
+
+        impl Problem {
+            /// `found` is the source text at the location of the problem.
+            pub(crate) fn text(self, wording: Wording<'_>, found: &str) -> Text {
+                match self {
+                    $(Self::$variant(problem) => problem.text(wording, found),)*
+                }
+            }
+        }
+
         $(impl From<$area> for Problem {
             fn from(problem: $area) -> Self {
                 Self::$variant(problem)
@@ -58,7 +58,7 @@ macro_rules! from {
     };
 }
 
-from! {
+areas! {
     Unavailable(Feature);
     Header(HeaderProblem);
     Variable(VariableProblem);
@@ -144,24 +144,6 @@ impl Wording<'_> {
         match self.environment.target() {
             Some(target) => alloc::format!("PTX {} and `{target}`", self.environment.version()),
             None => alloc::format!("PTX {}", self.environment.version()),
-        }
-    }
-}
-
-impl Problem {
-    /// `found` is the source text at the location of the problem.
-    pub(crate) fn text(self, wording: Wording<'_>, found: &str) -> Text {
-        match self {
-            Self::Unavailable(feature) => feature.text(wording),
-            Self::Header(problem) => problem.text(wording),
-            Self::Variable(problem) => problem.text(wording),
-            Self::Initializer(problem) => problem.text(wording),
-            Self::Interface(problem) => problem.text(wording),
-            Self::Redeclaration(problem) => problem.text(wording),
-            Self::Instruction(problem) => problem.text(wording, found),
-            Self::Call(problem) => problem.text(wording, found),
-            Self::Debug(problem) => problem.text(wording),
-            Self::Resource(problem) => problem.text(wording),
         }
     }
 }

@@ -24,7 +24,7 @@ macro_rules! problems {
         }
 
         impl $area {
-            pub(super) fn text(self, wording: super::Wording<'_>) -> super::Text {
+            pub(super) fn text(self, wording: super::Wording<'_>, _: &str) -> super::Text {
                 #[allow(unused_imports)]
                 use super::table::Field as _;
                 match self {
