@@ -53,6 +53,11 @@ pub(super) fn find(text: &str) -> Result<Answer, String> {
             let of = forms_of(instruction, e).unwrap_or_default();
             of.iter().any(|(form, _)| is_found(form))
         });
+        // Those with the same modifiers are first.
+        examples.sort_by_cached_key(|example| {
+            let has = |m: &&Modifier| example.contains(m.text());
+            rest.len() - rest.iter().filter(has).count()
+        });
     }
     Ok(Answer::Instruction(Box::new(entry(
         instruction,
@@ -233,6 +238,8 @@ mod tests {
             "{text}"
         );
         assert!(said("add", Extent::Full).unwrap().len() > 2 * text.len());
+        let text = said("cvt.f32.f16", Extent::Screen).unwrap();
+        assert!(text.contains("examples:\n  cvt.f32.f16 %f1"), "{text}");
         let text = said("add.cc.u32", Extent::Screen).unwrap();
         assert!(text.contains("carry flag."), "{text}");
     }

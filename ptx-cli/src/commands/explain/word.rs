@@ -85,10 +85,13 @@ fn ty(ty: ScalarType) -> Entry {
         .filter(|(yes, _)| *yes)
         .map(|(_, of)| *of);
     let declared: Vec<&str> = declared.collect();
-    entry.facts.push(if declared.is_empty() {
-        "only as a modifier of instructions; registers are declared with a type of the same width, such as .b32".into()
-    } else {
-        format!("in declarations of {}", declared.join(", "))
+    entry.facts.push(match ty.register_class() {
+        _ if !declared.is_empty() => format!("in declarations of {}", declared.join(", ")),
+        Some(class) => format!(
+            "only as a modifier of instructions; values are in registers of {} bits",
+            class.bits()
+        ),
+        None => "only as a modifier of instructions".into(),
     });
     entry.facts.push(since(ty.since(), ty.target()));
     entry
@@ -185,6 +188,8 @@ fn modifier(modifier: Modifier) -> Entry {
     };
     let opcodes = Opcode::ALL.iter().filter(takes).map(|o| o.text());
     let opcodes: Vec<&str> = opcodes.collect();
-    entry.facts.push(format!("of {}", opcodes.join(", ")));
+    if !opcodes.is_empty() {
+        entry.facts.push(format!("taken by {}", opcodes.join(", ")));
+    }
     entry
 }
