@@ -60,7 +60,7 @@ impl Error {
     fn in_text(self, text: &str) -> String {
         let before = text.get(..text.len() - self.left).unwrap_or(text);
         let column = before.chars().count() + 1;
-        let mark = format!("{:>1$}", '^', clean(before).chars().count() + 1);
+        let mark = " ".repeat(clean(before).chars().count()) + "^";
         format!(
             "column {column}: {}\n  {}\n  {mark}",
             self.message,
@@ -349,15 +349,13 @@ fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wron
 
 /// A decimal or hexadecimal integer.
 fn integer(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let value = match digits.strip_prefix("0x") {
-        Some(digits) => i64::from_str_radix(digits, 16),
-        None => digits.parse(),
-    };
-    value.ok().map(|v| if negative { -v } else { v })
+    match text.strip_prefix("-0x").or(text.strip_prefix("0x")) {
+        Some(digits) if text.starts_with('-') => {
+            i64::from_str_radix(digits, 16).ok()?.checked_neg()
+        }
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// A word of a pattern for mnemonics that no opcode or modifier is, or begins with what is before its `*`.
@@ -493,6 +491,8 @@ mod tests {
         for &(text, message) in MALFORMED {
             assert_eq!(error(text), message, "{text}");
         }
+        let long = "guarded && ".repeat(10_000);
+        assert!(error(&long).ends_with("expected a field, found the end"));
         for deep in ["(", "!", "memory(", "after("] {
             let error = error(&deep.repeat(100_000));
             assert!(

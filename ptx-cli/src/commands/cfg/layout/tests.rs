@@ -257,7 +257,7 @@ fn random_graph(random: &mut fastrand::Rng) -> Graph {
         .collect();
     // Nested and separate ranges.
     let mut ranges = Vec::new();
-    let mut open = Vec::from([0..count]);
+    let mut open: Vec<_> = std::iter::once(0..count).collect();
     while let Some(outer) = open.pop() {
         if outer.len() > 2 && random.u8(..3) > 0 {
             let start = random.usize(outer.start + 1..outer.end);
