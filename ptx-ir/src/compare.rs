@@ -4,7 +4,6 @@
 //! Names are compared by their spelling, immediates by theirs; ids need not agree between modules,
 //! but inside a body they do, as both number names in the order of their first mention.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -48,7 +47,7 @@ pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
         at: (Span::default(), Span::default()),
         changes: (None, None),
         bodies: None,
-        sigs: alloc::vec![None; left.signatures.len()],
+        sigs: vec![None; left.signatures.len()],
         edited: left.is_edited() || right.is_edited(),
         pairs: Pairs::default(),
     };

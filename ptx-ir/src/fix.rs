@@ -21,7 +21,7 @@ pub fn apply_fixes(source: &[u8], diagnostics: &[Diagnostic]) -> Option<Rewritte
     };
     let mut edits: Vec<(Span, usize)> = diagnostics.iter().enumerate().flat_map(of).collect();
     edits.sort_unstable_by_key(|(span, i)| (span.start, span.end, *i));
-    let mut refused = alloc::vec![false; diagnostics.len()];
+    let mut refused = vec![false; diagnostics.len()];
     let mut last: Option<(Span, usize)> = None;
     for (span, i) in edits {
         let touches = last.is_some_and(|(last, of)| of != i && overlap(last, span));

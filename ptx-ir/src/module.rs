@@ -226,7 +226,7 @@ impl Module {
     #[must_use]
     pub fn first_symbols(&self) -> Vec<SymbolId> {
         // For each name, the first plain symbol and the first member of a range.
-        let mut first = alloc::vec![[None; 2]; self.names.len()];
+        let mut first = vec![[None; 2]; self.names.len()];
         let first = self.symbols.iter().map(|(id, symbol)| {
             let of_name = first.get_mut(symbol.name.index());
             let first = of_name.map(|f| &mut f[usize::from(symbol.number.is_some())]);

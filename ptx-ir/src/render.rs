@@ -12,7 +12,6 @@
 //! ```
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -127,7 +126,7 @@ impl Renderer {
         }
         let edits = drawn_edits(report, diagnostic);
         let help = diagnostic.help.as_deref().map(escape_controls);
-        let mut groups = alloc::vec![group];
+        let mut groups = vec![group];
         if edits.is_empty() {
             if let (Some(group), Some(help)) = (groups.first_mut(), help) {
                 *group = group.clone().element(Level::HELP.message(help));
@@ -214,7 +213,7 @@ impl<'d> Frame<'d> {
     fn new(place: Place<'d>) -> Self {
         let (first, last) = place.lines;
         Self {
-            places: alloc::vec![place],
+            places: vec![place],
             first,
             last,
         }
@@ -296,7 +295,7 @@ impl<'d> Frame<'d> {
 
 fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame<'d>> {
     let primary = Place::new(report, diagnostic.span, AnnotationKind::Primary, None);
-    let mut frames = alloc::vec![Frame::new(primary)];
+    let mut frames = vec![Frame::new(primary)];
     for label in &diagnostic.labels {
         let place = Place::new(
             report,

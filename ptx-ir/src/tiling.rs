@@ -1,7 +1,6 @@
 //! Byte accounting: every byte of the source belongs to exactly one statement or to the gap between
 //! two, and gaps hold nothing but white space and comments.
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::lex::Lexer;

@@ -1,6 +1,5 @@
 //! The statements of a function body, one after another, in a loop without recursion.
 
-use alloc::format;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{

@@ -1,6 +1,5 @@
 //! Brackets of a malformed statement: which one is missing or wrong.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{class, is};

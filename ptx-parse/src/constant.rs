@@ -1,7 +1,6 @@
 //! Constants: literals and constant expressions.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};

@@ -1,7 +1,6 @@
 //! The position in the source, and the smallest steps: trivia, tokens, errors about a token.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::number::scan_number;
 use ptx_ir::lex::scan::{self, Trivia, class, is};

@@ -1,7 +1,6 @@
 //! Declarations of registers and variables.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};

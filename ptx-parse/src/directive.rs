@@ -1,7 +1,6 @@
 //! Directives with plain arguments: numbers, names, strings.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan;

@@ -1,6 +1,5 @@
 //! Malformed statements and items: which mistake explains them best. Only errors cost something.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
@@ -381,8 +380,8 @@ fn computed_first(
     let mut types = core::iter::once(own).chain(integers);
     let (ty, modifiers) = types.find_map(|ty| {
         let ty_word = modifier(ty)?;
-        let with_usual = usual.iter().map(|m| alloc::vec![*m, ty_word]);
-        let mut forms = core::iter::once(alloc::vec![ty_word]).chain(with_usual);
+        let with_usual = usual.iter().map(|m| vec![*m, ty_word]);
+        let mut forms = core::iter::once(vec![ty_word]).chain(with_usual);
         Some((ty, forms.find(|m| find_form(opcode, m).is_some())?))
     })?;
     let name = String::from_utf8_lossy(register.of(src));

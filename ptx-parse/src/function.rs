@@ -1,7 +1,6 @@
 //! Functions and kernels: their headers and bodies.
 
 use alloc::boxed::Box;
-use alloc::format;
 
 #[cfg(not(feature = "parallel"))]
 use ptx_ir::BodyId;
@@ -355,7 +354,7 @@ impl Parser<'_> {
     #[cold]
     fn redefinition(&mut self, name: NameId, (start, end): (usize, usize)) {
         let text = self.out.module.name(name);
-        let message = alloc::format!("duplicate declaration of `{text}` in this scope");
+        let message = format!("duplicate declaration of `{text}` in this scope");
         let mut d = Diagnostic::error(Code::DuplicateName, Span::at(start, end), message);
         if let Some(first) = self.scopes.find_at(name, 0) {
             let first = Span::new(first.at, first.at + text.len() as u32);

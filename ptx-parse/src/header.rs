@@ -1,7 +1,6 @@
 //! The header of a module: `.version`, `.target` and `.address_size`.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::raw::RawModule;

@@ -1,6 +1,5 @@
 //! Initializers of variables.
 
-use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::{Address, AddressForm, Code, Operand};
 

@@ -1,7 +1,6 @@
 //! What a caller sees of a function or a prototype: results, parameters and directives.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};

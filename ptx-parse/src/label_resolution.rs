@@ -96,7 +96,7 @@ fn renumber(
     for &(inner, outer) in pending.merged.iter().rev() {
         becomes[inner.index()] = becomes[outer.index()];
     }
-    let mut renumbered: Vec<Option<LabelId>> = alloc::vec![None; old.len()];
+    let mut renumbered: Vec<Option<LabelId>> = vec![None; old.len()];
     for (id, label) in old.iter() {
         if becomes[id.index()] == Operand::Label(id) {
             renumbered[id.index()] = Some(labels.push(*label));

@@ -7,6 +7,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
 extern crate alloc;
 #[cfg(test)]
 extern crate std;

@@ -1,6 +1,5 @@
 //! Characters outside ASCII that look like one of ASCII.
 
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::{Diagnostic, Span};
 

@@ -1,6 +1,5 @@
 //! The declaration that an undeclared name most likely lacks, judged by its uses.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::Span;

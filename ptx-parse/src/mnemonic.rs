@@ -1,7 +1,6 @@
 //! Mnemonics: found again by their bytes, interned at their first use.
 
 use alloc::borrow::ToOwned;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};

@@ -83,7 +83,7 @@ impl MnemonicTable {
     pub(crate) fn for_source(len: usize) -> Self {
         let size = (len / 128).next_power_of_two().clamp(16, 256);
         Self {
-            recent: alloc::vec![Entry::default(); size],
+            recent: vec![Entry::default(); size],
             facts: Vec::with_capacity(len.min(ptx_ir::raw::SHARED_TEXT) / 100),
             suggestions: BTreeMap::new(),
             choices: KnownChoices::new(),

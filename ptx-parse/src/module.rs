@@ -1,7 +1,6 @@
 //! The module level: header, declarations, functions, sections.
 
 use alloc::boxed::Box;
-use alloc::format;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;

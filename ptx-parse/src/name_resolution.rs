@@ -1,6 +1,5 @@
 //! Resolves names: what a spelling means, and the declarations that give it a meaning.
 
-use alloc::format;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{RawBody, RawModule};

@@ -1,7 +1,6 @@
 //! Operands of instructions, of every shape.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::constant;
 use ptx_ir::lex::scan::{self, class, is};

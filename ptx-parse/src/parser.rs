@@ -1,7 +1,6 @@
 //! The parser: a cursor, its output, and the state between them. The other files with an
 //! `impl Parser` hold a part of the grammar each.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};

@@ -44,7 +44,7 @@ impl Parser<'_> {
         } else {
             last
         };
-        let message = alloc::format!("expected `;` before {found}");
+        let message = format!("expected `;` before {found}");
         let mut d = Diagnostic::error(Code::MissingSemicolon, span, message)
             .with_label(last, "expected `;` after this")
             .with_help("add `;` at the end of the statement");

@@ -1,6 +1,5 @@
 //! Collects diagnostics, up to a limit.
 
-use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Span};
 

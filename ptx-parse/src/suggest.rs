@@ -1,6 +1,5 @@
 //! The nearest keyword of PTX to a misspelled one.
 
-use alloc::format;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use ptx_isa::{Directive, Modifier, Opcode, ScalarType, Target, find_form, operand_count};

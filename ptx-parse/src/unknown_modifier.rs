@@ -1,6 +1,5 @@
 //! Modifiers that PTX does not know, judged by what the others of the mnemonic leave open.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, SigId, Span};

@@ -1,6 +1,5 @@
 //! Statements that begin with a word that is not an opcode.
 
-use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};

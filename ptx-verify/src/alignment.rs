@@ -1,7 +1,5 @@
 //! Alignments. Manual 5.4.5.
 
-use alloc::format;
-
 use crate::context::Context;
 use crate::finding::Repair;
 use crate::location::Location;

@@ -1,6 +1,5 @@
 //! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -1,7 +1,5 @@
 //! Directives in the header of a function, and their versions. Manual 11.2, 11.4, 11.7.
 
-use alloc::format;
-
 use ptx_ir::{DirectiveStmt, Interface, Operand, Span};
 use ptx_isa::Directive;
 use smallvec::SmallVec;

@@ -52,7 +52,7 @@ pub(crate) fn explain(
         search,
     };
     match environment.select(query) {
-        Err(no_form) => alloc::vec![explainer.of_modifiers(&no_form)],
+        Err(no_form) => vec![explainer.of_modifiers(&no_form)],
         Ok(form) if form.violations().is_empty() => {
             let old = environment.deprecations(&form);
             let old = old.map(|deprecation| deprecated(query, deprecation));
@@ -127,21 +127,21 @@ impl Explainer<'_, '_> {
             return Vec::new();
         };
         if !own(&first) {
-            return alloc::vec![whole(self.environment, self.query, selected, first)];
+            return vec![whole(self.environment, self.query, selected, first)];
         }
         if let Some(found) = self.missing_braces() {
-            return alloc::vec![found];
+            return vec![found];
         }
         // Where no row of a table matches, operands have no types and lengths.
         let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
         let of_operand = |v: &Violation| matches!(v, Violation::Operand(..));
         if table.is_none() && all.iter().any(of_operand) {
             return match self.swapped(selected) {
-                Some(found) => alloc::vec![found],
+                Some(found) => vec![found],
                 None => self.operands(selected),
             };
         }
-        alloc::vec![self.whole(selected, *table.unwrap_or(&first))]
+        vec![self.whole(selected, *table.unwrap_or(&first))]
     }
 
     /// A violation that is not one of a single operand.

@@ -41,7 +41,7 @@ impl Repair {
     pub(crate) fn new(at: Location, side: Side, text: String, note: impl Into<String>) -> Self {
         Self {
             note: note.into(),
-            edits: alloc::vec![(at, side, text)],
+            edits: vec![(at, side, text)],
             replaces: false,
         }
     }

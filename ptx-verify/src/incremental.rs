@@ -128,7 +128,7 @@ impl Checked {
         let environment = options.environment(module);
         let instructions = Instructions::new(module);
         let (of_module, bodies) = check(module, environment, &instructions, CheckedBody::new);
-        let mut indices = alloc::vec![None; module.functions().len()];
+        let mut indices = vec![None; module.functions().len()];
         for (i, body) in bodies.iter().enumerate() {
             if let Some(index) = indices.get_mut(body.function.index()) {
                 *index = Some(i);

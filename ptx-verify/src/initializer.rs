@@ -138,7 +138,7 @@ impl<'c> Values<'c, '_> {
         if self.ty.kind() == TypeKind::Opaque {
             return self.fields(declarator);
         }
-        let mut row: Vec<Operand> = alloc::vec![declarator.init];
+        let mut row: Vec<Operand> = vec![declarator.init];
         let mut outermost = true;
         for braces in self.levels(declarator) {
             let mut next = Vec::new();

@@ -147,7 +147,7 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNam
 
 /// The bytes of each shared variable at module level.
 fn shared_sizes(module: &Module) -> Vec<i64> {
-    let mut sizes = alloc::vec![0i64; module.symbols().len()];
+    let mut sizes = vec![0i64; module.symbols().len()];
     for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
         for declarator in module.declarations().declarators(decl) {
             if let Binding::Symbol(symbol) = declarator.binding
@@ -176,8 +176,8 @@ struct SharedUses<'a> {
 
 impl<'a> SharedUses<'a> {
     fn new(module: &Module, uses: &'a Uses) -> Self {
-        let mut definitions = alloc::vec![None; module.symbols().len()];
-        let mut of_bodies = alloc::vec![0; module.functions().len()];
+        let mut definitions = vec![None; module.symbols().len()];
+        let mut of_bodies = vec![0; module.functions().len()];
         for (id, function, body) in module.definitions() {
             let definition = function.symbol.and_then(|s| definitions.get_mut(s.index()));
             if let (Some(definition), Some(bytes)) = (definition, of_bodies.get_mut(id.index())) {
@@ -188,7 +188,7 @@ impl<'a> SharedUses<'a> {
         Self {
             uses,
             of_symbols: shared_sizes(module),
-            visited_for: alloc::vec![None; definitions.len()],
+            visited_for: vec![None; definitions.len()],
             definitions,
             of_bodies,
             visits: VISITS + VISITS_PER_NAME * uses.count(),
@@ -203,7 +203,7 @@ impl<'a> SharedUses<'a> {
 
     /// The bytes that a kernel and all functions that it reaches declare and use; `None` if that takes too many visits.
     fn bytes(&mut self, kernel: FuncId, function: &Function) -> Option<i64> {
-        let mut open = alloc::vec![kernel];
+        let mut open = vec![kernel];
         if let Some(own) = function.symbol {
             self.is_new(own, kernel);
         }

@@ -1,6 +1,5 @@
 //! Other registers for operands that an instruction does not take, and registers for those that are missing.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
@@ -97,7 +96,7 @@ impl WrongInst<'_> {
         let place = |i: usize| self.at(Part::Modifiers(i as u32, i as u32));
         Some(Repair {
             note: format!("write `{second}` before `{first}`"),
-            edits: alloc::vec![
+            edits: vec![
                 (place(a), Side::Whole, String::from(second)),
                 (place(b), Side::Whole, String::from(first)),
             ],
@@ -107,7 +106,7 @@ impl WrongInst<'_> {
 
     /// A label that is not used.
     fn label(&self, part: Part) -> Option<Repair> {
-        let mut used = alloc::vec![false; self.body.labels().len()];
+        let mut used = vec![false; self.body.labels().len()];
         for operand in uses::operands(self.body.pool()) {
             if let Operand::Label(id) = operand
                 && let Some(used) = used.get_mut(id.index())
@@ -146,7 +145,7 @@ impl WrongInst<'_> {
             format!("{{\n\t.reg {ty} %negated;\n\t{opcode}{modifier} %negated, {name};\n\t");
         Some(Repair {
             note: String::from("for example in a block with another register"),
-            edits: alloc::vec![
+            edits: vec![
                 (self.at(Part::Whole), Side::Before, before),
                 (self.at(part), Side::Whole, String::from("%negated")),
                 (self.at(Part::Whole), Side::After, String::from("\n\t}")),
@@ -170,7 +169,7 @@ impl WrongInst<'_> {
         let [first, second] = [Part::Operand(0), Part::Operand(1)];
         Some(Repair {
             note: format!("perhaps `{opcode}` is meant"),
-            edits: alloc::vec![
+            edits: vec![
                 (self.at(Part::Opcode), Side::Whole, String::from(opcode)),
                 (self.at(first), Side::CopyOf(second), String::new()),
                 (self.at(second), Side::CopyOf(first), String::new()),
@@ -206,10 +205,10 @@ impl WrongInst<'_> {
         let (first, second) = split_access(&text, bytes)?;
         Some(Repair {
             note: format!("for example as two accesses with `{half}`"),
-            edits: alloc::vec![(
+            edits: vec![(
                 self.at(Part::Whole),
                 Side::Whole,
-                format!("{first}\n\t{second}")
+                format!("{first}\n\t{second}"),
             )],
             replaces: true,
         })
@@ -278,7 +277,7 @@ impl WrongInst<'_> {
         found: &Explanation,
         mismatch: &OperandMismatch,
     ) -> Option<Repair> {
-        let mut parts = alloc::vec![found.part];
+        let mut parts = vec![found.part];
         parts.extend(&found.repeats);
         // A type that several operands do not have is wrong itself.
         if parts.len() > 1 && !mismatch.repairs.is_empty() {
@@ -300,7 +299,7 @@ impl WrongInst<'_> {
             };
             let count = elements(written.shape).len() as u32;
             if let Some(element) = (0..count).find(legal) {
-                parts = alloc::vec![Part::Element(nth, element)];
+                parts = vec![Part::Element(nth, element)];
             } else if matches!(
                 written.shape,
                 OperandShape::Vector(_) | OperandShape::Pair(_) | OperandShape::Variable(..)

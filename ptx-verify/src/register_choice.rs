@@ -1,6 +1,5 @@
 //! Which register is meant where an instruction does not take what is written. Only errors cost something.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{
@@ -87,7 +86,7 @@ impl RegisterUses {
         let writes = wanted.purpose == Purpose::Write;
         let at = self.mentions.partition_point(|m| m.stmt < wanted.stmt);
         let (before, after) = self.mentions.split_at_checked(at)?;
-        let mut used = alloc::vec![false; body.registers().len()];
+        let mut used = vec![false; body.registers().len()];
         let others = self.mentions.iter().filter(|m| m.stmt != wanted.stmt);
         for mention in others.filter(|m| m.written == writes) {
             if let Some(used) = used.get_mut(mention.register.index()) {

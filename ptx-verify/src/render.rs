@@ -1,6 +1,5 @@
 //! From findings to diagnostics.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;

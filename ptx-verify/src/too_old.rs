@@ -1,6 +1,5 @@
 //! One error for everything that a newer `.version` or another `.target` would make legal.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;

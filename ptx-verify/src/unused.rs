@@ -43,7 +43,7 @@ pub fn unused(module: &Module) -> Vec<Diagnostic> {
 }
 
 fn registers(context: &mut Context<'_>, body: &Body) {
-    let mut used = alloc::vec![false; body.reg_decls().len()];
+    let mut used = vec![false; body.reg_decls().len()];
     for operand in operands(body.pool()) {
         let Operand::Reg(id) = operand else { continue };
         let decl = body.registers().get(id).map(|r| r.decl.index());
@@ -60,7 +60,7 @@ fn registers(context: &mut Context<'_>, body: &Body) {
 }
 
 fn labels(context: &mut Context<'_>, body: &Body, names: &EntitySet<NameId>) {
-    let mut used = alloc::vec![false; body.labels().len()];
+    let mut used = vec![false; body.labels().len()];
     for operand in operands(body.pool()) {
         let Operand::Label(id) = operand else {
             continue;

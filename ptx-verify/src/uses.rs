@@ -15,7 +15,7 @@ impl Uses {
     pub(crate) fn new(module: &Module) -> Self {
         let of = |f: &FuncId| Some((*f, of_body(module.body(*f)?)));
         let found = parallel::map_functions(module, |run| run.iter().filter_map(of).collect());
-        let mut all = alloc::vec![Vec::new(); module.functions().len()];
+        let mut all = vec![Vec::new(); module.functions().len()];
         for (id, names) in found {
             if let Some(of_function) = all.get_mut(id.index()) {
                 *of_function = names;
@@ -65,7 +65,7 @@ pub(crate) struct FunctionNames(Vec<Option<Location>>);
 
 impl FunctionNames {
     pub(crate) fn new(module: &Module) -> Self {
-        let mut all = alloc::vec![None; module.functions().len()];
+        let mut all = vec![None; module.functions().len()];
         for (item, of_module) in module.items() {
             if let Item::Function(id) = of_module
                 && let Some(function) = module.functions().get(id)

@@ -1,6 +1,5 @@
 //! One error for a declaration with another type than most uses of its registers need.
 
-use alloc::format;
 use alloc::vec::Vec;
 use ptx_ir::{Body, EntityId, Operand, Span};
 use ptx_isa::{Expected, OperandViolation, Role, ScalarType, TypeKind};
@@ -84,7 +83,7 @@ fn bits(width: u16) -> Option<ScalarType> {
 
 /// How often the registers of each declaration are mentioned, by statement.
 fn mentions(body: &Body) -> Vec<(Span, usize)> {
-    let mut counts = alloc::vec![0; body.reg_decls().len()];
+    let mut counts = vec![0; body.reg_decls().len()];
     for operand in uses::operands(body.pool()) {
         if let Operand::Reg(id) = operand
             && let Some(register) = body.registers().get(id)
@@ -115,7 +114,7 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
     }
     found.sort_by_key(|(of, index)| (of.declaration.start, of.found, *index));
     let mentions = mentions(body);
-    let mut merged = alloc::vec![false; findings.len()];
+    let mut merged = vec![false; findings.len()];
     for group in
         found.chunk_by(|(a, _), (b, _)| (a.declaration, a.found) == (b.declaration, b.found))
     {
@@ -147,7 +146,7 @@ pub(crate) fn merge(context: &mut Context<'_>, body: &Body) {
                 note: format!(
                     "most uses of the declaration need another type: declare it as `{ty}`"
                 ),
-                edits: alloc::vec![(at, Side::Whole, ty.text().into())],
+                edits: vec![(at, Side::Whole, ty.text().into())],
                 replaces: true,
             });
         }

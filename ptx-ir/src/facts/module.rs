@@ -33,7 +33,7 @@ struct Run {
 
 impl Run {
     fn new(module: &Module, functions: &[FuncId]) -> Self {
-        let mut forms = alloc::vec![FormFacts::UNKNOWN];
+        let mut forms = vec![FormFacts::UNKNOWN];
         let mut queries = Queries::new(module);
         let mut noreturn = NoReturn::new(module);
         let mut bodies = Vec::new();
@@ -95,8 +95,8 @@ impl<'m> ModuleFacts<'m> {
         };
         let mut facts = Self {
             module,
-            forms: alloc::vec![FormFacts::UNKNOWN],
-            bodies: alloc::vec![Vec::new(); module.bodies.len()],
+            forms: vec![FormFacts::UNKNOWN],
+            bodies: vec![Vec::new(); module.bodies.len()],
         };
         for run in parallel::map_functions(module, of_run) {
             facts.add(run);

@@ -1,6 +1,5 @@
 //! Problems of calls and of parameter accesses.
 
-use alloc::format;
 use ptx_ir::{Code, NameId};
 use ptx_isa::{ScalarType, StateSpace};
 

@@ -1,6 +1,5 @@
 //! What only some versions and targets have, apart from instructions.
 
-use alloc::format;
 use core::fmt;
 
 use ptx_ir::Code;

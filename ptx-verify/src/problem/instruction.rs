@@ -1,6 +1,5 @@
 //! Problems of single instructions.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};

@@ -142,8 +142,8 @@ impl Wording<'_> {
     /// The version and the target that the module is checked for.
     pub(crate) fn checked_for(&self) -> String {
         match self.environment.target() {
-            Some(target) => alloc::format!("PTX {} and `{target}`", self.environment.version()),
-            None => alloc::format!("PTX {}", self.environment.version()),
+            Some(target) => format!("PTX {} and `{target}`", self.environment.version()),
+            None => format!("PTX {}", self.environment.version()),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Wording<'_> {
 /// A count with its noun, which gets an `s` unless the count is 1.
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
-        1 => alloc::format!("1 {noun}"),
-        count => alloc::format!("{count} {noun}s"),
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }

@@ -1,6 +1,5 @@
 //! Operands that their instruction does not take.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};

@@ -1,6 +1,5 @@
 //! Changes of a modifier that make an instruction legal, as text.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use ptx_ir::{Code, Signature};

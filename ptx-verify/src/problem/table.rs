@@ -1,6 +1,5 @@
 //! Tables of problems.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use ptx_ir::{FunctionKind, Linkage, NameId};
 use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target, TargetOption};
@@ -31,10 +30,10 @@ macro_rules! problems {
                     $(Self::$problem $(($($field),*))? => {
                         $($(let part = $part;)?)?
                         $($(let $field = $field.shown(wording);)*)?
-                        let message = alloc::format!($message);
+                        let message = format!($message);
                         super::Text::$severity(ptx_ir::Code::$code, message)
-                            $(.help(alloc::format!($help))
-                            $(.fix(part, super::Side::Whole, alloc::format!($replacement)))?)?
+                            $(.help(format!($help))
+                            $(.fix(part, super::Side::Whole, format!($replacement)))?)?
                     })*
                 }
             }
