@@ -174,13 +174,13 @@ pub(crate) static INSTRUCTIONS: [Instruction; 249] = [
     insn("fma", O::Fma, &[], &[], &[&float::FMA[0], &float::FMA[1], &float::FMA[2], &half::FMA[0], &half::FMA[1], &half::FMA[2], &half::FMA[3], &half::FMA[4], &half::FMA[5], &half::FMA[6], &half::FMA[7], &mixed::FMA[0], &mixed::FMA_2[0], &mixed::FMA_2[1]])
         .described("Multiplies two floating-point numbers or packed pairs and adds a third one, with a single rounding.", &["fma.rn.f32 %f4, %f1, %f2, %f3;", "fma.rn.f16x2 %r4, %r1, %r2, %r3;", "fma.rn.f64 %fd4, %fd1, %fd2, %fd3;", "fma.rn.bf16x2 %r4, %r1, %r2, %r3;", "fma.rn.f16 %rs4, %rs1, %rs2, %rs3;"], &["A rounding modifier is required. `.ftz` flushes subnormal operands and results, which are kept otherwise."]),
     insn("fns", O::Fns, &[], &[], &[&integer::FNS[0]])
-        .described("Finds the position of the n-th one bit of a 32-bit mask, counted from a base position upwards or downwards.", &["fns.b32 %r4, %r1, %r2, 1;"], &["If there is no such bit, the result is 0xffffffff. An offset of 0 asks only whether the bit at the base is one.", "A base above 31 gives an unspecified result."]),
+        .described("Finds the position of the n-th one bit of a 32-bit mask, counted from a base position upwards or downwards.", &["fns.b32 %r4, %r1, %r2, 1;"], &["If there is no such bit, the result is 0xffffffff. An offset of 0 asks only whether the bit at the base is one.", "A base above 31 is undefined."]),
     insn("getctarank", O::Getctarank, &[], &[], &[&movement::GETCTARANK[0], &movement::GETCTARANK[1]])
         .described("Finds the rank in the cluster of the CTA whose shared memory contains an address.", &["getctarank.shared::cluster.u32 %r2, %r1;"], &[]),
     insn("griddepcontrol", O::Griddepcontrol, &[], &[], &[&cluster::GRIDDEPCONTROL[0]])
         .described("Controls dependent grids: allows them to launch, or waits until all grids that this one depends on have completed.", &["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"], &["Memory of the earlier grids is visible only after `.wait`, not because the grid has been launched."]),
     insn("isspacep", O::Isspacep, &[], &[], &[&movement::ISSPACEP[0], &movement::ISSPACEP[1]])
-        .described("Tests whether a generic address is in a certain state space.", &["isspacep.shared %p1, %rd1;"], &["`.param` means the parameters of kernels, which have generic addresses since PTX 7.7."]),
+        .described("Tests whether a generic address is in a certain state space.", &["isspacep.shared %p1, %rd1;"], &["`.param` means the parameters of kernels, which have generic addresses since PTX 7.7.", "`isspacep.global` is true for parameters of kernels, too: their window is part of that of global memory."]),
     insn("istypep", O::Istypep, &[], &[], &[&texture::ISTYPEP[0]])
         .described("Tests whether a register holds the address of a texture, sampler or surface.", &["istypep.texref %p1, %rd1;"], &[]),
     insn("ld", O::Ld, &[], &[], &[&movement::LD[0], &movement::LD[1], &movement::LD[2], &movement::LD[3], &movement::LD[4], &movement::LD[5], &movement::LD[6], &movement::LD[7], &movement::LD_2[0], &movement::LD_2[1], &movement::LD_2[2]])
