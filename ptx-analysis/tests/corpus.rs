@@ -12,14 +12,14 @@ mod brute;
 #[allow(dead_code, reason = "other tests need more of it")]
 mod files;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use brute::{Random, check};
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
-use ptx_analysis::pressure::CLASSES;
+use ptx_analysis::pressure::{CLASSES, LivePoint, Pressure};
 use ptx_analysis::reaching::Reaching;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
@@ -271,6 +271,24 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
         (found.units, found.at, found.by_class),
         (peak, at, by_class)
     );
+
+    // The registers at each instruction.
+    let index: BTreeMap<StmtId, usize> = insts.iter().map(|i| i.stmt).zip(0..).collect();
+    let mut points = 0;
+    let mut check_point = |point: LivePoint<'_>| {
+        let at = index[&point.stmt];
+        let mut live = live_after(&insts[at], &before);
+        let mut after = live.clone();
+        after.extend(insts[at].writes.iter().chain(&insts[at].maybe));
+        assert_eq!(point.units, units(&before[at]).max(units(&after)));
+        assert!(point.written.iter().all(|v| live.remove(v)));
+        live.extend(point.read);
+        assert_eq!(live, before[at]);
+        points += 1;
+    };
+    let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
+    Pressure::visit(facts, cfg, analysis.variables(), liveness, &mut check_point);
+    assert_eq!(points, insts.len());
 
     // Definitions: each is followed on its own.
     let reaching = Reaching::new(
