@@ -219,7 +219,6 @@ pub struct Body {
     pub(crate) base: u32,
     /// One past the `}`, from `base`.
     pub(crate) end: u32,
-    /// Whether the closing `}` is there.
     pub(crate) closed: bool,
     /// The statements in order.
     pub(crate) statements: PrimaryMap<StmtId, Statement>,
@@ -229,23 +228,15 @@ pub struct Body {
     pub(crate) insts: PrimaryMap<InstId, Inst>,
     /// Operands of instructions, directives and initialisers.
     pub(crate) pool: OperandPool,
-    /// The registers mentioned, in the order of their first mention.
     pub(crate) registers: PrimaryMap<RegId, Register>,
-    /// The register names declared.
     pub(crate) reg_decls: PrimaryMap<RegDeclId, RegDecl>,
-    /// Parameters and variables.
     pub(crate) vars: PrimaryMap<VarId, Var>,
-    /// The labels.
     pub(crate) labels: PrimaryMap<LabelId, Label>,
     /// The inner scopes; scope `n` is at `n - 1`, because the function's own scope 0 has no entry.
     pub(crate) inner_scopes: CowVec<Scope>,
-    /// The declarations.
     pub(crate) declarations: Declarations,
-    /// The directives.
     pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
-    /// The call prototypes.
     pub(crate) prototypes: PrimaryMap<PrototypeId, Prototype>,
-    /// Statements that could not be parsed.
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// What was edited, if anything was.
     pub(crate) edits: Option<Box<Edits<StmtId>>>,

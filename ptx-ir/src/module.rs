@@ -111,27 +111,18 @@ pub struct Module {
     pub(crate) origins: Vec<StmtSpan>,
     /// Spellings of names, immediates and strings.
     pub(crate) names: Interner,
-    /// Mnemonics.
     pub(crate) signatures: Signatures,
-    /// Names of the module.
     pub(crate) symbols: PrimaryMap<SymbolId, Symbol>,
-    /// Functions and kernels.
     pub(crate) functions: PrimaryMap<FuncId, Function>,
     /// Their bodies.
     pub(crate) bodies: PrimaryMap<BodyId, Body>,
-    /// Results and parameters of functions and prototypes.
     pub(crate) params: Vec<Param>,
-    /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
     pub(crate) interface_directives: Vec<DirectiveStmt>,
-    /// Variable declarations at module level, and attributes of functions.
     pub(crate) declarations: Declarations,
-    /// Directives at module level.
     pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
-    /// Debug sections.
     pub(crate) sections: PrimaryMap<SectionId, Section>,
     /// Statements that could not be parsed.
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
-    /// Operands of everything outside bodies, and of parameters.
     pub(crate) pool: OperandPool,
     /// What was edited of the items, if anything was.
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
