@@ -4,9 +4,11 @@ mod cli;
 mod commands;
 mod destination;
 mod functions;
+mod generated {
+    pub(crate) mod pages;
+}
 mod input;
 mod output;
-mod pages;
 mod query;
 mod render;
 #[cfg(test)]

@@ -15,8 +15,8 @@ use ptx_ir::Code;
 use self::entry::Entry;
 use self::instruction::Answer;
 use self::text::Extent;
+use crate::generated::pages::PAGES;
 use crate::output::{self, Out, Status};
-use crate::pages::PAGES;
 use crate::render::clean;
 
 /// Describe an instruction, another keyword of PTX, or a diagnostic code

@@ -53,7 +53,7 @@ pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
     }
     for (folder, name, text) in [
         ("docs", "diagnostics.md", index(&pages)?),
-        ("ptx-cli/src", "pages.rs", table(&pages)?),
+        ("ptx-cli/src/generated", "pages.rs", table(&pages)?),
     ] {
         let mut output = Output::partial();
         output.add(name, text);
@@ -96,7 +96,7 @@ fn table(pages: &[Page<'_>]) -> Result<String> {
     for Page { code, .. } in pages {
         writeln!(
             text,
-            "    (\"{code}\", include_str!(\"../pages/{code}.md\")),"
+            "    (\"{code}\", include_str!(\"../../pages/{code}.md\")),"
         )?;
     }
     text += "];\n";

@@ -2,7 +2,7 @@
 
 use ptx_ir::Code;
 
-use crate::pages::PAGES;
+use crate::generated::pages::PAGES;
 
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
