@@ -52,7 +52,7 @@ fn words(field: &Field, quote: &str) -> Option<String> {
     let words = field.kind.words();
     match words.len() {
         0 => None,
-        n if n > MAX_LISTED => Some(format!("{n} values: ptxkit grep --fields={}", field.name)),
+        n if n > MAX_LISTED => Some(format!("values: ptxkit grep --fields={}", field.name)),
         _ => Some(format!(
             "{quote}{}{quote}",
             words.join(&format!("{quote}, {quote}"))
@@ -73,7 +73,7 @@ mod tests {
             for field in FIELDS.iter().filter(|f| f.group == group) {
                 let values = match words(field, "`") {
                     Some(words) if words.starts_with('`') => format!(" Values: {words}."),
-                    Some(words) => format!(" {}`.", words.replace("ptxkit", "`ptxkit")),
+                    Some(words) => format!(" Its {}`.", words.replace("ptxkit", "`ptxkit")),
                     None => String::new(),
                 };
                 let (name, kind) = (shown_name(field), field.kind.name());

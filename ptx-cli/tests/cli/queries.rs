@@ -392,3 +392,104 @@ fn functions_and_keys_of_analyze_are_chosen() {
     assert_eq!(analyze(&["--function", "h"]).status, 2);
     assert_eq!(analyze(&["--fields", "name"]).status, 2);
 }
+
+/// A random statement: its text and where control may go, beside out of the function.
+struct Random {
+    text: String,
+    jump: Option<usize>,
+    next: Vec<usize>,
+    exits: bool,
+    is_barrier: bool,
+}
+
+impl Random {
+    fn new(random: &mut fastrand::Rng, index: usize, len: usize) -> Self {
+        let guarded = random.bool();
+        let to = random.usize(..len);
+        let kind = random.u8(..8);
+        let what = match kind {
+            0 | 1 => format!("bra L{to};"),
+            2 => "ret;".to_owned(),
+            3 | 4 => "bar.sync 0;".to_owned(),
+            _ => format!("mov.b32 %r, {index};"),
+        };
+        let falls = kind > 2 || guarded;
+        let mut next: Vec<usize> = (falls && index + 1 < len)
+            .then_some(index + 1)
+            .into_iter()
+            .collect();
+        let jump = (kind < 2).then_some(to);
+        next.extend(jump);
+        Self {
+            text: format!("{}{what}\n", if guarded { "@%p " } else { "" }),
+            jump,
+            next,
+            exits: kind == 2 || falls && index + 1 == len,
+            is_barrier: matches!(kind, 3 | 4) && !guarded,
+        }
+    }
+}
+
+/// What is reached from the start by these edges.
+fn reached(start: Vec<usize>, len: usize, edge: impl Fn(usize, usize) -> bool) -> Vec<bool> {
+    let mut reached = vec![false; len];
+    let mut work = start;
+    while let Some(at) = work.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            work.extend((0..len).filter(|&to| edge(at, to)));
+        }
+    }
+    reached
+}
+
+/// The definitions of `after` and `before` on random functions: no path passes none.
+#[test]
+fn paths_of_random_functions() {
+    let folder = Folder::new("random-paths");
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut text = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
+    let (mut after, mut before) = (Vec::new(), Vec::new());
+    for nth in 0..150 {
+        let len = random.usize(1..14);
+        let all: Vec<Random> = (0..len).map(|i| Random::new(&mut random, i, len)).collect();
+        text += &format!(".entry k{nth}() {{ .reg .pred %p; .reg .b32 %r;\n");
+        let line = text.lines().count() + 1;
+        for (index, statement) in all.iter().enumerate() {
+            // Only targets begin blocks.
+            if all.iter().any(|s| s.jump == Some(index)) {
+                text += &format!("L{index}: ");
+            }
+            text += &statement.text;
+        }
+        text += "}\n";
+        let edge = |from: usize, to: usize| all[from].next.contains(&to);
+        let exits: Vec<usize> = (0..len).filter(|&i| all[i].exits).collect();
+        let reachable = reached(vec![0], len, edge);
+        let bare = reached(vec![0], len, |from, to| {
+            !all[from].is_barrier && edge(from, to)
+        });
+        let leaves = reached(exits.clone(), len, |to, from| edge(from, to));
+        let free = reached(exits, len, |to, from| !all[to].is_barrier && edge(from, to));
+        after.extend(
+            (0..len)
+                .filter(|&i| reachable[i] && !bare[i])
+                .map(|i| line + i),
+        );
+        before.extend(
+            (0..len)
+                .filter(|&i| leaves[i] && !free[i])
+                .map(|i| line + i),
+        );
+    }
+    let file = folder.file("a.ptx", text);
+    for (condition, wanted) in [("after bar.sync", after), ("before bar.sync", before)] {
+        let run = ptx(&["grep", "*", "--where", condition, "--json", &file]);
+        let lines = objects(&run.out);
+        let lines: Vec<usize> = lines
+            .iter()
+            .map(|h| h["line"].as_u64().unwrap() as usize)
+            .collect();
+        assert!(wanted.len() > 50);
+        assert_eq!(lines, wanted, "{condition}");
+    }
+}
