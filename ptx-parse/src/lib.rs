@@ -30,6 +30,7 @@ mod label_resolution;
 mod labels;
 mod lookalike;
 mod missing_declaration;
+mod missing_label;
 mod mnemonic;
 mod mnemonic_table;
 mod module;

@@ -11,6 +11,7 @@ use ptx_isa::{ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
 use crate::cascade;
 use crate::labels::LabelRange;
 use crate::missing_declaration;
+use crate::missing_label;
 use crate::mnemonic::{correct, suggestion};
 use crate::output::{Level, Output};
 use crate::parser::{Parser, late_declaration};
@@ -425,7 +426,16 @@ impl Group<'_, '_> {
                 let help = d.help.clone().unwrap_or_default();
                 d.with_help(format!("{help}; {note}")).with_fix(span, text)
             }
-            _ => d,
+            Expected::Label => match missing_label::place(out) {
+                Some(at) => {
+                    let help = d.help.clone().unwrap_or_default();
+                    let note = "it may belong before the only statement that is not reached";
+                    d.with_help(format!("{help}; {note}"))
+                        .with_fix(Span::new(at, at), format!("{name}:\n\t"))
+                }
+                None => d,
+            },
+            Expected::Register => d,
         }
     }
 

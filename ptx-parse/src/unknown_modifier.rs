@@ -39,6 +39,8 @@ impl Choices {
         let is_possible = |text: &&str| possible.iter().any(|m| m.text() == *text);
         let translated = mentioned.find(is_possible);
         let lower = word.to_ascii_lowercase();
+        // In upper case, the others may be unknown as well.
+        let same = Modifier::from_text(lower.as_bytes());
         let word = lower.as_str();
         let mut ranked: Vec<(usize, &'static str)> = possible
             .iter()
@@ -65,7 +67,13 @@ impl Choices {
         Self {
             legal: legal.collect(),
             similar: similar && ties == 1 && (word.len() > 3 || other_length),
-            nearest: suggest::modifier_of(Some(opcode), word),
+            nearest: match same {
+                Some(same) => Some(Similar {
+                    text: same.text(),
+                    sole: true,
+                }),
+                None => suggest::modifier_of(Some(opcode), word),
+            },
             operand: is_number && after.is_empty() && takes_constant(opcode, before),
             translated,
         }
@@ -103,7 +111,9 @@ impl Choices {
         if let Some(text) = self.legal.iter().find(|m| **m == vector) {
             return d.with_help(list(&self.legal)).with_fix(span, *text);
         }
+        let same = self.nearest.filter(|n| n.text.eq_ignore_ascii_case(word));
         match self.legal.as_slice() {
+            _ if same.is_some() => correct(d, word, same),
             [only] if self.similar => d.with_help(suggestion(only)).with_fix(span, *only),
             [first, ..] if self.legal.len() <= MOST_LISTED => {
                 d.with_help(list(&self.legal)).with_fix(span, *first)

@@ -175,6 +175,14 @@ fn the_likeliest_of_several_repairs_is_made() {
             "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2};",
             "tex.2d.v4.s32.f32 {%r1, %r2, %r3, %r4}, [%rd1, {%f1, %f2}];",
         ),
+        ("MUL.LO.S32 %r1, %r2, 3;", "mul.LO.S32 %r1, %r2, 3;"),
+        ("mul.lo.S32 %r1, %r2, 3;", "mul.lo.s32 %r1, %r2, 3;"),
+        ("mov.b64 {%r1; %r2}, %rd1;", "mov.b64 {%r1, %r2}, %rd1;"),
+        ("mov.b64 %r1, %r2}, %rd1;", "mov.b64 {%r1, %r2}, %rd1;"),
+        (
+            "bra L;\n\tmov.u32 %r1, 1;",
+            "bra L;\n\tL:\n\tmov.u32 %r1, 1;",
+        ),
         (
             "L: mov.u32 %r1, 1;\n\tL: ret;",
             "L: mov.u32 %r1, 1;\n\t ret;",

@@ -305,9 +305,19 @@ impl Instructions {
         found: &[Explanation],
     ) -> Vec<Option<Repair>> {
         let (module, environment) = (context.module, context.environment);
+        let is_warning = |e: &Explanation| {
+            let kind = &e.kind;
+            matches!(
+                kind,
+                InstProblemKind::Deprecated(..) | InstProblemKind::Redundant(..)
+            )
+        };
         let Some(left) = self.searches_left.checked_sub(1) else {
             return Vec::new();
         };
+        if found.iter().all(is_warning) {
+            return Vec::new();
+        }
         self.searches_left = left;
         let uses = (self.registers).get_or_insert_with(|| RegisterUses::of(module, body));
         let inst = WrongInst {

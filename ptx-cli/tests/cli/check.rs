@@ -269,6 +269,48 @@ fn errors_as_github_annotations() {
 }
 
 #[test]
+fn logs_have_help_severity_and_related_places() {
+    let folder = Folder::new("logs");
+    let newer = folder.file("newer.ptx", ".version 9.9\n.target sm_90\n");
+    let head = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n";
+    let twice = format!("{head}/* é */ .reg .b32 a; .reg .b64 a;\nmov.b32 a, %r1;\nret;\n}}\n");
+    let twice = folder.file("twice.ptx", &twice);
+
+    let run = ptx(&["check", "--format", "github", &newer, &twice]);
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(lines[0].starts_with("::warning file="), "{}", lines[0]);
+    assert!(lines[0].ends_with("%0Aunknown keywords are warnings under this version"));
+    assert!(
+        lines[2].contains("::undeclared register `%25r1`%0A"),
+        "{}",
+        lines[2]
+    );
+
+    let run = ptx(&["check", "--format", "sarif", &newer, &twice]);
+    let log: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let results = &log["runs"][0]["results"];
+    assert_eq!(
+        (&results[0]["level"], &results[1]["level"]),
+        (&"warning".into(), &"error".into())
+    );
+    let text = results[0]["message"]["text"].as_str().unwrap();
+    assert!(
+        text.ends_with("; unknown keywords are warnings under this version"),
+        "{text}"
+    );
+    let column = |place: &serde_json::Value| {
+        let region = &place["physicalLocation"]["region"];
+        (region["startLine"].clone(), region["startColumn"].clone())
+    };
+    // Columns are counted in characters.
+    assert_eq!(column(&results[1]["locations"][0]), (6.into(), 32.into()));
+    assert_eq!(
+        column(&results[1]["relatedLocations"][0]),
+        (6.into(), 19.into())
+    );
+}
+
+#[test]
 fn only_warnings_can_be_allowed_and_denied() {
     let run = with_input(&["check", "--allow", "PTX0301", "-"], GOOD.as_bytes());
     assert_eq!(run.status, 2);
