@@ -60,6 +60,9 @@ class Tooltip {
   }
 }
 
+/** Long names without their middle; the tooltip has them whole. */
+const foldNames = (text) => text.replace(/[\w$]{45,}/g, (name) => `${name.slice(0, 20)}…${name.slice(-20)}`);
+
 /** All instructions of a block beside the graph. */
 class Panel {
   constructor(element, tooltip) {
@@ -81,11 +84,12 @@ class Panel {
       const row = document.createElement("tr");
       const shown = source !== null && source !== last ? graph.sources[source].short : "";
       last = source;
-      for (const [name, value] of [["text", text], ["source", shown], ["units", units]]) {
+      for (const [name, value] of [["text", foldNames(text)], ["source", shown], ["units", units]]) {
         const cell = row.insertCell();
         cell.className = name;
         cell.textContent = value;
       }
+      row.cells[2].title = "register pressure";
       row.className = matches?.has(inst) ? "match" : "";
       row.onmousemove = (event) => this.tooltip.show(describeInst(graph, block, inst), event.clientX, event.clientY);
       row.onmouseleave = () => this.tooltip.hide();
