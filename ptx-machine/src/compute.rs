@@ -2,7 +2,7 @@
 
 use ptx_analysis::fold::{Folded, Operation, Video, conversion, fold};
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{Facts, MemoryAccess, RegAccess, RegLane, Space};
+use ptx_ir::facts::{Facts, MemoryAccess, RegAccess, Space};
 use ptx_ir::query::{Environment, Mnemonic};
 use ptx_ir::{EntityId, InstId, Operand};
 use ptx_isa::{Modifier, Opcode, Proxy, ScalarType, TypeKind};

@@ -50,13 +50,16 @@ struct Transform {
 
 /// How a transformation is compared.
 enum Check {
-    /// Rewrites a file and compares: an outcome for each resulting text, with a description.
-    Special(fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>),
+    /// Its own comparison.
+    Special(Compare),
     /// All machine code.
     Code(Rewrite),
     /// The code and the constants of kernels.
     Kernels(Rewrite),
 }
+
+/// Rewrites a file and compares: an outcome for each resulting text, with a description.
+type Compare = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
 
 /// The new text of a module.
 type Rewrite = fn(&Module) -> Vec<u8>;
