@@ -1,10 +1,15 @@
 //! The option `--fields`: which keys of the JSON output are written.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, Map, Value};
 
 use crate::render::clean;
 
@@ -47,26 +52,37 @@ impl Fields {
 impl Selection {
     /// Removes what was not chosen from an object, which is the value of these keys.
     pub(crate) fn filter(&self, value: &mut Value, outer: &[&str]) {
-        let mut seen = Seen::default();
-        let mut path = outer.iter().map(|&key| key.to_owned()).collect();
-        self.keep(value, &mut path, &mut seen);
-        if let Ok(mut all) = self.seen.lock() {
-            all.keys.append(&mut seen.keys);
-            all.used.append(&mut seen.used);
+        let mut text = value.to_string().into_bytes();
+        if self.filter_text(&mut text, 0, outer).is_ok()
+            && let Ok(kept) = serde_json::from_slice(&text)
+        {
+            *value = kept;
         }
     }
 
-    /// Filters the JSON text after an offset.
+    /// The same for the JSON text after an offset.
     pub(crate) fn filter_text(
         &self,
         text: &mut Vec<u8>,
         from: usize,
         outer: &[&str],
     ) -> Result<()> {
-        let mut value = serde_json::from_slice(text.get(from..).unwrap_or_default())?;
-        self.filter(&mut value, outer);
+        let seen = RefCell::default();
+        let outer = outer.first().map(|key| Path { key, outer: None });
+        let reader = Reader {
+            selection: self,
+            path: outer.as_ref(),
+            seen: &seen,
+        };
+        let object = text.get(from..).unwrap_or_default();
+        let kept = reader.deserialize(&mut Deserializer::from_slice(object))?;
+        if let Ok(mut all) = self.seen.lock() {
+            let mut seen = seen.into_inner();
+            all.keys.append(&mut seen.keys);
+            all.used.append(&mut seen.used);
+        }
         text.truncate(from);
-        Ok(serde_json::to_writer(text, &value)?)
+        Ok(serde_json::to_writer(text, &kept.unwrap_or_else(empty))?)
     }
 
     /// Checks that every choice was a key of the output.
@@ -94,41 +110,124 @@ impl Selection {
         };
         bail!("the output has no key `{}`{hint}", clean(&whole.join(".")))
     }
+}
 
-    /// Whether anything of a value was chosen; the rest is removed.
-    fn keep(&self, value: &mut Value, path: &mut Vec<String>, seen: &mut Seen) -> bool {
-        match value {
-            Value::Object(map) => {
-                let mut any = false;
-                map.retain(|key, inner| {
-                    seen.keys.insert(key.clone());
-                    path.push(key.clone());
-                    let chosen = self.choices(path).fold(false, |_, choice| {
-                        seen.used.insert(choice);
-                        true
-                    });
-                    let kept = chosen || self.keep(inner, path, seen);
-                    path.pop();
-                    any |= kept;
-                    kept || path.is_empty() && ALWAYS.contains(&key.as_str())
-                });
-                any
-            }
-            Value::Array(all) => {
-                let kept = all.iter_mut().map(|inner| self.keep(inner, path, seen));
-                kept.fold(false, |any, kept| any | kept)
-            }
-            _ => false,
+fn empty() -> Value {
+    Value::Object(Map::new())
+}
+
+/// The keys above a value.
+struct Path<'p> {
+    key: &'p str,
+    outer: Option<&'p Path<'p>>,
+}
+
+impl Path<'_> {
+    /// Whether it ends with these keys, the innermost first.
+    fn ends_with(&self, keys: &[String]) -> bool {
+        let mut at = Some(self);
+        keys.iter().all(|key| {
+            let same = at.is_some_and(|path| path.key == key);
+            at = at.and_then(|path| path.outer);
+            same
+        })
+    }
+}
+
+/// Reads what was chosen of a value; `None` for nothing.
+#[derive(Copy, Clone)]
+struct Reader<'s, 'p> {
+    selection: &'s Selection,
+    path: Option<&'p Path<'p>>,
+    seen: &'s RefCell<Seen>,
+}
+
+/// A key that is copied only if it has escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Reader<'_, '_> {
+    /// Whether a key was chosen.
+    fn chooses(&self, path: &Path<'_>) -> bool {
+        let mut seen = self.seen.borrow_mut();
+        if !seen.keys.contains(path.key) {
+            seen.keys.insert(path.key.to_owned());
         }
+        let choices = self.selection.paths.iter().enumerate();
+        let chosen = choices.filter(|(_, keys)| path.ends_with(keys));
+        chosen.fold(false, |_, (choice, _)| {
+            seen.used.insert(choice);
+            true
+        })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reader<'_, '_> {
+    type Value = Option<Value>;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reader<'_, '_> {
+    type Value = Option<Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
     }
 
-    /// The choices that mean the value of these keys.
-    fn choices(&self, keys: &[String]) -> impl Iterator<Item = usize> {
-        let ends = |path: &[String]| {
-            path.len() <= keys.len() && path.iter().eq(keys.iter().rev().take(path.len()))
-        };
-        let paths = self.paths.iter().enumerate();
-        paths.filter(move |(_, path)| ends(path)).map(|(i, _)| i)
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let (mut all, mut any) = (Vec::new(), false);
+        while let Some(value) = from.next_element_seed(self)? {
+            any |= value.is_some();
+            all.push(value.unwrap_or_else(empty));
+        }
+        Ok(any.then_some(Value::Array(all)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(Key(key)) = from.next_key()? {
+            let path = Path {
+                key: &key,
+                outer: self.path,
+            };
+            let always = self.path.is_none() && ALWAYS.contains(&&*key);
+            let value = match self.chooses(&path) || always {
+                true => Some(from.next_value()?),
+                false => from.next_value_seed(Reader {
+                    path: Some(&path),
+                    ..self
+                })?,
+            };
+            map.extend(value.map(|value| (key.clone().into_owned(), value)));
+        }
+        Ok((!map.is_empty()).then_some(Value::Object(map)))
     }
 }
 
@@ -148,8 +247,9 @@ mod tests {
         let filtered = |fields: &[&str]| {
             let fields = fields.iter().map(|f| (*f).to_owned()).collect();
             let selection = Fields { fields }.selection().unwrap();
-            let mut value = value.clone();
-            selection.filter(&mut value, &[]);
+            let mut text = serde_json::to_vec(&value).unwrap();
+            selection.filter_text(&mut text, 0, &[]).unwrap();
+            let value: Value = serde_json::from_slice(&text).unwrap();
             (value, selection.check().map_err(|e| e.to_string()).err())
         };
         let start = serde_json::json!({"schema": 1, "file": "a"});
