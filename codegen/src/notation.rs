@@ -132,7 +132,7 @@ keywords! {
     /// Effects without an argument.
     Plain {
         Volatile = "volatile", Fence = "fence", Barrier = "barrier", Uniform = "uniform", OneThread = "one-thread",
-        SideEffect = "side-effect",
+        SideEffect = "side-effect", MatrixMultiply = "matrix-multiply", MatrixMove = "matrix-move",
     }
 }
 

@@ -1,17 +1,18 @@
 //! The option `--function`, which several commands have.
 
+use std::collections::HashSet;
+
 use anyhow::{Result, bail};
 use ptx_ir::{FuncId, Module};
-use wildmatch::WildMatch;
 
-use crate::render::clean;
+use crate::demangle::Wanted;
 
 /// Which functions a command works on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Functions {
-    /// Only functions of this name; `*` matches any characters, `?` one. May be repeated
+    /// Only functions of this name, mangled or demangled; `*` matches any characters, `?` one. May be repeated
     #[arg(long = "function", value_name = "NAME")]
-    names: Vec<String>,
+    names: Vec<Wanted>,
 }
 
 /// The functions of a module that were chosen.
@@ -23,22 +24,26 @@ pub(crate) struct Chosen {
 }
 
 impl Functions {
+    /// Whether any are named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// Chooses among the functions of a module that have a body.
     pub(crate) fn choose(&self, module: &Module) -> Chosen {
-        let patterns = self.names.iter().map(|name| WildMatch::new(name));
-        let patterns: Vec<WildMatch> = patterns.collect();
-        let mut used = vec![false; patterns.len()];
-        let definitions = module.definitions().filter(|(_, function, _)| {
-            let name = module.name(function.name);
-            let mut wanted = false;
-            for (pattern, used) in patterns.iter().zip(&mut used) {
-                let matches = pattern.matches(name);
-                *used |= matches;
-                wanted |= matches;
-            }
-            wanted
-        });
-        let functions = (!patterns.is_empty()).then(|| definitions.map(|(id, ..)| id).collect());
+        let definitions = module.definitions();
+        let definitions: Vec<(FuncId, &str)> = definitions
+            .map(|(id, function, _)| (id, module.name(function.name)))
+            .collect();
+        let mut chosen = HashSet::new();
+        let mut used = Vec::new();
+        for wanted in &self.names {
+            let names = wanted.matching(definitions.iter().map(|(_, name)| *name));
+            used.push(!names.is_empty());
+            chosen.extend(names);
+        }
+        let chosen = definitions.iter().filter(|(_, name)| chosen.contains(name));
+        let functions = (!self.names.is_empty()).then(|| chosen.map(|(id, _)| *id).collect());
         Chosen { functions, used }
     }
 
@@ -50,7 +55,7 @@ impl Functions {
     pub(crate) fn check(&self, used: &[bool]) -> Result<()> {
         let mut unused = self.names.iter().zip(used).filter(|(_, used)| !**used);
         match unused.next() {
-            Some((name, _)) => bail!("no function {:?} with a body", clean(name)),
+            Some((name, _)) => bail!("no function `{name}` with a body"),
             None => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -223,13 +224,7 @@ pub(crate) fn in_order<T: Send>(
         rest = later;
         let results: Vec<io::Result<T>> = batch
             .par_iter()
-            .map(|input| {
-                let source = input.read()?;
-                let size = source.bytes.len() as u64;
-                let result = work(source);
-                bar.inc(size);
-                Ok(result)
-            })
+            .map(|input| process(input, &bar, &work))
             .collect();
         bar.suspend(|| -> Result<()> {
             for (input, result) in batch.iter().zip(results) {
@@ -254,22 +249,37 @@ pub(crate) fn one_by_one(
 ) -> Result<()> {
     let bar = progress(inputs);
     for input in inputs {
-        match input.read() {
-            Ok(source) => {
-                let size = source.bytes.len() as u64;
-                let found = bar.suspend(|| -> Result<Status> {
-                    let found = work(out, source)?;
-                    out.show()?;
-                    Ok(found)
-                })?;
-                status.worsen(found);
-                bar.inc(size);
-            }
+        let worked = process(input, &bar, |source| {
+            bar.suspend(|| -> Result<Status> {
+                let found = work(out, source)?;
+                out.show()?;
+                Ok(found)
+            })
+        });
+        match worked {
+            Ok(found) => status.worsen(found?),
             Err(error) => unreadable(&input.name(), &error, status),
         }
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Reads an input and works on it.
+fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) -> io::Result<T> {
+    let start = Instant::now();
+    let source = input.read()?;
+    let (size, read) = (source.bytes.len(), start.elapsed());
+    let result = work(source);
+    bar.inc(size as u64);
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    output::detail(format_args!(
+        "{}: {size} bytes read in {:.1} ms, processed in {:.1} ms",
+        input.name(),
+        ms(read),
+        ms(start.elapsed() - read)
+    ));
+    Ok(result)
 }
 
 /// The number of inputs that are processed before the results are written.

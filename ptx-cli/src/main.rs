@@ -2,11 +2,13 @@
 
 mod cli;
 mod commands;
+mod demangle;
 mod destination;
 mod functions;
 mod generated {
     pub(crate) mod pages;
 }
+mod generate;
 mod input;
 mod output;
 mod query;

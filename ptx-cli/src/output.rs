@@ -3,9 +3,10 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use anyhow::Result;
+use clap::ValueEnum;
 use serde::Serialize;
 
 /// The result of a command, from best to worst.
@@ -74,19 +75,74 @@ impl Write for Out {
     }
 }
 
-/// Whether summaries are suppressed.
-static QUIET: AtomicBool = AtomicBool::new(false);
+/// What is written to standard error apart from errors.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Verbosity {
+    /// Nothing.
+    Quiet,
+    /// Summaries.
+    Normal,
+    /// Also which files are read, and times.
+    Verbose,
+}
 
-/// Suppresses summaries from now on, or not.
-pub(crate) fn set_quiet(quiet: bool) {
-    QUIET.store(quiet, Ordering::Relaxed);
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
+
+/// Sets what is written to standard error from now on.
+pub(crate) fn set_verbosity(verbosity: Verbosity) {
+    VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
+}
+
+fn is_wanted(verbosity: Verbosity) -> bool {
+    VERBOSITY.load(Ordering::Relaxed) >= verbosity as u8
 }
 
 /// Writes a line with counts or advice to standard error, unless these are suppressed.
 pub(crate) fn summary(message: impl Display) {
-    if !QUIET.load(Ordering::Relaxed) {
+    if is_wanted(Verbosity::Normal) {
         note(message);
     }
+}
+
+/// Writes a line about the work of the program to standard error, if these are wanted.
+pub(crate) fn detail(message: impl Display) {
+    if is_wanted(Verbosity::Verbose) {
+        note(message);
+    }
+}
+
+/// When colors are used.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+static COLORED: AtomicBool = AtomicBool::new(false);
+
+/// Sets when colors are used from now on.
+pub(crate) fn set_color(color: Color) {
+    let refused = || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let colored = match color {
+        Color::Auto => io::stdout().is_terminal() && !refused(),
+        Color::Always => true,
+        Color::Never => false,
+    };
+    COLORED.store(colored, Ordering::Relaxed);
+}
+
+/// Whether standard output has colors.
+pub(crate) fn is_colored() -> bool {
+    COLORED.load(Ordering::Relaxed)
+}
+
+/// The width of the terminal in characters, if standard output is one.
+pub(crate) fn width() -> Option<u16> {
+    let size = console::Term::stdout().size_checked();
+    size.map(|(_, columns)| columns)
+        .filter(|_| io::stdout().is_terminal())
 }
 
 /// Writes a line to standard error and ignores failures.

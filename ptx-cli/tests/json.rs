@@ -7,7 +7,13 @@ use serde_json::Value;
 
 const DOCUMENT: &str = include_str!("../JSON.md");
 /// Objects whose keys are names of things.
-const BY_NAME: [&str; 4] = ["registers", "opcodes", "mnemonics", "families"];
+const BY_NAME: [&str; 5] = [
+    "registers",
+    "opcodes",
+    "mnemonics",
+    "families",
+    "directives",
+];
 
 fn root(path: &str) -> String {
     format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))
@@ -17,7 +23,7 @@ fn root(path: &str) -> String {
 fn described(command: &str) -> String {
     let sections = DOCUMENT.split("\n## ");
     let belongs = |s: &&str| {
-        let shared = ["Spans", "Source lines", "#"];
+        let shared = ["Spans", "Names", "Source lines", "#"];
         s.starts_with(&format!("`ptxkit {command}")) || shared.iter().any(|t| s.starts_with(t))
     };
     sections.filter(belongs).collect()

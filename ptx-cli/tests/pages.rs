@@ -34,7 +34,7 @@ mod pages {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
         command.args(["check", "--format", "short"]).arg(&file);
         if code.starts_with("PTX07") {
-            command.args(["--warn", "unused"]);
+            command.args(["--warn", "unused", "--warn", code]);
         }
         if code.starts_with("PTX08") {
             command.args(["--warn", "link"]);

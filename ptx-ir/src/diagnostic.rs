@@ -164,6 +164,8 @@ codes! {
     UnusedLabel = 702, "an unused label";
     UnusedFunction = 703, "an unused function";
     Deprecated = 704, "a deprecated instruction or modifier";
+    UnwrittenRegister = 705, "a register that is read but never written";
+    MisalignedAccess = 706, "an access to an address that is not aligned";
 
     MixedModifiers = 801, "inconsistent modifiers in a function";
     UndefinedFunction = 802, "an undefined function";

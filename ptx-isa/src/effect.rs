@@ -128,6 +128,10 @@ pub enum EffectKind {
     OneThread,
     /// It has a side effect and must not be removed.
     SideEffect,
+    /// It multiplies matrices on tensor cores.
+    MatrixMultiply,
+    /// It moves matrices between memory, registers and threads, in the layout of tensor cores.
+    MatrixMove,
 }
 
 record! {

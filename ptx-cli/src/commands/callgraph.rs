@@ -1,59 +1,44 @@
 //! `ptxkit callgraph`: call graphs.
 
-use std::collections::HashSet;
+mod model;
+mod tree;
+
 use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_analysis::calls::{CallGraph, Target};
-use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, FunctionKind, Module};
-use serde::Serialize;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::SCHEMA;
+use model::Graph;
 
-/// Draw the call graph of files
+/// Show which functions call which
 ///
-/// An indirect call may call every function whose address is taken, and functions of other modules; these are the node `*`.
+/// The tree begins with the kernels, then the functions that no other calls. The calls of a function are shown once; `…`
+/// marks it elsewhere. An indirect call may call the functions of its list, or else every function whose address is taken,
+/// and functions of other modules. In the format dot, these are the node `*`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit callgraph kernel.ptx | dot -Tsvg > calls.svg
+  ptxkit callgraph kernel.ptx
+  ptxkit callgraph --format dot kernel.ptx | dot -Tsvg > calls.svg
   ptxkit callgraph --format json kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Dot)]
+    #[arg(long, value_enum, default_value_t = Format::Tree)]
     format: Format,
 }
 
 #[derive(Copy, Clone, Debug, ValueEnum)]
 enum Format {
+    /// Each function with the functions that it calls below it
+    Tree,
     /// A Graphviz graph for each file
     Dot,
     /// One JSON object for each file
     Json,
-}
-
-#[derive(Serialize)]
-struct Graph<'a> {
-    schema: u32,
-    file: &'a str,
-    functions: Vec<Node<'a>>,
-}
-
-#[derive(Serialize)]
-struct Node<'a> {
-    name: &'a str,
-    kind: &'static str,
-    defined: bool,
-    calls: Vec<&'a str>,
-    indirect: bool,
-    address_taken: bool,
-    recursive: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -62,9 +47,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list(&mut status)?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
-        let graph = graph(&source.name, &module);
+        let graph = Graph::new(&source.name, &module);
         let mut bytes = Vec::new();
         match args.format {
+            Format::Tree => tree::write(&graph, &mut bytes),
             Format::Dot => dot(&graph, &mut bytes),
             Format::Json => {
                 let _ = serde_json::to_writer(&mut bytes, &graph);
@@ -81,52 +67,6 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
-    let facts = ModuleFacts::new(module);
-    let calls = CallGraph::new(&facts);
-    let name = |id: FuncId| {
-        module
-            .functions()
-            .get(id)
-            .map_or("", |f| module.name(f.name))
-    };
-    let mut nodes = Vec::new();
-    // All declarations of a function and its definition are one node.
-    let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
-    for (id, function) in module.functions().iter() {
-        let mut of_function = Vec::new();
-        let mut indirect = false;
-        if function.body.is_none() && !known.insert(name(id)) {
-            continue;
-        }
-        for target in calls.targets(id) {
-            match target {
-                Target::Function(to) => of_function.push(name(to)),
-                _ => indirect = true,
-            }
-        }
-        of_function.sort_unstable();
-        of_function.dedup();
-        nodes.push(Node {
-            name: name(id),
-            kind: match function.kind {
-                FunctionKind::Entry => "entry",
-                FunctionKind::Func => "func",
-            },
-            defined: function.body.is_some(),
-            calls: of_function,
-            indirect,
-            address_taken: calls.is_address_taken(id),
-            recursive: calls.is_recursive(id),
-        });
-    }
-    Graph {
-        schema: SCHEMA,
-        file,
-        functions: nodes,
-    }
-}
-
 fn dot(graph: &Graph<'_>, out: &mut Vec<u8>) {
     let _ = writeln!(out, "digraph {:?} {{\n  node [shape=box]", graph.file);
     for node in &graph.functions {
@@ -137,7 +77,14 @@ fn dot(graph: &Graph<'_>, out: &mut Vec<u8>) {
         if !node.defined {
             style.push("dashed");
         }
-        let _ = writeln!(out, "  {:?} [style=\"{}\"]", node.name, style.join(","));
+        let label = node.demangled.as_ref();
+        let label = label.map_or(String::new(), |text| format!(", label={text:?}"));
+        let _ = writeln!(
+            out,
+            "  {:?} [style=\"{}\"{label}]",
+            node.name,
+            style.join(",")
+        );
         for callee in &node.calls {
             let _ = writeln!(out, "  {:?} -> {callee:?}", node.name);
         }

@@ -8,6 +8,7 @@ use ptx_transform::clean::{Options, Pass, Report};
 use serde::Serialize;
 
 use super::rewrite::{self, Read};
+use crate::demangle::shown;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
@@ -115,7 +116,7 @@ fn clean_up(read: &mut Read, options: &Options) -> Report {
         output::note(format_args!(
             "ptxkit: warning: {}: `{}` is left unchanged: {}",
             read.source.name,
-            clean(name),
+            shown(name),
             skipped.reason
         ));
     }

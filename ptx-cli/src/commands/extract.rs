@@ -5,6 +5,8 @@ use ptx_ir::Module;
 use ptx_transform::{ExtractError, Extracted};
 
 use super::rewrite;
+use super::wanted;
+use crate::demangle::Wanted;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Status};
@@ -28,9 +30,9 @@ pub(crate) struct Args {
     files: Files,
     #[command(flatten)]
     destination: Destination,
-    /// Name of a kernel or function to extract
+    /// Kernel or function to extract: its name, mangled or demangled, or a pattern with `*` and `?`
     #[arg(long, required = true, value_name = "NAME")]
-    kernel: Vec<String>,
+    kernel: Vec<Wanted>,
     /// Make everything visible that the rest of the file refers to, so that the two parts can be linked
     #[arg(long)]
     linkable: bool,
@@ -43,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     rewrite::each_to(
         &args.files,
         &args.destination,
-        |out, writer, read| match part(&read.module, args) {
+        |out, writer, read| match part(&read.module, &wanted(&read.module, &args.kernel)?, args) {
             Ok(part) => {
                 for note in &part.notes {
                     output::note(read.report().short(note));
@@ -58,12 +60,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     )
 }
 
-fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
-    let names: Vec<&str> = args.kernel.iter().map(String::as_str).collect();
+fn part(module: &Module, names: &[&str], args: &Args) -> Result<Extracted, ExtractError> {
     if !args.rest && !args.linkable {
-        return ptx_transform::extract(module, &names);
+        return ptx_transform::extract(module, names);
     }
-    let split = ptx_transform::split(module, &names)?;
+    let split = ptx_transform::split(module, names)?;
     if args.rest {
         return Ok(split.rest);
     }

@@ -4,11 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use ptx_ir::Module;
 use ptx_transform::{LinkDiagnostic, LinkOptions};
 
 use super::rewrite::{self, Read};
+use crate::demangle::{self, Wanted};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 use crate::render::clean;
@@ -29,9 +30,9 @@ pub(crate) struct Args {
     /// Write the result to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Remove `.visible` from this name, which is not used outside of the result
+    /// Remove `.visible` from this name, mangled or demangled, which is not used outside of the result
     #[arg(long, value_name = "NAME")]
-    hide: Vec<String>,
+    hide: Vec<Wanted>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -44,12 +45,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         return Ok(status);
     }
     let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
-    let hide: Vec<&str> = args.hide.iter().map(String::as_str).collect();
-    let (found, text) = match ptx_transform::link(&modules, &LinkOptions::new().with_hidden(&hide))
-    {
-        Ok(linked) => (linked.notes, Some(linked.text)),
-        Err(found) => (found, None),
-    };
+    let names = modules.iter().flat_map(|m| {
+        let symbols = m.symbols().values();
+        symbols.map(|s| m.name(s.name))
+    });
+    let names: Vec<&str> = names.collect();
+    let mut hide = Vec::new();
+    for name in &args.hide {
+        let found = name.among(names.iter().copied())?;
+        if found.is_empty() {
+            bail!("--hide: no name `{name}`");
+        }
+        hide.extend(found);
+    }
+    let (mut found, text) =
+        match ptx_transform::link(&modules, &LinkOptions::new().with_hidden(&hide)) {
+            Ok(linked) => (linked.notes, Some(linked.text)),
+            Err(found) => (found, None),
+        };
+    found.sort_by_key(|d| (d.input, d.diagnostic.span.start));
     for diagnostic in &found {
         show(&read, diagnostic);
     }
@@ -83,11 +97,14 @@ fn show(read: &[Read], found: &LinkDiagnostic) {
                 file.source.name,
                 at.line,
                 at.column,
-                clean(&place.message)
+                clean(&demangle::in_message(&place.message))
             ));
         }
     }
     if let Some(help) = &found.diagnostic.help {
-        output::note(format_args!("  help: {}", clean(help)));
+        output::note(format_args!(
+            "  help: {}",
+            clean(&demangle::in_message(help))
+        ));
     }
 }

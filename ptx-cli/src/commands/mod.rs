@@ -23,3 +23,22 @@ pub(crate) mod roundtrip;
 pub(crate) mod stats;
 pub(crate) mod strip;
 pub(crate) mod tokens;
+
+use anyhow::{Result, bail};
+use ptx_ir::Module;
+
+use crate::demangle::Wanted;
+
+/// The names of the functions of a module that were given on the command line.
+fn wanted<'m>(module: &'m Module, wanted: &[Wanted]) -> Result<Vec<&'m str>> {
+    let mut found = Vec::new();
+    for one in wanted {
+        let functions = module.functions().values();
+        let names = one.among(functions.map(|f| module.name(f.name)))?;
+        if names.is_empty() {
+            bail!("unknown function or kernel `{one}`");
+        }
+        found.extend(names);
+    }
+    Ok(found)
+}

@@ -5,13 +5,14 @@ use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
 use ptx_ir::{LineIndex, Module, Rewritten};
 
 use super::rewrite;
+use crate::demangle::Wanted;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::Status;
 
 /// Rename functions, variables, registers and labels
 ///
-/// OLD is a function or a module variable, or else every register (`%r` for the range `%r<9>`), parameter, local variable and
+/// OLD is a function or a module variable, whose name may be demangled, or else every register (`%r` for the range `%r<9>`), parameter, local variable and
 /// label of that name. All names change at once, so that names can be swapped. If a new name is already in use, or would
 /// capture other uses, nothing is written. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     destination: Destination,
     /// Rename only inside of this function
     #[arg(long, value_name = "F")]
-    function: Option<String>,
+    function: Option<Wanted>,
     /// Prefix for the name of every function and variable that is not visible to other modules
     #[arg(long, value_name = "P")]
     prefix: Option<String>,
@@ -55,6 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     rewrite::run(&files, &args.destination, |source, module| {
         rename(module, &pairs, args).map_err(|error| match error {
             Failure::Unknown(name) => format!("no name `{name}`"),
+            Failure::Name(error) => error.to_string(),
             Failure::Refused(RenameError::Taken(name, at)) => {
                 let at = LineIndex::new(&source.bytes).position(at.start);
                 let error = RenameError::Taken(name, Default::default());
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 enum Failure {
     Unknown(String),
+    Name(anyhow::Error),
     Refused(RenameError),
 }
 
@@ -74,7 +77,15 @@ fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewrit
     let names = Names::of(module);
     let unknown = |name: &str| Failure::Unknown(name.to_owned());
     let function = match &args.function {
-        Some(name) => Some(module.function(name).ok_or_else(|| unknown(name))?),
+        Some(name) => {
+            let functions = module.functions().values().map(|f| module.name(f.name));
+            let meant = name.among(functions).map_err(Failure::Name)?;
+            let unknown = || unknown(&name.to_string());
+            let [name] = meant[..] else {
+                return Err(unknown());
+            };
+            Some(module.function(name).ok_or_else(unknown)?)
+        }
         None => None,
     };
     let mut renaming = match &args.prefix {
@@ -88,7 +99,14 @@ fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewrit
         None => Renaming::new(),
     };
     for (old, new) in pairs {
-        let found: Vec<Entity> = names.find(module, old, function);
+        let mut found: Vec<Entity> = names.find(module, old, function);
+        if found.is_empty() {
+            let symbols = module.symbols().values().map(|s| module.name(s.name));
+            let meant = Wanted::new(old).among(symbols);
+            if let [name] = meant.map_err(Failure::Name)?[..] {
+                found = names.find(module, name, function);
+            }
+        }
         if found.is_empty() {
             return Err(unknown(old));
         }

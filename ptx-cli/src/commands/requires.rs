@@ -10,6 +10,7 @@ use ptx_verify::{Availability, Reason, Requirements};
 use serde::Serialize;
 
 use super::check::target;
+use crate::demangle::{self, demangle};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::SCHEMA;
@@ -70,9 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 /// A target and the lowest version on it, with the first software that supports the version.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Pair {
-    target: &'static str,
-    ptx: String,
+pub(super) struct Pair {
+    pub(super) target: &'static str,
+    pub(super) ptx: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     toolkit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +95,7 @@ impl Pair {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Function<'m> {
     name: &'m str,
+    demangled: Option<String>,
     kind: &'static str,
     minimal: Vec<Pair>,
 }
@@ -136,10 +138,10 @@ struct Blocked<'m> {
 
 /// The lowest targets of each availability; many functions have the same one.
 #[derive(Default)]
-struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
+pub(super) struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
 
 impl<'m> Minimal<'m> {
-    fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
+    pub(super) fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
         let known = self.0.entry(availability);
         let pairs = known.or_insert_with(|| availability.minimal());
         pairs.iter().copied().map(Pair::new).collect()
@@ -175,6 +177,7 @@ impl<'m> Report<'m> {
             let function = &module.functions()[*id];
             Function {
                 name: module.name(function.name),
+                demangled: demangle(module.name(function.name)),
                 kind: match function.kind {
                     FunctionKind::Entry => "entry",
                     FunctionKind::Func => "func",
@@ -247,27 +250,39 @@ fn text(pair: &Pair) -> String {
     text
 }
 
+/// What makes a module illegal on a target, a line for each feature with its first place.
+pub(super) fn blocking(file: &str, module: &Module, target: Target) -> Vec<String> {
+    let needs = ptx_verify::requires(module);
+    let report = Report::new(file, module, &needs, Some(target));
+    let blocked = report.blocked.filter(|blocked| blocked.ptx.is_none());
+    let reasons = blocked.map(|blocked| blocked.reasons).unwrap_or_default();
+    reasons.iter().map(Cause::text).collect()
+}
+
 fn causes<'c, 'm: 'c>(
     out: &mut impl Write,
     causes: impl IntoIterator<Item = &'c Cause<'m>>,
 ) -> Result<()> {
     for cause in causes {
-        let first: Vec<String> = cause
+        writeln!(out, "  {}", cause.text())?;
+    }
+    Ok(())
+}
+
+impl Cause<'_> {
+    /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
+    fn text(&self) -> String {
+        let first: Vec<String> = self
             .minimal
             .iter()
             .map(|p| format!("{} from PTX {}", p.target, p.ptx))
             .collect();
-        let times = match cause.count {
+        let times = match self.count {
             1 => String::new(),
             n => format!(" ({n} times)"),
         };
-        let (line, column) = (cause.line, cause.column);
-        writeln!(
-            out,
-            "  {line}:{column}: {}{times}: {}",
-            cause.what,
-            first.join(", ")
-        )?;
+        let (line, column) = (self.line, self.column);
+        let what = demangle::in_message(self.what);
+        format!("{line}:{column}: {what}{times}: {}", first.join(", "))
     }
-    Ok(())
 }

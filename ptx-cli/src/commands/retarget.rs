@@ -3,15 +3,16 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use ptx_ir::{Item, Module};
+use ptx_ir::{Code, Diagnostic, Item, Module};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_verify::Options;
 
 use super::check::{target, version};
+use super::requires;
 use super::rewrite::Read;
 use crate::destination::{Destination, Writer};
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 
 /// Change the target of a file, or report what prevents it
 ///
@@ -69,8 +70,23 @@ fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Resul
     // The new header fixes errors of the old one.
     let header = header_end(module);
     found.retain(|d| d.span.start >= header);
+    // What the target does not have is reported once, with the number of places.
+    let is_missing = |d: &Diagnostic| matches!(d.code, Code::Unavailable | Code::Withdrawn);
+    let blocking = match found.iter().any(is_missing) {
+        true => requires::blocking(&read.source.name, module, target),
+        false => Vec::new(),
+    };
+    if !blocking.is_empty() {
+        found.retain(|d| !is_missing(d));
+    }
+    for line in &blocking {
+        output::note(format_args!("{}:{line}", read.source.name));
+    }
     let why = format_args!("not legal in PTX {version} on {target}");
-    let status = read.refuse_errors(&found, why);
+    let status = match read.refuse_errors(&found, why) {
+        Status::Ok if !blocking.is_empty() => read.refuse(why),
+        status => status,
+    };
     if status == Status::Ok {
         let text = ptx_verify::retarget(module, target, version);
         let text = text.context("the header has no `.version` or no `.target`")?;

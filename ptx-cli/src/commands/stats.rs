@@ -1,7 +1,10 @@
 //! `ptxkit stats`: statistics about files and functions.
 
 mod count;
-pub(crate) mod functions;
+mod details;
+mod functions;
+pub(crate) mod mix;
+mod signature;
 mod table;
 
 use std::io::Write;
@@ -9,20 +12,25 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::SCHEMA;
 use crate::select::{Fields, Selection};
 use count::Stats;
+use table::Sort;
 
-/// Statistics: instructions, registers, memory and comments of files; loops, barriers and register pressure of functions
+/// Facts about files and functions: instructions, loops, memory, barriers, live registers, requirements
 ///
-/// Reported for each file and, if there are several, in total. In files with errors, unrecognized statements are not
-/// counted.
+/// Reported for each file and, if there are several, in total: a summary and a line for each function, with --details or
+/// --function all facts about functions. Memory and registers of a function are those of the text: ptxas allocates
+/// others. In files with errors, unrecognized statements are not counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit stats kernel.ptx
+  ptxkit stats --sort instructions kernel.ptx
+  ptxkit stats --function 'gemm*' kernel.ptx
   ptxkit stats --mnemonics --json build/")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,6 +43,14 @@ pub(crate) struct Args {
     mnemonics: bool,
     #[command(flatten)]
     fields: Fields,
+    #[command(flatten)]
+    functions: Functions,
+    /// All facts about every function
+    #[arg(long)]
+    details: bool,
+    /// Order of the functions; numbers in descending order
+    #[arg(long, value_enum, default_value_t = Sort::File, value_name = "KEY")]
+    sort: Sort,
 }
 
 #[derive(Serialize)]
@@ -54,21 +70,27 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut total = Stats::new(args.mnemonics);
     let fields = args.fields.selection();
     let work = |source: Source| {
-        let stats = Stats::of(&source.bytes, args.mnemonics);
-        (source.name, stats)
+        let (mut stats, chosen) = Stats::of(&source.bytes, args.mnemonics, &args.functions);
+        if let Some(functions) = &mut stats.per_function {
+            args.sort.apply(functions);
+        }
+        (source.name, stats, chosen)
     };
+    let mut used = Vec::new();
     input::in_order(
         &inputs,
         &mut out,
         &mut status,
         work,
-        |out, (name, stats)| {
+        |out, (name, stats, chosen)| {
             total.add(&stats);
+            chosen.note(&mut used);
             write(args, fields.as_ref(), out, Some(&name), &stats)?;
             Ok(Status::Ok)
         },
     )?;
-    if args.json || inputs.len() > 1 {
+    args.functions.check(&used)?;
+    if args.functions.is_empty() && (args.json || inputs.len() > 1) {
         write(args, fields.as_ref(), &mut out, None, &total)?;
     }
     out.flush()?;
@@ -100,7 +122,18 @@ fn write(
             None => out.json(&line)?,
         }
     } else {
-        table::write(out, file.unwrap_or("total"), stats)?;
+        let functions = stats.per_function.as_deref().unwrap_or_default();
+        if args.functions.is_empty() {
+            table::write(out, file.unwrap_or("total"), stats)?;
+            table::functions(out, functions)?;
+        } else if let (Some(file), [_, ..]) = (file, functions) {
+            writeln!(out, "{file}:")?;
+        }
+        if args.details || !args.functions.is_empty() {
+            for function in functions {
+                details::write(out, function)?;
+            }
+        }
     }
     Ok(())
 }

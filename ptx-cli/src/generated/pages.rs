@@ -86,6 +86,8 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX0702", include_str!("../../pages/PTX0702.md")),
     ("PTX0703", include_str!("../../pages/PTX0703.md")),
     ("PTX0704", include_str!("../../pages/PTX0704.md")),
+    ("PTX0705", include_str!("../../pages/PTX0705.md")),
+    ("PTX0706", include_str!("../../pages/PTX0706.md")),
     ("PTX0801", include_str!("../../pages/PTX0801.md")),
     ("PTX0802", include_str!("../../pages/PTX0802.md")),
     ("PTX0803", include_str!("../../pages/PTX0803.md")),

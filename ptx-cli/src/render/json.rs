@@ -4,7 +4,8 @@ use ptx_ir::{Diagnostic, LineIndex, Span};
 use serde::Serialize;
 
 use super::Report;
-use super::source_lines::JsonFrame;
+use super::source_lines::{JsonFrame, Place};
+use crate::demangle::demangle;
 
 /// The version of all JSON that this program writes.
 pub(crate) const SCHEMA: u32 = 1;
@@ -48,6 +49,8 @@ pub(crate) struct Finding<'a> {
     repeats: Vec<JsonSpan>,
     help: Option<&'a str>,
     fix: Vec<JsonEdit<'a>>,
+    function: Option<&'a str>,
+    demangled: Option<String>,
     source: &'a [JsonFrame],
 }
 
@@ -93,7 +96,7 @@ impl Report<'_> {
     pub(crate) fn json(
         &self,
         diagnostic: &Diagnostic,
-        source: &[JsonFrame],
+        place: &Place,
     ) -> serde_json::Result<String> {
         let labels = diagnostic.labels.iter().map(|label| Label {
             message: &label.message,
@@ -116,7 +119,9 @@ impl Report<'_> {
             repeats: repeats.collect(),
             help: diagnostic.help.as_deref(),
             fix: fix.collect(),
-            source,
+            function: place.function.as_deref(),
+            demangled: place.function.as_deref().and_then(demangle),
+            source: &place.source,
         })
     }
 }

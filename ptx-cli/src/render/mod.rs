@@ -10,6 +10,7 @@ pub(crate) mod source_lines;
 use ptx_ir::render::NamedSource;
 use ptx_ir::{Diagnostic, LineIndex, Severity, Span};
 
+use crate::demangle;
 pub(crate) use json::{JsonSpan, SCHEMA};
 pub(crate) use ptx_ir::render::{Renderer, escape_controls as clean};
 
@@ -28,7 +29,8 @@ impl<'s> Report<'s> {
 
     /// `FILE:LINE:COL: error[PTX0104]: message`, a line for each place with the error.
     pub(crate) fn short(&self, diagnostic: &Diagnostic) -> String {
-        let message = clean(&diagnostic.message);
+        let message = demangle::in_message(&diagnostic.message);
+        let message = clean(&message);
         let line = |span: &Span| {
             let at = self.lines.position(span.start);
             format!(
@@ -43,6 +45,18 @@ impl<'s> Report<'s> {
         let places = std::iter::once(&diagnostic.span).chain(&diagnostic.repeats);
         places.map(line).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A diagnostic with the demangled names after mangled ones.
+pub(crate) fn demangled(diagnostic: &Diagnostic) -> Diagnostic {
+    let text = |text: &str| demangle::in_message(text).into_owned();
+    let mut new = diagnostic.clone();
+    new.message = text(&new.message);
+    new.help = new.help.as_deref().map(text);
+    for label in &mut new.labels {
+        label.message = text(&label.message);
+    }
+    new
 }
 
 /// `1 error`, `2 errors`.

@@ -1,10 +1,11 @@
 //! The source lines of instructions, as text and as JSON.
 
 use ptx_analysis::source_lines::{Frame, FunctionLines, SourceLines};
-use ptx_ir::{Body, EntityId, Module, StmtId};
+use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
 
 use super::clean;
+use crate::demangle::demangle;
 
 /// A source line in JSON.
 #[derive(Serialize)]
@@ -14,6 +15,16 @@ pub(crate) struct JsonFrame {
     line: u32,
     column: u32,
     function: Option<String>,
+    demangled: Option<String>,
+}
+
+/// Where a statement is.
+#[derive(Default)]
+pub(crate) struct Place {
+    /// The function that contains it.
+    pub(crate) function: Option<String>,
+    /// Its source lines, the innermost first.
+    pub(crate) source: Vec<JsonFrame>,
 }
 
 impl JsonFrame {
@@ -22,6 +33,7 @@ impl JsonFrame {
             file: frame.file.map(|file| clean(&file).into_owned()),
             line: frame.line,
             column: frame.column,
+            demangled: frame.function.as_deref().and_then(demangle),
             function: frame.function.map(|name| clean(&name).into_owned()),
         }
     }
@@ -68,8 +80,8 @@ pub(crate) fn text(frames: &[JsonFrame]) -> String {
 /// Finds the source lines of offsets in a module that was just parsed. Fast for offsets in ascending order.
 pub(crate) struct Finder<'m> {
     lines: &'m SourceLines<'m>,
-    /// Where bodies begin and end.
-    bodies: Vec<(u32, u32, &'m Body)>,
+    /// Where bodies begin and end, and the names of their functions.
+    bodies: Vec<(u32, u32, NameId, &'m Body)>,
     /// The body of the last offset.
     last: Option<(usize, FunctionLines<'m, 'm>)>,
 }
@@ -80,32 +92,37 @@ impl<'m> Finder<'m> {
         Self {
             lines,
             bodies: bodies
-                .map(|(_, _, body)| (body.base(), body.base() + body.end(), body))
+                .map(|(_, f, body)| (body.base(), body.base() + body.end(), f.name, body))
                 .collect(),
             last: None,
         }
     }
 
-    /// The source lines of the statement at an offset.
-    pub(crate) fn frames(&mut self, offset: u32) -> Vec<JsonFrame> {
+    /// The function and the source lines of the statement at an offset.
+    pub(crate) fn place(&mut self, offset: u32) -> Place {
         let after = self.bodies.partition_point(|(start, ..)| *start <= offset);
         let found = after
             .checked_sub(1)
             .and_then(|i| Some((i, *self.bodies.get(i)?)));
-        let Some((index, (_, _, body))) = found.filter(|(_, (_, end, _))| offset < *end) else {
-            return Vec::new();
+        let Some((index, (_, _, name, body))) = found.filter(|(_, (_, end, ..))| offset < *end)
+        else {
+            return Place::default();
+        };
+        let mut place = Place {
+            function: Some(clean(self.lines.module().name(name)).into_owned()),
+            source: Vec::new(),
         };
         let spans = body.stmt_spans();
         let after = spans.partition_point(|s| body.base() + s.span().start <= offset);
         let Some(stmt) = after.checked_sub(1).map(StmtId::from_index) else {
-            return Vec::new();
+            return place;
         };
         let lines = match self.last.take() {
             Some((last, lines)) if last == index => lines,
             _ => self.lines.function(body),
         };
-        let found = frames(&lines, stmt);
+        place.source = frames(&lines, stmt);
         self.last = Some((index, lines));
-        found
+        place
     }
 }

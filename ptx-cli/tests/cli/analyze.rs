@@ -103,6 +103,52 @@ fn graphs_in_all_formats() {
     );
 }
 
+/// Direct calls, recursion, external functions, a list and a prototype.
+const CALLS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func x();\n\
+    .func a() { ret; }\n.func b() { call a; call a; call b; ret; }\n.func c(.reg .b32 r) { ret; }\n\
+    .func unused() { call a; ret; }\n\
+    .entry k()\n{\n.reg .b64 %d; .reg .b32 %r;\n\
+    L: .calltargets a, b;\nP: .callprototype _ (.reg .b32 _);\n\
+    call b; call x; call a;\n\
+    mov.u64 %d, a; call %d, (), L;\n\
+    mov.u64 %d, c; call %d, (%r), P;\ncall %d, (%r), P;\nret;\n}\n";
+
+#[test]
+fn call_trees() {
+    let folder = Folder::new("calls");
+    let file = folder.file("a.ptx", CALLS);
+    assert_eq!(ptx(&["check", &file]).out, "");
+    let tree = "\
+kernel k
+├── b
+│   ├── a (address taken) (2 calls)
+│   └── b (recursion)
+├── x (external)
+├── a (address taken)
+├── 1 indirect call through the list L, line 15: 2 candidates
+│   ├── a
+│   └── b
+└── 2 indirect calls with the prototype P, first in line 16: 1 candidate, or a function of another module
+    └── c
+function c (address taken)
+function unused
+└── a (address taken)
+";
+    let run = ptx(&["callgraph", &file]);
+    expect(&run, 0, &format!("{file}:\n{tree}"), "");
+    let run = ptx(&["callgraph", "--format", "json", &file]);
+    let functions = &objects(&run.out)[0]["functions"];
+    let functions = functions.as_array().unwrap();
+    let kernel = functions.iter().find(|f| f["name"] == "k").unwrap();
+    let wanted = serde_json::json!([
+        {"by": "list", "label": "L", "line": 15, "count": 1, "candidate_count": 2, "candidates": ["a", "b"]},
+        {"by": "prototype", "label": "P", "line": 16, "count": 2, "candidate_count": 1, "candidates": ["c"]},
+    ]);
+    assert_eq!(kernel["indirect_calls"], wanted);
+    let dot = ptx(&["callgraph", "--format", "dot", &file]).out;
+    assert!(dot.starts_with("digraph ") && dot.contains("\"k\" -> \"*\""));
+}
+
 #[test]
 fn drawing_many_branches_takes_little_time() {
     let folder = Folder::new("diamonds");
@@ -159,8 +205,8 @@ fn source_lines_are_shown() {
     expect(&run, 0, &line, "");
 
     let source = serde_json::json!([
-        {"file": "b.h", "line": 20, "column": 9, "function": "f"},
-        {"file": "/src/a.cu", "line": 11, "column": 30, "function": null},
+        {"file": "b.h", "line": 20, "column": 9, "function": "f", "demangled": null},
+        {"file": "/src/a.cu", "line": 11, "column": 30, "function": null, "demangled": null},
     ]);
     let hit = &objects(&ptx(&["grep", "bar*", "--json", &file]).out)[0];
     assert_eq!(

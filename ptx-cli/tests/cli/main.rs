@@ -12,6 +12,7 @@ mod clean;
 mod explain;
 mod fmt;
 mod instrument;
+mod names;
 mod parse;
 mod program;
 mod queries;

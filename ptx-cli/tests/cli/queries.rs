@@ -153,7 +153,7 @@ fn counts_lists_and_opposites() {
     let wanted = serde_json::json!({"schema": 1, "file": b, "function": "g"});
     assert_eq!(objects(&run.out), [wanted]);
     let run = grep(&["ret", "--function", "x*", "--function", "k"]);
-    let missing = "ptxkit: no function \"x*\" with a body\n";
+    let missing = "ptxkit: no function `x*` with a body\n";
     assert_eq!((run.status, run.err.as_str()), (2, missing));
 }
 

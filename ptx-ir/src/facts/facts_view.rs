@@ -158,6 +158,18 @@ impl<'a> Facts<'a> {
         self.form.has(Flag::BARRIER)
     }
 
+    /// Whether it multiplies matrices on tensor cores.
+    #[must_use]
+    pub fn is_matrix_multiply(&self) -> bool {
+        self.form.has(Flag::MATRIX_MULTIPLY)
+    }
+
+    /// Whether it moves matrices between memory, registers and threads, in the layout of tensor cores.
+    #[must_use]
+    pub fn is_matrix_move(&self) -> bool {
+        self.form.has(Flag::MATRIX_MOVE)
+    }
+
     /// Whether it happens exactly as often as it is written. Special registers that change count too.
     #[must_use]
     pub fn is_volatile(&self) -> bool {

@@ -79,6 +79,8 @@ impl Flag {
         ONE_THREAD = 6;
         SIDE = 7;
         MULTIMEM = 8;
+        MATRIX_MULTIPLY = 9;
+        MATRIX_MOVE = 10;
     }
 }
 
@@ -268,6 +270,8 @@ impl FormFacts {
             EffectKind::Barrier => self.flags |= Flag::BARRIER,
             EffectKind::Uniform => self.flags |= Flag::UNIFORM,
             EffectKind::OneThread => self.flags |= Flag::ONE_THREAD,
+            EffectKind::MatrixMultiply => self.flags |= Flag::MATRIX_MULTIPLY,
+            EffectKind::MatrixMove => self.flags |= Flag::MATRIX_MOVE,
             // What is not known here must at least stay where it is.
             _ => self.flags |= Flag::SIDE,
         }

@@ -101,6 +101,8 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Uniform => "all active threads of the warp take the same branch",
         EffectKind::OneThread => "performed once for all participating threads",
         EffectKind::SideEffect => "has a side effect",
+        EffectKind::MatrixMultiply => "multiplies matrices on tensor cores",
+        EffectKind::MatrixMove => "moves a matrix in the layout of tensor cores",
         EffectKind::Order(_)
         | EffectKind::Scope(_)
         | EffectKind::Lanes(_)

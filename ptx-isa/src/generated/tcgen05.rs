@@ -72,13 +72,13 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 2, R::Imm)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
 // tcgen05.ld.red
@@ -93,25 +93,25 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
 ];
 
 // tcgen05.ld.red.spcompress
@@ -124,7 +124,7 @@ pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
 ];
 
 // tcgen05.ld.spcompress
@@ -136,7 +136,7 @@ pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
 ];
 
 // tcgen05.st
@@ -171,13 +171,13 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
             op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
 ];
 
 // tcgen05.wait::ld tcgen05.wait::st
@@ -202,7 +202,9 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [
             must_agree(0, Enforcement::Warning), require(C::Filled(3), C::Filled(4)), require(C::Filled(4), C::Filled(3)),
             require(holds(1, &[M::D64x128b]), holds(2, &[M::Warpx2_02_13, M::Warpx2_01_23])),
             require(holds(1, &[M::D32x128b]), holds(2, &[M::Warpx4])), require(C::Filled(2), holds(1, &[M::D64x128b, M::D32x128b]))])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMove)]),
 ];
 
 // tcgen05.shift
@@ -211,7 +213,7 @@ pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
     form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)])
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread)]),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::MatrixMove)]),
 ];
 
 // tcgen05.mma
@@ -237,7 +239,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -252,7 +256,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -271,7 +277,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -290,7 +298,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
             since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -305,7 +315,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -321,7 +333,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
@@ -332,7 +346,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
@@ -343,7 +359,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
@@ -355,7 +373,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
@@ -367,7 +387,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -393,7 +415,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -409,7 +433,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -430,7 +456,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -451,7 +479,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)]),
             since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -468,7 +498,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -486,7 +518,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))])
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -503,7 +537,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -512,7 +548,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -524,7 +562,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
         .with_rules(&[
             must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -536,7 +576,9 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
         .with_rules(&[
             must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
 ];
 
 // tcgen05.mma.ws
@@ -553,7 +595,9 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -563,7 +607,9 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
             op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))]).with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -576,7 +622,9 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
         .with_rules(&[
             must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -589,7 +637,9 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
         .with_rules(&[
             must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Shared))]),
+        .with_effects(&[
+            effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
 ];
 
 // tcgen05.fence::before_thread_sync

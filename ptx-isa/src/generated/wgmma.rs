@@ -28,7 +28,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -40,7 +40,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -52,7 +52,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -64,7 +64,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -75,7 +75,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -86,7 +86,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -97,7 +97,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -108,7 +108,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -119,7 +119,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -130,7 +130,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -140,7 +140,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -150,7 +150,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
 ];
 
 // wgmma.mma_async
@@ -178,7 +178,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -193,7 +193,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -208,7 +208,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -223,7 +223,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -237,7 +237,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -251,7 +251,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -265,7 +265,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -279,7 +279,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -293,7 +293,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -307,7 +307,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared))])
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
 ];
 

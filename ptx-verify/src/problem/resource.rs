@@ -1,4 +1,4 @@
-//! Problems of legal modules: what ptxas refuses when it generates code, and what is never used.
+//! Problems of legal modules: what ptxas refuses when it generates code, what is never used, and what has no defined result.
 
 use ptx_ir::NameId;
 use ptx_isa::{Modifier, ScalarType};
@@ -45,6 +45,14 @@ problems! { ResourceProblem {
     UnusedLabel(name: NameId): warning UnusedLabel
         "unused label `{name}`",
         "remove the label";
+    /// With its number in a range.
+    UnwrittenRegister(name: (NameId, Option<u32>)): warning UnwrittenRegister
+        "the register `{name}` is read but never written",
+        "write it before, or read another register";
+    /// The offset from a variable, and the number of bytes.
+    MisalignedAccess(name: NameId, offset: i64, bytes: i64): warning MisalignedAccess
+        "expected an offset from `{name}` that is aligned to {bytes} bytes, found {offset}",
+        "use another offset, or several accesses to fewer bytes";
     UnusedFunction(name: NameId): warning UnusedFunction
         "unused function `{name}`",
         "remove the function";

@@ -69,6 +69,15 @@ impl Field for NameId {
     }
 }
 
+/// A name with its number in a range.
+impl Field for (NameId, Option<u32>) {
+    fn shown(self, wording: Wording<'_>) -> String {
+        let name = wording.module.name(self.0);
+        self.1
+            .map_or(name.into(), |number| format!("{name}{number}"))
+    }
+}
+
 /// A mask.
 impl Field for u64 {
     fn shown(self, _: Wording<'_>) -> String {

@@ -16,9 +16,10 @@ use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
 use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Operand, Statement, StmtId};
 use ptx_isa::Modifier;
 
+use crate::demangle::{demangle, shown};
 use crate::functions::Chosen;
 use crate::render::source_lines::frames;
-use crate::render::{SCHEMA, clean, labels, register_names};
+use crate::render::{SCHEMA, labels, register_names};
 use crate::select::Selection;
 
 /// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
@@ -95,7 +96,7 @@ pub(super) fn write(
         let analysis = FunctionAnalysis::new(function);
         let limits = Limits::of(&analysis, function.body().statement_table().len());
         let mut warn = |what: &str| {
-            let name = clean(module.name(declared.name));
+            let name = shown(module.name(declared.name));
             warnings.push(format!(
                 "{file}: {name}: the lists of {what} are too long, written as null"
             ));
@@ -205,7 +206,13 @@ impl<'a> Writer<'a> {
             return;
         };
         self.text("{\"name\":");
-        string(self.out, self.module.name(function.name));
+        let name = self.module.name(function.name);
+        string(self.out, name);
+        self.text(",\"demangled\":");
+        match demangle(name) {
+            Some(name) => string(self.out, &name),
+            None => self.text("null"),
+        }
         self.text(",\"kind\":\"");
         self.text(labels::kind(function.kind));
         let start = start.unwrap_or(self.body.base());

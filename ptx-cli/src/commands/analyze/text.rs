@@ -6,8 +6,9 @@ use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
+use crate::demangle::shown;
 use crate::functions::Chosen;
-use crate::render::{clean, counted};
+use crate::render::counted;
 
 /// Writes a line for each function.
 pub(crate) fn write(file: &str, module: &Module, functions: &Chosen, out: &mut Vec<u8>) {
@@ -24,7 +25,7 @@ pub(crate) fn write(file: &str, module: &Module, functions: &Chosen, out: &mut V
             loops += usize::from(analysis.loops().header(id) == Some(id));
             depth = depth.max(analysis.loops().depth(id));
         }
-        let name = clean(module.name(module.functions()[id].name));
+        let name = shown(module.name(module.functions()[id].name));
         Some(format!(
             "{file}: {name}: {}, {}, loop depth {depth}, at most {} 32-bit registers live",
             counted(count, "block"),

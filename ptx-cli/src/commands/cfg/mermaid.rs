@@ -18,7 +18,7 @@ fn escaped(text: &str) -> String {
 /// Writes a graph as a Mermaid flowchart.
 pub(crate) fn mermaid(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "flowchart TD")?;
-    writeln!(out, "  %% {}", graph.function)?;
+    writeln!(out, "  %% {}", graph.title())?;
     for block in &graph.blocks {
         let text: Vec<String> = block.lines().iter().map(|l| escaped(l)).collect();
         writeln!(out, "  b{}[\"{}\"]", block.id, text.join("<br/>"))?;

@@ -7,6 +7,7 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Module, NameId, Statement, StmtId};
 use serde::Serialize;
 
+use crate::demangle::{demangle, in_text};
 use crate::render::source_lines::{JsonFrame, frames};
 use crate::render::{SCHEMA, clean};
 
@@ -17,6 +18,7 @@ pub(crate) struct Graph {
     schema: u32,
     pub(crate) file: String,
     pub(crate) function: String,
+    pub(crate) demangled: Option<String>,
     pub(crate) blocks: Vec<Block>,
     /// In the order of the blocks that they leave.
     pub(crate) edges: Vec<Edge>,
@@ -84,7 +86,7 @@ impl Block {
             title.push_str(&frame.short());
         }
         let mut lines = vec![title];
-        lines.extend(self.text.iter().cloned());
+        lines.extend(self.text.iter().map(|l| in_text(l).into_owned()));
         if self.unknown {
             lines.push("(unknown)".into());
         }
@@ -100,6 +102,11 @@ impl Edge {
 }
 
 impl Graph {
+    /// The name of the function for people.
+    pub(super) fn title(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.function)
+    }
+
     pub(crate) fn new(
         file: &str,
         lines: &SourceLines<'_>,
@@ -138,6 +145,7 @@ impl Graph {
             schema: SCHEMA,
             file: file.to_owned(),
             function: clean(module.name(name)).into_owned(),
+            demangled: demangle(module.name(name)),
             blocks,
             edges,
         }

@@ -20,7 +20,7 @@ const STYLE: &str = concat!(include_str!("colors.css"), include_str!("svg.css"))
 /// Writes the picture of a function.
 pub(super) fn svg(picture: &Picture<'_>, out: &mut impl Write) -> io::Result<()> {
     let layout = &picture.layout;
-    let function = escaped(&picture.graph.function);
+    let function = escaped(picture.graph.title());
     let width = layout.width + 2.0 * MARGIN;
     let height = layout.height + 2.0 * MARGIN;
     writeln!(

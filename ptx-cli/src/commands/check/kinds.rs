@@ -22,6 +22,9 @@ pub(super) const UNUSED: [Code; 3] = [
     Code::UnusedFunction,
 ];
 
+/// Warnings about what is legal but has no defined result; off by default.
+pub(super) const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
+
 impl Kind {
     pub(super) fn holds(self, code: Code) -> bool {
         match self {

@@ -3,7 +3,7 @@
 mod kinds;
 mod writer;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
@@ -15,9 +15,9 @@ use ptx_verify::Options;
 use crate::destination::Destination;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
-use crate::render::source_lines::{Finder, JsonFrame};
+use crate::render::source_lines::{Finder, Place};
 use crate::render::{counted, tally};
-use kinds::{Kind, LINK, UNUSED, kind};
+use kinds::{Kind, LINK, MISTAKES, UNUSED, kind};
 use writer::Writer;
 
 /// Check files and report errors
@@ -64,12 +64,10 @@ pub(crate) struct Args {
     /// Do not report these warnings
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
-    /// Report these warnings, which are off by default: `unused`, or `link` for names that other modules must define
+    /// Report these warnings, which are off by default: `unused`, `unwritten-register`, `misaligned-access`, `all`, or `link` for
+    /// names that other modules must define
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
-    /// Use colors in the format human
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    color: Color,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -86,32 +84,11 @@ enum Format {
     Github,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
-enum Color {
-    /// If standard output is a terminal
-    Auto,
-    Always,
-    Never,
-}
-
-impl Color {
-    fn wanted(self) -> bool {
-        match self {
-            Self::Auto => {
-                let refused = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-                io::stdout().is_terminal() && !refused
-            }
-            Self::Always => true,
-            Self::Never => false,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let mut writer = Writer::new(args.format, args.color.wanted(), args.max_errors);
+    let mut writer = Writer::new(args.format, output::is_colored(), args.max_errors);
     if !args.fix && !args.destination.is_stdout() {
         bail!("--output and --write need --fix");
     }
@@ -167,15 +144,15 @@ struct Checked {
     /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
     fixed: Option<(SourceText, usize)>,
     diagnostics: Vec<Diagnostic>,
-    /// The source lines of each diagnostic.
-    sources: Vec<Vec<JsonFrame>>,
+    /// The function and the source lines of each diagnostic.
+    places: Vec<Place>,
 }
 
 /// How often a text is repaired: a fix can uncover another mistake.
 const MOST_REPAIRS: usize = 8;
 
 fn check(source: Source, options: &Options, args: &Args) -> Checked {
-    let (mut diagnostics, mut sources) = diagnose(&source.bytes, options, args);
+    let (mut diagnostics, mut places) = diagnose(&source.bytes, options, args);
     let mut fixed = None;
     let mut count = 0;
     for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
@@ -185,35 +162,32 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
         };
         count += diagnostics.iter().filter(|d| !d.fix.is_empty()).count();
         let new = SourceText::from(new.text);
-        (diagnostics, sources) = diagnose(&new, options, args);
+        (diagnostics, places) = diagnose(&new, options, args);
         fixed = Some((new, count));
     }
     Checked {
         source,
         fixed,
         diagnostics,
-        sources,
+        places,
     }
 }
 
-/// The diagnostics of a text that the options select, and their source lines.
-fn diagnose(
-    source: &SourceText,
-    options: &Options,
-    args: &Args,
-) -> (Vec<Diagnostic>, Vec<Vec<JsonFrame>>) {
+/// The diagnostics of a text that the options select, and where they are.
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Vec<Diagnostic>, Vec<Place>) {
     let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
     let asked = args.warn.iter().chain(&args.deny);
-    if asked.clone().any(|k| UNUSED.iter().any(|c| k.holds(*c))) {
-        let wanted = |d: &Diagnostic| asked.clone().any(|k| k.holds(d.code));
-        diagnostics.extend(
-            ptx_verify::unused(&parsed.module)
-                .into_iter()
-                .filter(wanted),
-        );
+    let is_asked = |codes: &[Code]| asked.clone().any(|k| codes.iter().any(|c| k.holds(*c)));
+    let mut optional = Vec::new();
+    if is_asked(&UNUSED) {
+        optional.extend(ptx_verify::unused(&parsed.module));
     }
+    if is_asked(&MISTAKES) {
+        optional.extend(ptx_verify::likely_mistakes(&parsed.module));
+    }
+    diagnostics.extend(optional.into_iter().filter(|d| is_asked(&[d.code])));
     let errors = |d: &Diagnostic| d.severity == Severity::Error;
     if !diagnostics.iter().any(errors) {
         let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
@@ -232,11 +206,11 @@ fn diagnose(
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
-    let sources = source_lines(&parsed.module, &diagnostics);
-    (diagnostics, sources)
+    let places = places(&parsed.module, &diagnostics);
+    (diagnostics, places)
 }
 
-fn source_lines(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Vec<JsonFrame>> {
+fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
     if diagnostics.is_empty() {
         return Vec::new();
     }
@@ -244,7 +218,7 @@ fn source_lines(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Vec<JsonFram
     let mut finder = Finder::new(module, &lines);
     diagnostics
         .iter()
-        .map(|d| finder.frames(d.span.start))
+        .map(|d| finder.place(d.span.start))
         .collect()
 }
 

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::{Checked, Format};
 use crate::output;
-use crate::render::source_lines::{self, JsonFrame};
-use crate::render::{Renderer, Report, counted, json, sarif, tally};
+use crate::render::source_lines::{self, Place};
+use crate::render::{Renderer, Report, counted, demangled, json, sarif, tally};
 
 /// The number of diagnostics that are rendered before they are written.
 const BLOCK: usize = 1 << 12;
@@ -63,13 +63,13 @@ impl Writer {
                 source: checked.text(),
                 lines: &LineIndex::new(checked.text()),
             };
-            let sources = checked.sources.get(..shown.len()).unwrap_or_default();
-            for (block, sources) in shown.chunks(BLOCK).zip(sources.chunks(BLOCK)) {
+            let places = checked.places.get(..shown.len()).unwrap_or_default();
+            for (block, places) in shown.chunks(BLOCK).zip(places.chunks(BLOCK)) {
                 let texts: Vec<String> = block
                     .par_iter()
-                    .zip(sources)
+                    .zip(places)
                     .with_min_len(64)
-                    .map(|(diagnostic, source)| self.text(report, diagnostic, source))
+                    .map(|(diagnostic, place)| self.text(report, diagnostic, place))
                     .collect::<Result<_>>()?;
                 for text in texts {
                     if self.format == Format::Sarif && self.count > 0 {
@@ -95,23 +95,21 @@ impl Writer {
         Ok(())
     }
 
-    fn text(
-        &self,
-        report: &Report<'_>,
-        diagnostic: &Diagnostic,
-        source: &[JsonFrame],
-    ) -> Result<String> {
+    fn text(&self, report: &Report<'_>, diagnostic: &Diagnostic, place: &Place) -> Result<String> {
+        if self.format == Format::Json {
+            return Ok(report.json(diagnostic, place)?);
+        }
+        let diagnostic = &demangled(diagnostic);
         match self.format {
             Format::Human => {
-                let text = source_lines::text(source);
+                let text = source_lines::text(&place.source);
                 let note = (!text.is_empty()).then(|| format!("from {text}"));
                 let source = report.named_source();
                 Ok(self
                     .renderer
                     .render_with(&source, diagnostic, note.as_deref()))
             }
-            Format::Short => Ok(report.short(diagnostic)),
-            Format::Json => Ok(report.json(diagnostic, source)?),
+            Format::Short | Format::Json => Ok(report.short(diagnostic)),
             Format::Sarif => Ok(serde_json::to_string(&report.sarif(diagnostic))?),
             Format::Github => Ok(report.github(diagnostic)),
         }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::search::{Found, Matches};
+use crate::demangle::{demangle, in_text, shown};
 use crate::output::Out;
 use crate::query::{Site, operands};
 use crate::render::source_lines::{self, JsonFrame};
@@ -39,6 +40,7 @@ pub(crate) struct JsonHit {
     line: u32,
     column: u32,
     function: String,
+    demangled: Option<String>,
     mnemonic: String,
     text: String,
     guard: Option<String>,
@@ -65,6 +67,7 @@ impl JsonHit {
             line: position.line,
             column: position.column,
             function: clean(function.name()).into_owned(),
+            demangled: demangle(function.name()),
             mnemonic: signature.unwrap_or_default().to_owned(),
             text: clean(&site.text()).into_owned(),
             guard: site.guard(),
@@ -93,6 +96,8 @@ pub(crate) struct JsonFile<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demangled: Option<String>,
 }
 
 impl Found {
@@ -102,7 +107,7 @@ impl Found {
             Matches::Lines(hits) => {
                 for Line { line, text, source } in hits {
                     let mark = if source.is_empty() { "" } else { " // " };
-                    writeln!(out, "{file}:{line}: {text}{mark}{source}")?;
+                    writeln!(out, "{file}:{line}: {}{mark}{source}", in_text(text))?;
                 }
             }
             Matches::Json(hits) => {
@@ -119,27 +124,25 @@ impl Found {
                 false => writeln!(out, "{file}: {count}")?,
             },
             Matches::File(false) => {}
-            Matches::File(true) => {
-                let function = None;
-                match json {
-                    true => out.json(&JsonFile {
-                        schema,
-                        file,
-                        function,
-                    })?,
-                    false => writeln!(out, "{file}")?,
-                }
-            }
+            Matches::File(true) => match json {
+                true => out.json(&JsonFile {
+                    schema,
+                    file,
+                    function: None,
+                    demangled: None,
+                })?,
+                false => writeln!(out, "{file}")?,
+            },
             Matches::Functions(names) => {
                 for name in names {
-                    let function = Some(name.as_str());
                     match json {
                         true => out.json(&JsonFile {
                             schema,
                             file,
-                            function,
+                            function: Some(name),
+                            demangled: demangle(name),
                         })?,
-                        false => writeln!(out, "{file}: {name}")?,
+                        false => writeln!(out, "{file}: {}", shown(name))?,
                     }
                 }
             }

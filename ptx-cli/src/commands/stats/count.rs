@@ -4,19 +4,23 @@ use std::collections::BTreeMap;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Body, Declarations, Declarator, EntityId, FunctionKind, Item, Limits, Module, Operand,
-    OperandPool, RegId, SourceText, Statement, TypeName, VarDecl,
+    Body, Declarations, EntityId, FunctionKind, Limits, Module, Operand, OperandPool, RegId,
+    SourceText, TypeName,
 };
 use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use super::super::parse::statements;
 use super::functions::{self, OfFunction};
+use crate::functions::{self as options, Chosen};
 use crate::render::{clean, tally};
 
 /// The counts of one file or of several.
 #[derive(Serialize, Default)]
 pub(super) struct Stats {
+    /// Version, targets and address size; absent in a total.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) header: Option<Header>,
     pub(super) files: u64,
     pub(super) bytes: u64,
     pub(super) lines: u64,
@@ -35,6 +39,14 @@ pub(super) struct Stats {
     /// Of one file; `None` in a total.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) per_function: Option<Vec<OfFunction>>,
+}
+
+/// What the header of a file says.
+#[derive(Serialize)]
+pub(super) struct Header {
+    pub(super) ptx: Option<String>,
+    pub(super) target: Option<&'static str>,
+    pub(super) address_size: u64,
 }
 
 #[derive(Serialize, Default)]
@@ -71,6 +83,17 @@ pub(super) struct Registers {
     pub(super) used: u64,
 }
 
+impl Header {
+    fn new(module: &Module) -> Self {
+        let header = module.header();
+        Self {
+            ptx: header.version.map(|v| v.to_string()),
+            target: header.target.map(ptx_isa::Target::text),
+            address_size: header.address_size.map_or(32, u64::from),
+        }
+    }
+}
+
 impl Stats {
     /// No files.
     pub(super) fn new(mnemonics: bool) -> Self {
@@ -81,9 +104,14 @@ impl Stats {
     }
 
     /// The counts of one file.
-    pub(super) fn of(source: &SourceText, mnemonics: bool) -> Self {
+    pub(super) fn of(
+        source: &SourceText,
+        mnemonics: bool,
+        wanted: &options::Functions,
+    ) -> (Self, Chosen) {
         let parsed = ptx_parse::parse_shared(source.clone(), &Limits::default());
         let module = &parsed.module;
+        let chosen = wanted.choose(module);
         let (errors, warnings) = tally(&parsed.diagnostics);
         let mut stats = Self {
             files: 1,
@@ -92,31 +120,20 @@ impl Stats {
             errors: errors as u64,
             warnings: warnings as u64,
             statements: statements(module) as u64,
-            per_function: Some(functions::of(module)),
+            header: Some(Header::new(module)),
+            per_function: Some(functions::of(module, &chosen)),
             ..Self::new(mnemonics)
         };
         stats.text(source);
         stats.functions(module);
         stats.instructions(module);
-        for (_, item) in module.items() {
-            if let Item::Decl(id) = item
-                && let Some(decl) = module.declarations().decls.get(id)
-            {
-                stats.variables(decl, module.declarations(), module.pool());
-            }
-        }
+        stats.variables(module.declarations(), module.pool());
         for body in module.bodies().values() {
             stats.labels += body.labels().len() as u64;
             stats.registers(module, body);
-            for (_, statement) in body.statements() {
-                if let Statement::Decl(id) = statement
-                    && let Some(decl) = body.declarations().decls.get(id)
-                {
-                    stats.variables(decl, body.declarations(), body.pool());
-                }
-            }
+            stats.variables(body.declarations(), body.pool());
         }
-        stats
+        (stats, chosen)
     }
 
     fn text(&mut self, source: &[u8]) {
@@ -189,19 +206,15 @@ impl Stats {
         }
     }
 
-    fn variables(&mut self, decl: &VarDecl, declarations: &Declarations, pool: &OperandPool) {
-        let counter = match decl.space.base() {
-            StateSpace::Const => &mut self.memory.constant,
-            StateSpace::Global => &mut self.memory.global,
-            StateSpace::Local => &mut self.memory.local,
-            StateSpace::Shared => &mut self.memory.shared,
-            _ => return,
-        };
-        let Some(ty) = decl.ty.known() else { return };
-        let element = u64::from(ty.bits()).div_ceil(8) * u64::from(decl.vector);
-        for declarator in decl.declarators.of(&declarations.declarators) {
-            let size = element.saturating_mul(elements(declarator, pool));
-            *counter = counter.saturating_add(size);
+    fn variables(&mut self, declarations: &Declarations, pool: &OperandPool) {
+        let memory = &mut self.memory;
+        for (space, counter) in [
+            (StateSpace::Const, &mut memory.constant),
+            (StateSpace::Global, &mut memory.global),
+            (StateSpace::Local, &mut memory.local),
+            (StateSpace::Shared, &mut memory.shared),
+        ] {
+            *counter = counter.saturating_add(bytes_of(declarations, pool, space));
         }
     }
 
@@ -257,7 +270,7 @@ fn lines(source: &[u8]) -> u64 {
 }
 
 /// `.b32`, `.v4.f32`.
-fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
+pub(super) fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
     let text = match ty {
         TypeName::Known(ty) => ty.text(),
         TypeName::Unknown(name) => &clean(module.name(name)),
@@ -284,27 +297,18 @@ fn in_address(pool: &OperandPool, operand: Operand, mark: &mut impl FnMut(RegId)
     }
 }
 
-/// The number of elements of a declared name: its range times its dimensions. A dimension without a size is that of the
-/// initializer.
-fn elements(declarator: &Declarator, pool: &OperandPool) -> u64 {
-    let range = value(declarator.count, pool).unwrap_or(1);
-    let mut count = range;
-    for &dim in pool.slice(declarator.dims) {
-        let size = match (dim, declarator.init) {
-            (Operand::Absent, Operand::Vector(list)) => pool.list(list).len() as u64,
-            (Operand::Absent, _) => 0,
-            _ => value(dim, pool).unwrap_or(0),
-        };
-        count = count.saturating_mul(size);
-    }
-    count
-}
-
-/// The value of a constant that counts something.
-fn value(operand: Operand, pool: &OperandPool) -> Option<u64> {
-    match operand {
-        Operand::Small(n) => u64::try_from(n).ok(),
-        Operand::Imm(id) => u64::try_from(pool.immediate(id)?.value.as_int()?).ok(),
-        _ => None,
-    }
+/// The bytes of all variables in a state space, without padding between them.
+pub(super) fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> u64 {
+    let in_space = declarations.decls.iter();
+    let in_space = in_space.filter(|(_, decl)| decl.space.base() == space);
+    let sizes = in_space.flat_map(|(id, decl)| {
+        let declarators = declarations.declarators(id).iter();
+        declarators.map(|declarator| {
+            let size = decl.layout(declarator, pool).and_then(|layout| layout.size);
+            let count = pool.integer(declarator.count).unwrap_or(1);
+            let count = u64::try_from(count).unwrap_or(0);
+            size.unwrap_or(0).saturating_mul(count)
+        })
+    });
+    sizes.fold(0, u64::saturating_add)
 }

@@ -1,63 +1,45 @@
-//! Statistics of each function: instructions by family, control flow, live registers, memory.
+//! Facts about each function: signature, instructions, loops, memory, live registers, requirements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_analysis::pressure::CLASSES;
-use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
-use ptx_ir::{FunctionKind, Module};
+use ptx_analysis::source_lines::{FunctionLines, SourceLines};
+use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts};
+use ptx_ir::{Body, FuncId, FunctionKind, LineIndex, Module, Statement, StmtId};
+use ptx_isa::StateSpace;
+use ptx_verify::Requirements;
 use serde::Serialize;
 
+use super::super::requires::{Minimal, Pair};
+use super::count::bytes_of;
+use super::mix::Mix;
+use super::signature::Signature;
+use crate::demangle::demangle;
+use crate::functions::Chosen;
 use crate::render::{clean, labels};
-
-/// The families of instructions: the parts of section 9.7 of the PTX ISA manual, in its order.
-pub(crate) const FAMILIES: [&str; 19] = [
-    "integer",
-    "extended",
-    "float",
-    "half",
-    "mixed",
-    "comparison",
-    "half_comparison",
-    "logic",
-    "movement",
-    "texture",
-    "surface",
-    "control",
-    "synchronisation",
-    "warp_matrix",
-    "warpgroup_matrix",
-    "tensor_memory",
-    "stack",
-    "video",
-    "miscellaneous",
-];
-
-/// The family of an instruction; `unknown` if it is not in the tables.
-pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
-    let part = facts
-        .section()
-        .split('.')
-        .nth(2)
-        .and_then(|n| n.parse().ok());
-    let index = part.and_then(|n: usize| n.checked_sub(1));
-    let name = index.and_then(|i| FAMILIES.get(i)).copied();
-    name.unwrap_or("unknown")
-}
 
 /// A function with a body.
 #[derive(Serialize)]
 pub(super) struct OfFunction {
     pub(super) name: String,
+    pub(super) demangled: Option<String>,
     pub(super) kind: &'static str,
-    pub(super) instructions: u64,
-    pub(super) families: BTreeMap<&'static str, u64>,
+    #[serde(flatten)]
+    pub(super) signature: Signature,
+    pub(super) source: Option<SourceRange>,
+    #[serde(flatten)]
+    pub(super) mix: Mix,
     pub(super) blocks: u64,
     pub(super) loops: u64,
     pub(super) loop_depth: u32,
-    pub(super) barriers: u64,
+    pub(super) loop_list: Vec<OfLoop>,
+    pub(super) callees: Vec<Callee>,
     pub(super) pressure: Pressure,
-    pub(super) memory: Vec<Accesses>,
+    pub(super) shared_bytes: Option<u64>,
+    pub(super) local_bytes: u64,
+    pub(super) requires: Vec<Pair>,
 }
 
 #[derive(Serialize)]
@@ -66,76 +48,248 @@ pub(super) struct Pressure {
     pub(super) by_class: BTreeMap<String, u32>,
 }
 
-/// The number of accesses of one kind.
+/// The lines of the file that most instructions come from.
 #[derive(Serialize)]
-pub(super) struct Accesses {
-    pub(super) space: &'static str,
-    pub(super) access: &'static str,
-    pub(super) bytes: Option<u64>,
+pub(super) struct SourceRange {
+    pub(super) file: Option<String>,
+    pub(super) first_line: u32,
+    pub(super) last_line: u32,
+}
+
+/// A loop; the mix is that of its instructions outside of inner loops.
+#[derive(Serialize)]
+pub(super) struct OfLoop {
+    /// The ids of the first block and of that of the loop around it.
+    pub(super) header: u32,
+    pub(super) parent: Option<u32>,
+    pub(super) label: Option<String>,
+    /// Where it begins in the file.
+    pub(super) line: u32,
+    pub(super) depth: u32,
+    pub(super) blocks: u64,
+    /// With those of inner loops.
+    pub(super) total_instructions: u64,
+    pub(super) source: Option<SourceRange>,
+    #[serde(flatten)]
+    pub(super) mix: Mix,
+}
+
+/// A function that is called; without a name, any function through its address.
+#[derive(Serialize)]
+pub(super) struct Callee {
+    pub(super) name: Option<String>,
+    pub(super) demangled: Option<String>,
     pub(super) count: u64,
 }
 
-/// All functions with a body, in order.
-pub(super) fn of(module: &Module) -> Vec<OfFunction> {
-    let facts = ModuleFacts::new(module);
-    map_functions(&facts, |id, of| {
+/// What the functions of a module have in common.
+struct Context<'a> {
+    module: &'a Module,
+    lines: LineIndex,
+    source_lines: SourceLines<'a>,
+    shared: HashMap<FuncId, Option<u64>>,
+}
+
+/// The chosen functions with a body, in order.
+pub(super) fn of(module: &Module, chosen: &Chosen) -> Vec<OfFunction> {
+    let facts = ModuleFacts::of(module, |id| chosen.contains(id));
+    let requirements = ptx_verify::requires(module);
+    let context = Context {
+        module,
+        lines: LineIndex::new(module.source()),
+        source_lines: SourceLines::new(module),
+        shared: ptx_verify::shared_memory(module).into_iter().collect(),
+    };
+    let all = map_functions(&facts, |id, of| {
+        chosen.contains(id).then(|| (id, context.function(id, of)))
+    });
+    let mut minimal = minimal(&requirements);
+    let with_needs = all.into_iter().flatten().map(|(id, of)| OfFunction {
+        requires: minimal.remove(&id).unwrap_or_default(),
+        ..of
+    });
+    with_needs.collect()
+}
+
+fn minimal(requirements: &Requirements) -> HashMap<FuncId, Vec<Pair>> {
+    let mut minimal = Minimal::default();
+    let functions = requirements.functions().iter();
+    functions
+        .map(|(id, availability)| (*id, minimal.of(availability)))
+        .collect()
+}
+
+impl Context<'_> {
+    fn function(&self, id: FuncId, facts: FunctionFacts<'_>) -> OfFunction {
+        let module = self.module;
         let function = &module.functions()[id];
-        let kind = match function.kind {
-            FunctionKind::Entry => "entry",
-            FunctionKind::Func => "func",
+        let body = facts.body();
+        let analysis = FunctionAnalysis::new(facts);
+        let source_lines = self.source_lines.function(body);
+        let mut mix = Mix::default();
+        let mut range = Range::default();
+        let mut callees = Vec::new();
+        let mut loops = self.loops(body, &analysis);
+        let blocks = || analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
+        for (block, basic) in blocks() {
+            let inner = analysis.loops().innermost(block);
+            let mut inner = inner.and_then(|l| loops.get_mut(l.as_u32() as usize));
+            if let Some((of_loop, _)) = &mut inner {
+                of_loop.blocks += 1;
+            }
+            for (stmt, facts) in instructions(facts, basic) {
+                let line = line(&source_lines, stmt);
+                mix.add(&facts, body);
+                range.add(line.as_ref());
+                callees.extend(facts.callees());
+                if let Some((of_loop, range)) = &mut inner {
+                    of_loop.mix.add(&facts, body);
+                    range.add(line.as_ref());
+                }
+            }
+        }
+        let classes = CLASSES.iter().zip(analysis.pressure().by_class);
+        OfFunction {
+            name: clean(module.name(function.name)).into_owned(),
+            demangled: demangle(module.name(function.name)),
+            kind: match function.kind {
+                FunctionKind::Entry => "entry",
+                FunctionKind::Func => "func",
+            },
+            signature: Signature::new(module, function),
+            source: range.main(),
+            mix,
+            blocks: blocks().count() as u64,
+            loops: loops.len() as u64,
+            loop_depth: loops.iter().map(|(l, _)| l.depth).max().unwrap_or(0),
+            loop_list: finished(loops),
+            callees: self.callees(&callees),
+            pressure: Pressure {
+                max_b32_units: analysis.pressure().units,
+                by_class: classes.map(|(&c, n)| (labels::class(c), n)).collect(),
+            },
+            shared_bytes: self.shared.get(&id).copied().flatten(),
+            local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
+            requires: Vec::new(),
+        }
+    }
+
+    /// The loops without their instructions, outer ones before inner ones.
+    fn loops(&self, body: &Body, analysis: &FunctionAnalysis) -> Vec<(OfLoop, Range)> {
+        let loops = analysis.loops();
+        let of = |l: &ptx_analysis::graph::Loop<BlockId>| {
+            let block = analysis.cfg().block(l.header());
+            let label = block.and_then(|b| body.labels().get(b.label?));
+            let name = label.map(|l| clean(self.module.name(l.name)).into_owned());
+            let first = label.map(|l| l.stmt).or(block.map(|b| b.first));
+            let first = first.map(|stmt| body.source_span(stmt).start);
+            let parent = l.parent().and_then(|p| loops.get(p));
+            OfLoop {
+                header: l.header().as_u32(),
+                parent: parent.map(|p| p.header().as_u32()),
+                label: name,
+                line: first.map_or(0, |at| self.lines.position(at).line),
+                depth: l.depth(),
+                blocks: 0,
+                total_instructions: 0,
+                source: None,
+                mix: Mix::default(),
+            }
         };
-        let name = clean(module.name(function.name)).into_owned();
-        one(of, name, kind)
+        let all = loops.iter().map(|(_, l)| (of(l), Range::default()));
+        all.collect()
+    }
+
+    /// The functions that are called, in the order of their names.
+    fn callees(&self, calls: &[Callees<'_>]) -> Vec<Callee> {
+        let name = |callee: &Callees<'_>| match callee {
+            Callees::Function(symbol) => {
+                let symbol = self.module.symbols().get(*symbol)?;
+                Some(self.module.name(symbol.name))
+            }
+            _ => None,
+        };
+        let mut names: Vec<Option<&str>> = calls.iter().map(name).collect();
+        names.sort_unstable();
+        let same = names.chunk_by(|a, b| a == b);
+        same.map(|all| {
+            let name = all.first().copied().flatten();
+            Callee {
+                name: name.map(|n| clean(n).into_owned()),
+                demangled: name.and_then(demangle),
+                count: all.len() as u64,
+            }
+        })
+        .collect()
+    }
+}
+
+/// The instructions of a block.
+fn instructions<'a>(
+    facts: FunctionFacts<'a>,
+    block: &Block,
+) -> impl Iterator<Item = (StmtId, Facts<'a>)> {
+    let statements = facts.body().range(block.first, block.end);
+    statements.filter_map(move |(stmt, statement)| match statement {
+        Statement::Inst(inst) => Some((stmt, facts.inst(inst))),
+        _ => None,
     })
 }
 
-fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction {
-    let analysis = FunctionAnalysis::new(facts);
-    let mut families = BTreeMap::new();
-    let mut memory = BTreeMap::new();
-    let (mut instructions, mut barriers) = (0, 0);
-    for (id, _) in facts.body().insts() {
-        let of = facts.inst(id);
-        instructions += 1;
-        barriers += u64::from(of.is_barrier());
-        *families.entry(family(&of)).or_insert(0) += 1;
-        for access in of.memory() {
-            let key = (
-                labels::space(access.space),
-                labels::access(access.access),
-                access.bytes,
-            );
-            *memory.entry(key).or_insert(0) += 1;
+/// Fills in what depends on inner loops.
+fn finished(mut loops: Vec<(OfLoop, Range)>) -> Vec<OfLoop> {
+    let numbers = loops.iter().enumerate();
+    let numbers: HashMap<u32, usize> = numbers.map(|(i, (l, _))| (l.header, i)).collect();
+    for i in (0..loops.len()).rev() {
+        let Some((of, _)) = loops.get_mut(i) else {
+            continue;
+        };
+        of.total_instructions += of.mix.instructions;
+        let total = of.total_instructions;
+        let parent = of.parent.and_then(|p| numbers.get(&p));
+        if let Some((parent, _)) = parent.and_then(|&p| loops.get_mut(p)) {
+            parent.total_instructions += total;
         }
     }
-    let (mut blocks, mut loops, mut loop_depth) = (0, 0, 0);
-    for (id, _) in analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch) {
-        blocks += 1;
-        loops += u64::from(analysis.loops().header(id) == Some(id));
-        loop_depth = loop_depth.max(analysis.loops().depth(id));
+    let with_source = loops.into_iter().map(|(of, range)| OfLoop {
+        source: range.main(),
+        ..of
+    });
+    with_source.collect()
+}
+
+/// The file and the line of an instruction that was not inlined.
+fn line(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Option<(Option<String>, u32)> {
+    let mut frames = lines.frames(stmt);
+    let frame = frames.next().filter(|frame| frame.line > 0)?;
+    let file = frame.file.map(|file| clean(&file).into_owned());
+    frames.next().is_none().then_some((file, frame.line))
+}
+
+/// For each file the number of instructions, and their first and last line.
+#[derive(Default)]
+struct Range(HashMap<Option<String>, (u64, u32, u32)>);
+
+impl Range {
+    fn add(&mut self, line: Option<&(Option<String>, u32)>) {
+        let Some((file, line)) = line else { return };
+        let Some((count, first, last)) = self.0.get_mut(file) else {
+            self.0.insert(file.clone(), (1, *line, *line));
+            return;
+        };
+        *count += 1;
+        *first = (*first).min(*line);
+        *last = (*last).max(*line);
     }
-    let classes = CLASSES.iter().zip(analysis.pressure().by_class);
-    let memory = memory.into_iter();
-    OfFunction {
-        name,
-        kind,
-        instructions,
-        families,
-        blocks,
-        loops,
-        loop_depth,
-        barriers,
-        pressure: Pressure {
-            max_b32_units: analysis.pressure().units,
-            by_class: classes.map(|(&c, n)| (labels::class(c), n)).collect(),
-        },
-        memory: memory
-            .map(|((space, access, bytes), count)| Accesses {
-                space,
-                access,
-                bytes,
-                count,
-            })
-            .collect(),
+
+    /// The file with most instructions.
+    fn main(self) -> Option<SourceRange> {
+        let files = self.0.into_iter();
+        let main = files.max_by(|(a, x), (b, y)| x.0.cmp(&y.0).then(b.cmp(a)));
+        main.map(|(file, (_, first_line, last_line))| SourceRange {
+            file,
+            first_line,
+            last_line,
+        })
     }
 }

@@ -1,125 +1,244 @@
-//! Statistics as text: one number per line, aligned.
+//! Statistics as tables: facts about a file, and a line for each function.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use clap::ValueEnum;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
 use super::count::Stats;
-use super::functions::{Accesses, OfFunction};
+use super::functions::OfFunction;
+use crate::output;
+use crate::render::counted;
 
-/// The widest name that is aligned; a longer one pushes its number to the right.
-const WIDEST: usize = 40;
+/// How many opcodes are listed.
+const MOST_OPCODES: usize = 16;
 
+/// The order of functions.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Sort {
+    /// As in the file
+    File,
+    Name,
+    Instructions,
+    /// By tensor-core arithmetic
+    Tensor,
+    Loops,
+    Barriers,
+    Shared,
+    Local,
+    /// By live registers
+    Registers,
+}
+
+impl Sort {
+    /// Sorts functions by name, or with the largest number first.
+    pub(super) fn apply(self, functions: &mut [OfFunction]) {
+        let by =
+            |number: fn(&OfFunction) -> u64| move |f: &OfFunction| std::cmp::Reverse(number(f));
+        match self {
+            Self::File => {}
+            Self::Name => functions.sort_by(|a, b| a.title().cmp(b.title())),
+            Self::Instructions => functions.sort_by_key(by(|f| f.mix.instructions)),
+            Self::Tensor => functions.sort_by_key(by(|f| f.mix.tensor_core.arithmetic)),
+            Self::Loops => functions.sort_by_key(by(|f| f.loops)),
+            Self::Barriers => functions.sort_by_key(by(|f| f.mix.barriers)),
+            Self::Shared => functions.sort_by_key(by(|f| f.shared_bytes.unwrap_or(0))),
+            Self::Local => functions.sort_by_key(by(|f| f.local_bytes)),
+            Self::Registers => functions.sort_by_key(by(|f| f.pressure.max_b32_units.into())),
+        }
+    }
+}
+
+impl OfFunction {
+    /// The name for people.
+    pub(super) fn title(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    pub(super) fn is_kernel(&self) -> bool {
+        self.kind == "entry"
+    }
+}
+
+/// A table without lines that is as wide as the terminal at most.
+pub(super) fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if let Some(width) = output::width() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width);
+    }
+    table
+}
+
+/// Writes a table, indented.
+pub(super) fn show(out: &mut impl Write, table: &Table) -> io::Result<()> {
+    table
+        .lines()
+        .try_for_each(|line| writeln!(out, " {}", line.trim_end()))
+}
+
+/// Facts, each with its name.
+pub(super) fn facts(out: &mut impl Write, facts: Vec<(&str, String)>) -> io::Result<()> {
+    let mut table = table();
+    let facts = facts.into_iter().filter(|(_, text)| !text.is_empty());
+    for (name, text) in facts {
+        table.add_row([name, &text]);
+    }
+    show(out, &table)
+}
+
+/// Facts about a file or about all files.
 pub(super) fn write(out: &mut impl Write, title: &str, stats: &Stats) -> io::Result<()> {
     writeln!(out, "{title}:")?;
-    let Stats {
-        files,
-        bytes,
-        lines,
-        functions,
-        statements,
-        instructions,
-        opcodes,
-        mnemonics,
-        registers,
-        memory,
-        labels,
-        comments,
-        errors,
-        warnings,
-        per_function,
-    } = stats;
-    let facts = [
-        ("files", *files),
-        ("bytes", *bytes),
-        ("lines", *lines),
-        ("errors", *errors),
-        ("warnings", *warnings),
-        ("kernels", functions.kernels),
-        ("device functions", functions.device),
-        ("declared functions", functions.declarations),
-        ("statements", *statements),
-        ("instructions", *instructions),
-        ("labels", *labels),
-        ("comments", comments.count),
-        ("bytes of comments", comments.bytes),
-        ("bytes of .const", memory.constant),
-        ("bytes of .global", memory.global),
-        ("bytes of .local", memory.local),
-        ("bytes of .shared", memory.shared),
-    ];
-    rows(out, "  ", facts.into_iter())?;
-    if !registers.is_empty() {
-        writeln!(out, "  registers:")?;
-        let rows = registers
-            .iter()
-            .map(|(ty, r)| (ty.as_str(), format!("{} used of {}", r.used, r.declared)));
-        self::rows(out, "    ", rows)?;
-    }
-    for (title, counts) in [
-        ("opcodes", Some(opcodes)),
-        ("mnemonics", mnemonics.as_ref()),
-    ] {
-        let Some(counts) = counts.filter(|c| !c.is_empty()) else {
-            continue;
-        };
-        writeln!(out, "  {title}:")?;
-        let mut sorted: Vec<_> = counts.iter().map(|(k, &v)| (k.as_str(), v)).collect();
-        sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        rows(out, "    ", sorted.into_iter())?;
-    }
-    per_function
-        .iter()
-        .flatten()
-        .try_for_each(|f| function(out, f))
-}
-
-fn function(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {
-    let kind = if of.kind == "entry" {
-        "kernel"
-    } else {
-        "function"
-    };
-    writeln!(out, "  {kind} {}:", of.name)?;
-    let facts = [
-        ("instructions", of.instructions),
-        ("blocks", of.blocks),
-        ("loops", of.loops),
-        ("loop depth", of.loop_depth.into()),
-        ("barriers", of.barriers),
-        ("live 32-bit registers", of.pressure.max_b32_units.into()),
-    ];
-    rows(out, "    ", facts.into_iter())?;
-    let mut families: Vec<_> = of.families.iter().map(|(&k, &v)| (k, v)).collect();
-    families.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    if !families.is_empty() {
-        writeln!(out, "    families:")?;
-        rows(out, "      ", families.into_iter())?;
-    }
-    if !of.memory.is_empty() {
-        writeln!(out, "    memory:")?;
-        let line = |a: &Accesses| match a.bytes {
-            Some(bytes) => (format!("{} {}, {bytes} bytes", a.access, a.space), a.count),
-            None => (format!("{} {}", a.access, a.space), a.count),
-        };
-        let lines: Vec<_> = of.memory.iter().map(line).collect();
-        rows(
-            out,
-            "      ",
-            lines.iter().map(|(what, count)| (what.as_str(), *count)),
-        )?;
+    let header = stats.header.as_ref().map(|header| {
+        let ptx = header.ptx.as_deref().unwrap_or("?");
+        let target = header.target.unwrap_or("an unknown target");
+        format!(
+            "PTX {ptx} for {target}, {}-bit addresses",
+            header.address_size
+        )
+    });
+    let many = |n: u64, what: &str| counted(n as usize, what);
+    let functions = &stats.functions;
+    let memory = &stats.memory;
+    let registers = stats.registers.iter();
+    let registers = registers.map(|(ty, r)| format!("{ty} {} of {}", r.used, r.declared));
+    facts(
+        out,
+        vec![
+            ("Header", header.unwrap_or_default()),
+            (
+                "Files",
+                match stats.header {
+                    Some(_) => String::new(),
+                    None => stats.files.to_string(),
+                },
+            ),
+            (
+                "Size",
+                [
+                    many(stats.bytes, "byte"),
+                    many(stats.lines, "line"),
+                    many(stats.statements, "statement"),
+                    many(stats.instructions, "instruction"),
+                    many(stats.labels, "label"),
+                ]
+                .join(", "),
+            ),
+            (
+                "Comments",
+                format!(
+                    "{}, {}",
+                    stats.comments.count,
+                    many(stats.comments.bytes, "byte")
+                ),
+            ),
+            (
+                "Diagnostics",
+                [many(stats.errors, "error"), many(stats.warnings, "warning")].join(", "),
+            ),
+            (
+                "Functions",
+                [
+                    many(functions.kernels, "kernel"),
+                    many(functions.device, "device function"),
+                    many(functions.declarations, "declaration"),
+                ]
+                .join(", "),
+            ),
+            (
+                "Variables",
+                format!(
+                    "bytes: .const {}, .global {}, .local {}, .shared {}",
+                    memory.constant, memory.global, memory.local, memory.shared
+                ),
+            ),
+            ("Registers used", registers.collect::<Vec<_>>().join(", ")),
+            ("Opcodes", counts(&stats.opcodes, MOST_OPCODES)),
+        ],
+    )?;
+    if let Some(mnemonics) = &stats.mnemonics {
+        let mut table = table();
+        table.set_header(["Count", "Mnemonic"]);
+        for (name, count) in sorted(mnemonics) {
+            table.add_row([&count.to_string(), name]);
+        }
+        align_right(&mut table, &[0]);
+        writeln!(out)?;
+        show(out, &table)?;
     }
     Ok(())
 }
 
-fn rows<'a, V: std::fmt::Display>(
-    out: &mut impl Write,
-    indent: &str,
-    rows: impl Iterator<Item = (&'a str, V)>,
-) -> io::Result<()> {
-    let rows: Vec<_> = rows.collect();
-    let widest = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
-    let width = widest.min(WIDEST);
-    for (name, value) in rows {
-        writeln!(out, "{indent}{name:width$}  {value}")?;
+fn sorted(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut sorted: Vec<_> = counts.iter().map(|(k, &v)| (k.as_str(), v)).collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    sorted
+}
+
+/// `ld 12, add 7 and 3 more`
+fn counts(counts: &BTreeMap<String, u64>, most: usize) -> String {
+    let sorted = sorted(counts);
+    let shown = sorted.iter().take(most);
+    let shown: Vec<String> = shown
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    match sorted.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
-    Ok(())
+}
+
+pub(super) fn align_right(table: &mut Table, columns: &[usize]) {
+    for &column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+/// A line for each function.
+pub(super) fn functions(out: &mut impl Write, all: &[OfFunction]) -> io::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let mut table = table();
+    table.set_header([
+        "Instr.",
+        "Tensor",
+        "Loops",
+        "Barriers",
+        "Calls",
+        "Shared",
+        "Local",
+        "Registers",
+        "Requires",
+        "Name",
+    ]);
+    for of in all {
+        let loops = match of.loops {
+            0 => "0".to_owned(),
+            n => format!("{n} (depth {})", of.loop_depth),
+        };
+        let requires = of.requires.first();
+        let requires = requires.map(|pair| format!("{} PTX {}", pair.target, pair.ptx));
+        let kind = if of.is_kernel() { "" } else { ".func " };
+        table.add_row([
+            of.mix.instructions.to_string(),
+            of.mix.tensor_core.arithmetic.to_string(),
+            loops,
+            of.mix.barriers.to_string(),
+            of.mix.calls.to_string(),
+            of.shared_bytes.map_or("-".to_owned(), |n| n.to_string()),
+            of.local_bytes.to_string(),
+            of.pressure.max_b32_units.to_string(),
+            requires.unwrap_or_default(),
+            format!("{kind}{}", of.title()),
+        ]);
+    }
+    align_right(&mut table, &[0, 1, 3, 4, 5, 6, 7]);
+    writeln!(out)?;
+    show(out, &table)
 }

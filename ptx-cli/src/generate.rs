@@ -1,0 +1,83 @@
+//! The man page and completions for shells, made from the command line.
+
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use clap::{Command, ValueEnum};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+/// What `--generate` writes.
+#[derive(Copy, Clone, Debug, ValueEnum)]
+pub(crate) enum Generate {
+    /// A man page, for example for ~/.local/share/man/man1/ptxkit.1
+    Man,
+    /// For ~/.local/share/bash-completion/completions/ptxkit
+    CompletionsBash,
+    CompletionsElvish,
+    /// For ~/.config/fish/completions/ptxkit.fish
+    CompletionsFish,
+    CompletionsPowershell,
+    /// For a file _ptxkit in a directory of $fpath
+    CompletionsZsh,
+}
+
+impl Generate {
+    /// Writes it to standard output.
+    pub(crate) fn write(self, command: Command) -> Result<()> {
+        let mut out = io::stdout().lock();
+        match self.shell() {
+            Some(shell) => {
+                let name = command.get_name().to_owned();
+                let mut text = Vec::new();
+                clap_complete::generate(shell, &mut command.clone(), name, &mut text);
+                out.write_all(&text)?;
+            }
+            None => out.write_all(&man(command)?)?,
+        }
+        Ok(out.flush()?)
+    }
+
+    fn shell(self) -> Option<Shell> {
+        Some(match self {
+            Self::Man => return None,
+            Self::CompletionsBash => Shell::Bash,
+            Self::CompletionsElvish => Shell::Elvish,
+            Self::CompletionsFish => Shell::Fish,
+            Self::CompletionsPowershell => Shell::PowerShell,
+            Self::CompletionsZsh => Shell::Zsh,
+        })
+    }
+}
+
+/// One page for the program with a section for each command.
+fn man(mut command: Command) -> Result<Vec<u8>> {
+    command.build();
+    let mut page = Vec::new();
+    let whole = Man::new(command.clone());
+    whole.render_title(&mut page)?;
+    whole.render_name_section(&mut page)?;
+    whole.render_synopsis_section(&mut page)?;
+    whole.render_description_section(&mut page)?;
+    whole.render_options_section(&mut page)?;
+    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+        let title = format!(".SH \"PTXKIT {}\"\n", sub.get_name().to_uppercase());
+        page.extend_from_slice(title.as_bytes());
+        let mut text = Vec::new();
+        // Global options are those of the program.
+        let own = sub.clone().mut_args(|arg| match arg.is_global_set() {
+            true => arg.hide(true),
+            false => arg,
+        });
+        let part = Man::new(own);
+        part.render_synopsis_section(&mut text)?;
+        part.render_description_section(&mut text)?;
+        part.render_options_section(&mut text)?;
+        part.render_extra_section(&mut text)?;
+        let text = String::from_utf8(text)?.replace("\n.SH ", "\n.SS ");
+        page.extend_from_slice(text.as_bytes());
+    }
+    whole.render_extra_section(&mut page)?;
+    whole.render_version_section(&mut page)?;
+    Ok(page)
+}
