@@ -17,6 +17,7 @@ pub(crate) struct File {
 #[derive(JsonSchema)]
 struct Function {
     name: String,
+    demangled: Option<String>,
     kind: String,
     line: u32,
     entry: u32,
