@@ -20,4 +20,5 @@ mod requires;
 mod rewrite;
 mod stats;
 mod support;
+mod suppression;
 mod threads;

@@ -1,28 +1,35 @@
 //! `ptxkit check`: reports errors and warnings.
 
+mod allowed;
+mod baseline;
+mod diagnose;
 mod kinds;
 mod writer;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::{Code, Diagnostic, Module, Severity, SourceText};
+use ptx_ir::LineIndex;
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 
 use crate::destination::Destination;
-use crate::input::{self, Files, Source};
+use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use crate::render::source_lines::{Finder, Place};
-use crate::render::{counted, tally};
-use kinds::{Kind, LINK, MISTAKES, UNUSED, kind};
+use crate::render::{clean, counted, tally};
+use baseline::Baseline;
+use diagnose::{Checked, check};
+use kinds::{Kind, kind};
 use writer::Writer;
 
 /// Check files and report errors
 ///
 /// Diagnostics go to standard output. The exit status is 1 if there are errors, or warnings with --deny-warnings.
+///
+/// A comment `// ptxkit: allow(KIND)` turns warnings off: at the end of a line for that line, on a line of its own for the
+/// statement, declaration or function after it, before the first token for the whole file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +37,9 @@ Examples:
   ptxkit check --format short --max-errors 10 build/
   ptxkit check --format json - < kernel.ptx
   ptxkit check --format sarif build/ > findings.sarif
-  ptxkit check --fix --write kernel.ptx")]
+  ptxkit check --fix --write kernel.ptx
+  ptxkit check --write-baseline known.json build/    # record what is found today,
+  ptxkit check --baseline known.json build/          # and report only what is new")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
@@ -68,6 +77,12 @@ pub(crate) struct Args {
     /// names that other modules must define
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
+    /// Do not report the findings that this file records. They are compared by file, function, code and message, not by line
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Record all findings in this file instead of reporting them
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    write_baseline: Option<PathBuf>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
@@ -102,9 +117,15 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     writer.begin(if to_stderr { &mut stderr } else { &mut out })?;
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
     let options = Options::new(args.ptx_version, args.target);
+    let mut baseline = match &args.baseline {
+        Some(path) => Baseline::read(path)?,
+        None => Baseline::default(),
+    };
     let check = |source| check(source, &options, args);
-    let result = input::in_order(&inputs, &mut out, &mut status, check, |out, checked| {
-        let (e, w) = tally(&checked.diagnostics);
+    let result = input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
+        report_mistakes(&checked);
+        apply(args, &mut baseline, &mut checked);
+        let (e, w) = tally(&checked.found.diagnostics);
         errors += e;
         warnings += w;
         files += usize::from(e + w > 0);
@@ -120,6 +141,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Ok(status)
     });
     result?;
+    if let Some(path) = &args.write_baseline {
+        let count = counted(baseline.len(), "finding");
+        baseline.write(path)?;
+        output::summary(format_args!("{count} written to {}", path.display()));
+    }
     writer.end(if to_stderr { &mut stderr } else { &mut out })?;
     out.flush()?;
     if args.format == Format::Human && errors + warnings > 0 {
@@ -139,94 +165,31 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-struct Checked {
-    source: Source,
-    /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
-    fixed: Option<(SourceText, usize)>,
-    diagnostics: Vec<Diagnostic>,
-    /// The function and the source lines of each diagnostic.
-    places: Vec<Place>,
-}
-
-/// How often a text is repaired: a fix can uncover another mistake.
-const MOST_REPAIRS: usize = 8;
-
-fn check(source: Source, options: &Options, args: &Args) -> Checked {
-    let (mut diagnostics, mut places) = diagnose(&source.bytes, options, args);
-    let mut fixed = None;
-    let mut count = 0;
-    for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
-        let text = fixed.as_ref().map_or(&source.bytes, |(text, _)| text);
-        let Some(new) = ptx_ir::apply_fixes(text, &diagnostics) else {
-            break;
-        };
-        count += diagnostics.iter().filter(|d| !d.fix.is_empty()).count();
-        let new = SourceText::from(new.text);
-        (diagnostics, places) = diagnose(&new, options, args);
-        fixed = Some((new, count));
-    }
-    Checked {
-        source,
-        fixed,
-        diagnostics,
-        places,
+/// Records the findings of a file in a baseline, or removes those that it records.
+fn apply(args: &Args, baseline: &mut Baseline, checked: &mut Checked) {
+    let name = &checked.source.name;
+    if args.write_baseline.is_some() {
+        checked.found.retain(|function, diagnostic| {
+            baseline.add(name, function, diagnostic);
+            false
+        });
+    } else if args.baseline.is_some() {
+        let found = &mut checked.found;
+        found.retain(|function, diagnostic| !baseline.take(name, function, diagnostic));
     }
 }
 
-/// The diagnostics of a text that the options select, and where they are.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Vec<Diagnostic>, Vec<Place>) {
-    let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
-    let mut diagnostics = parsed.diagnostics;
-    diagnostics.extend(ptx_verify::verify(&parsed.module, options));
-    let asked = args.warn.iter().chain(&args.deny);
-    let is_asked = |codes: &[Code]| asked.clone().any(|k| codes.iter().any(|c| k.holds(*c)));
-    let mut optional = Vec::new();
-    if is_asked(&UNUSED) {
-        optional.extend(ptx_verify::unused(&parsed.module));
+/// Says what is wrong with comments that turn warnings off.
+fn report_mistakes(checked: &Checked) {
+    let mistakes = &checked.found.mistakes;
+    if mistakes.is_empty() {
+        return;
     }
-    if is_asked(&MISTAKES) {
-        optional.extend(ptx_verify::likely_mistakes(&parsed.module));
+    let lines = LineIndex::new(checked.text());
+    for (span, mistake) in mistakes {
+        let (name, line) = (&checked.source.name, lines.position(span.start).line);
+        output::summary(format_args!("{name}:{line}: {}", clean(mistake)));
     }
-    diagnostics.extend(optional.into_iter().filter(|d| is_asked(&[d.code])));
-    let errors = |d: &Diagnostic| d.severity == Severity::Error;
-    if !diagnostics.iter().any(errors) {
-        let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
-        let later = ptx_verify::codegen_limits(&parsed.module);
-        diagnostics.extend(later.into_iter().filter(wanted));
-    }
-    diagnostics.sort_by_key(|d| d.span.start);
-    let warning = |d: &Diagnostic| d.severity == Severity::Warning;
-    diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
-    let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
-    diagnostics
-        .iter_mut()
-        .filter(denied)
-        .for_each(|d| d.severity = Severity::Error);
-    if args.allow_unknown {
-        let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
-        unknown.for_each(|d| d.severity = Severity::Warning);
-    }
-    let places = places(&parsed.module, &diagnostics);
-    (diagnostics, places)
-}
-
-fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
-    if diagnostics.is_empty() {
-        return Vec::new();
-    }
-    let lines = SourceLines::new(module);
-    let mut finder = Finder::new(module, &lines);
-    diagnostics
-        .iter()
-        .map(|d| finder.place(d.span.start))
-        .collect()
-}
-
-fn is_unknown(code: Code) -> bool {
-    matches!(
-        code,
-        Code::UnknownOpcode | Code::UnknownModifier | Code::UnknownDirective
-    )
 }
 
 pub(crate) fn target(text: &str) -> Result<Target, String> {
@@ -238,13 +201,4 @@ pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
     PtxVersion::from_text(text.as_bytes())
         .filter(|v| v.is_known())
         .ok_or_else(|| format!("unknown PTX version {text}; expected a version such as 8.5"))
-}
-
-impl Checked {
-    /// The text that the diagnostics are about.
-    fn text(&self) -> &SourceText {
-        self.fixed
-            .as_ref()
-            .map_or(&self.source.bytes, |(text, _)| text)
-    }
 }

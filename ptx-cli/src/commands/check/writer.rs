@@ -55,15 +55,22 @@ impl Writer {
 
     /// Writes the diagnostics of a file.
     pub(super) fn write(&mut self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
-        let shown = shown(&checked.diagnostics, self.most);
-        let hidden = tally(checked.diagnostics.get(shown.len()..).unwrap_or_default()).0;
+        let shown = shown(&checked.found.diagnostics, self.most);
+        let hidden = tally(
+            checked
+                .found
+                .diagnostics
+                .get(shown.len()..)
+                .unwrap_or_default(),
+        )
+        .0;
         if !shown.is_empty() {
             let report = &Report {
                 name: &checked.source.name,
                 source: checked.text(),
                 lines: &LineIndex::new(checked.text()),
             };
-            let places = checked.places.get(..shown.len()).unwrap_or_default();
+            let places = checked.found.places.get(..shown.len()).unwrap_or_default();
             for (block, places) in shown.chunks(BLOCK).zip(places.chunks(BLOCK)) {
                 let texts: Vec<String> = block
                     .par_iter()
@@ -80,7 +87,7 @@ impl Writer {
                 }
             }
         }
-        if checked.diagnostics.is_empty() && self.format == Format::Json {
+        if checked.found.diagnostics.is_empty() && self.format == Format::Json {
             let clean = json::Clean::new(&checked.source.name);
             writeln!(out, "{}", serde_json::to_string(&clean)?)?;
         }

@@ -1,0 +1,137 @@
+//! The diagnostics of a file, as the options select them, after the fixes that they ask for.
+
+use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::{Code, Diagnostic, Module, Severity, SourceText, Span};
+use ptx_verify::Options;
+
+use super::Args;
+use super::allowed::Allowed;
+use super::kinds::{LINK, MISTAKES, UNUSED};
+use crate::input::Source;
+use crate::render::source_lines::{Finder, Place};
+
+pub(super) struct Checked {
+    pub(super) source: Source,
+    /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
+    pub(super) fixed: Option<(SourceText, usize)>,
+    pub(super) found: Found,
+}
+
+/// The diagnostics of a text.
+pub(super) struct Found {
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The function and the source lines of each diagnostic.
+    pub(super) places: Vec<Place>,
+    /// What is wrong with comments that turn warnings off, and where they are.
+    pub(super) mistakes: Vec<(Span, String)>,
+}
+
+/// How often a text is repaired: a fix can uncover another mistake.
+const MOST_REPAIRS: usize = 8;
+
+pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
+    let mut found = diagnose(&source.bytes, options, args);
+    let mut fixed = None;
+    let mut count = 0;
+    for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
+        let text = fixed.as_ref().map_or(&source.bytes, |(text, _)| text);
+        let Some(new) = ptx_ir::apply_fixes(text, &found.diagnostics) else {
+            break;
+        };
+        let repaired = found.diagnostics.iter().filter(|d| !d.fix.is_empty());
+        count += repaired.count();
+        let new = SourceText::from(new.text);
+        found = diagnose(&new, options, args);
+        fixed = Some((new, count));
+    }
+    Checked {
+        source,
+        fixed,
+        found,
+    }
+}
+
+/// The diagnostics of a text that the options select, and where they are.
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
+    let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, options));
+    let asked = args.warn.iter().chain(&args.deny);
+    let is_asked = |codes: &[Code]| asked.clone().any(|k| codes.iter().any(|c| k.holds(*c)));
+    let mut optional = Vec::new();
+    if is_asked(&UNUSED) {
+        optional.extend(ptx_verify::unused(&parsed.module));
+    }
+    if is_asked(&MISTAKES) {
+        optional.extend(ptx_verify::likely_mistakes(&parsed.module));
+    }
+    diagnostics.extend(optional.into_iter().filter(|d| is_asked(&[d.code])));
+    let errors = |d: &Diagnostic| d.severity == Severity::Error;
+    if !diagnostics.iter().any(errors) {
+        let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
+        let later = ptx_verify::codegen_limits(&parsed.module);
+        diagnostics.extend(later.into_iter().filter(wanted));
+    }
+    diagnostics.sort_by_key(|d| d.span.start);
+    let warning = |d: &Diagnostic| d.severity == Severity::Warning;
+    let allowed = match diagnostics.iter().any(warning) {
+        true => Allowed::new(&parsed.module),
+        false => Allowed::default(),
+    };
+    allowed.retain(&mut diagnostics);
+    diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
+    let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
+    diagnostics
+        .iter_mut()
+        .filter(denied)
+        .for_each(|d| d.severity = Severity::Error);
+    if args.allow_unknown {
+        let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
+        unknown.for_each(|d| d.severity = Severity::Warning);
+    }
+    Found {
+        places: places(&parsed.module, &diagnostics),
+        diagnostics,
+        mistakes: allowed.mistakes,
+    }
+}
+
+fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
+    if diagnostics.is_empty() {
+        return Vec::new();
+    }
+    let lines = SourceLines::new(module);
+    let mut finder = Finder::new(module, &lines);
+    diagnostics
+        .iter()
+        .map(|d| finder.place(d.span.start))
+        .collect()
+}
+
+fn is_unknown(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownOpcode | Code::UnknownModifier | Code::UnknownDirective
+    )
+}
+
+impl Checked {
+    /// The text that the diagnostics are about.
+    pub(super) fn text(&self) -> &SourceText {
+        self.fixed
+            .as_ref()
+            .map_or(&self.source.bytes, |(text, _)| text)
+    }
+}
+
+impl Found {
+    /// Keeps the diagnostics for which the predicate, which also gets their function, is true.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
+        let places = std::mem::take(&mut self.places);
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let all = diagnostics.into_iter().zip(places);
+        (self.diagnostics, self.places) = all
+            .filter(|(diagnostic, place)| keep(place.function.as_deref(), diagnostic))
+            .unzip();
+    }
+}
