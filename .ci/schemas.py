@@ -18,6 +18,7 @@ FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "schema"
 # The arguments, and the schemas of the objects that are written.
 COMMANDS = [
     (["analyze", "--json", "--insts"], ["analyze"]),
+    (["callgraph", "--format", "json"], ["callgraph"]),
     (["cfg", "--format", "json"], ["cfg"]),
     (["check", "--format", "json"], ["check", "check-clean"]),
     (["clean", "--explain", "--json"], ["clean"]),
@@ -28,6 +29,7 @@ COMMANDS = [
     (["parse", "--json"], ["parse"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
+    (["stats", "--json", "--mnemonics"], ["stats"]),
     (["tokens", "--json"], ["tokens"]),
 ]
 

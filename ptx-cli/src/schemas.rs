@@ -5,7 +5,7 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{analyze, cfg, clean, explain, parse, requires, tokens};
+use crate::commands::{analyze, callgraph, cfg, clean, explain, parse, requires, stats, tokens};
 use crate::render::json;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
@@ -21,6 +21,7 @@ fn schema<T: JsonSchema>() -> String {
 fn schemas_are_those_of_the_types() {
     let schemas = [
         ("analyze", schema::<analyze::schema::File>()),
+        ("callgraph", schema::<callgraph::model::Graph<'_>>()),
         ("cfg", schema::<cfg::model::Graph>()),
         ("check", schema::<json::Finding<'_>>()),
         ("check-clean", schema::<json::Clean<'_>>()),
@@ -31,6 +32,7 @@ fn schemas_are_those_of_the_types() {
         ("grep-list", schema::<hit::JsonFile<'_>>()),
         ("parse", schema::<parse::Summary>()),
         ("requires", schema::<requires::Report<'_>>()),
+        ("stats", schema::<stats::Line<'_>>()),
         ("tokens", schema::<tokens::JsonToken<'_>>()),
     ];
     for (name, text) in schemas {

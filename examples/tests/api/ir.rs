@@ -102,6 +102,28 @@ fn tables_by_hand() {
     );
 }
 
+/// Multiplications of matrices are told from moves of their fragments, whatever the family.
+#[test]
+fn matrix_instructions() {
+    let text = b".version 9.0 .target sm_100a .address_size 64 .entry k() { .reg .pred p; .reg .b32 r; .reg .b64 a;
+        ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r}, [a];
+        mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {r, r}, {r}, {r}, {r, r};
+        tcgen05.mma.cta_group::1.kind::f16 [r], a, a, r, p;
+        tcgen05.ld.sync.aligned.16x64b.x1.b32 {r}, [r];
+        add.s32 r, r, 1; }";
+    let module = ptx_parse::parse(text).module;
+    let k = module.function("k").unwrap();
+    let facts = ModuleFacts::new(&module);
+    let of = facts.function(k).unwrap();
+    let insts = module.body(k).unwrap().insts();
+    let kinds = insts.map(|(id, _)| {
+        let inst = of.inst(id);
+        (inst.is_matrix_multiply(), inst.is_matrix_move())
+    });
+    let (multiply, copy, other) = ((true, false), (false, true), (false, false));
+    assert!(kinds.eq([copy, multiply, multiply, copy, other]));
+}
+
 #[test]
 fn facts_and_edits() {
     let text = b".version 8.1 .target sm_90 .address_size 64 .func f() .noreturn;

@@ -1,6 +1,6 @@
 //! `ptxkit callgraph`: call graphs.
 
-mod model;
+pub(crate) mod model;
 mod tree;
 
 use std::io::Write;

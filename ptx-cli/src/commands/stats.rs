@@ -4,17 +4,21 @@ mod count;
 mod details;
 mod functions;
 pub(crate) mod mix;
+mod ptxas;
 mod signature;
 mod table;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use ptx_isa::Target;
 use serde::Serialize;
 
+use super::check::target;
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::render::SCHEMA;
 use crate::select::{Fields, Selection};
 use count::Stats;
@@ -31,7 +35,8 @@ Examples:
   ptxkit stats kernel.ptx
   ptxkit stats --sort instructions kernel.ptx
   ptxkit stats --function 'gemm*' kernel.ptx
-  ptxkit stats --mnemonics --json build/")]
+  ptxkit stats --mnemonics --json build/
+  ptxkit stats --ptxas /usr/local/cuda/bin/ptxas kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
@@ -51,10 +56,17 @@ pub(crate) struct Args {
     /// Order of the functions; numbers in descending order
     #[arg(long, value_enum, default_value_t = Sort::File, value_name = "KEY")]
     sort: Sort,
+    /// Also compile each file with this ptxas, and show the registers, the spills and the stack that it reports
+    #[arg(long, value_name = "PATH")]
+    ptxas: Option<PathBuf>,
+    /// The target that ptxas compiles for, instead of the one in the header
+    #[arg(long, value_name = "sm_XX", value_parser = target, requires = "ptxas")]
+    target: Option<Target>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Line<'a> {
     schema: u32,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +86,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         if let Some(functions) = &mut stats.per_function {
             args.sort.apply(functions);
         }
-        (source.name, stats, chosen)
+        let compiled = match &args.ptxas {
+            Some(ptxas) => compile(ptxas, args.target, &source, &mut stats),
+            None => Ok(Ok(())),
+        };
+        (source.name, stats, chosen, compiled)
     };
     let mut used = Vec::new();
     input::in_order(
@@ -82,11 +98,16 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         &mut out,
         &mut status,
         work,
-        |out, (name, stats, chosen)| {
+        |out, (name, stats, chosen, compiled)| {
+            let compiled = compiled?;
             total.add(&stats);
             chosen.note(&mut used);
             write(args, fields.as_ref(), out, Some(&name), &stats)?;
-            Ok(Status::Ok)
+            if let Err(refusal) = &compiled {
+                out.flush()?;
+                output::note(format_args!("{name}: no figures of ptxas: {refusal}"));
+            }
+            Ok(Status::of(compiled.is_err()))
         },
     )?;
     args.functions.check(&used)?;
@@ -96,6 +117,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     out.flush()?;
     fields.iter().try_for_each(Selection::check)?;
     Ok(status)
+}
+
+/// Adds the figures of the machine code; the inner error says why there are none.
+fn compile(
+    ptxas: &Path,
+    target: Option<Target>,
+    source: &Source,
+    stats: &mut Stats,
+) -> Result<Result<(), String>> {
+    let of_header = stats.header.as_ref().and_then(|header| header.target);
+    let Some(target) = target.map(Target::text).or(of_header) else {
+        return Ok(Err("the module has no target".to_owned()));
+    };
+    let compiled = ptxas::compile(ptxas, target, &source.bytes)?;
+    Ok(compiled.map(|mut figures| {
+        for function in stats.per_function.iter_mut().flatten() {
+            function.ptxas = figures.remove(&function.name);
+        }
+    }))
 }
 
 fn write(
@@ -126,6 +166,7 @@ fn write(
         if args.functions.is_empty() {
             table::write(out, file.unwrap_or("total"), stats)?;
             table::functions(out, functions)?;
+            table::machine_code(out, functions)?;
         } else if let (Some(file), [_, ..]) = (file, functions) {
             writeln!(out, "{file}:")?;
         }

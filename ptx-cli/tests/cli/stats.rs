@@ -181,3 +181,43 @@ fn tables() {
     assert!(nested.contains("2 loops, at most 2 deep"), "{nested}");
     assert!(nested.lines().any(|l| l.starts_with("    b ")), "{nested}");
 }
+
+/// Prints a report as ptxas does, if its arguments are those that are expected.
+#[cfg(unix)]
+const REPORT: &str = "#!/bin/sh\n\
+    [ \"$*\" = '-v -arch=sm_80 -o /dev/null -' ] || { echo \"ptxas fatal   : $*\"; exit 1; }\n\
+    cat >/dev/null\n\
+    echo \"ptxas info    : Compiling entry function 'k' for 'sm_80'\" >&2\n\
+    echo 'ptxas info    : Function properties for k' >&2\n\
+    echo '    16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads' >&2\n\
+    echo 'ptxas info    : Used 28 registers, used 1 barriers' >&2\n";
+
+#[cfg(unix)]
+#[test]
+fn figures_of_ptxas() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new("stats_ptxas");
+    let (file, ptxas) = (folder.file("a.ptx", LOOPS), folder.file("ptxas", REPORT));
+    fs::set_permissions(&ptxas, Permissions::from_mode(0o755)).unwrap();
+    let run = ptx(&["stats", "--json", "--ptxas", &ptxas, &file]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let found = &objects(&run.out)[0]["per_function"][0]["ptxas"];
+    let expected = serde_json::json!({
+        "registers": 28, "stack_bytes": 16, "spill_store_bytes": 24, "spill_load_bytes": 8,
+        "shared_bytes": 0, "barriers": 1,
+    });
+    assert_eq!(*found, expected);
+    let run = ptx(&["stats", "--function", "k", "--ptxas", &ptxas, &file]);
+    let line = "28 registers, 16 bytes of stack, 24 bytes stored and 8 bytes loaded by spills\n";
+    assert!(run.out.contains(line), "{}", run.out);
+
+    let run = ptx(&["stats", "--ptxas", &ptxas, "--target", "sm_90", &file]);
+    assert_eq!(run.status, 1);
+    let refusal =
+        format!("{file}: no figures of ptxas: ptxas fatal   : -v -arch=sm_90 -o /dev/null -\n");
+    assert_eq!(run.err, refusal);
+    let run = ptx(&["stats", "--ptxas", "/nonexistent/ptxas", &file]);
+    assert_eq!(run.status, 2);
+}

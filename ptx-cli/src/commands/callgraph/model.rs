@@ -15,7 +15,8 @@ use crate::demangle::demangle;
 use crate::render::SCHEMA;
 
 #[derive(Serialize)]
-pub(super) struct Graph<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Graph<'a> {
     schema: u32,
     pub(super) file: &'a str,
     /// All declarations of a function and its definition are one.
@@ -23,6 +24,7 @@ pub(super) struct Graph<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     pub(super) demangled: Option<String>,
@@ -46,6 +48,7 @@ const MOST_CANDIDATES: usize = 100;
 
 /// The calls of a function through addresses with one list or one prototype.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct IndirectCalls<'a> {
     /// `list`, `prototype` or `unknown`.
     pub(super) by: &'static str,

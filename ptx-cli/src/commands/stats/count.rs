@@ -17,6 +17,7 @@ use crate::render::{clean, tally};
 
 /// The counts of one file or of several.
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Stats {
     /// Version, targets and address size; absent in a total.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,7 @@ pub(super) struct Stats {
 
 /// What the header of a file says.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Header {
     pub(super) ptx: Option<String>,
     pub(super) target: Option<&'static str>,
@@ -50,6 +52,7 @@ pub(super) struct Header {
 }
 
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Functions {
     /// Kernels with a body.
     pub(super) kernels: u64,
@@ -60,6 +63,7 @@ pub(super) struct Functions {
 }
 
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Comments {
     pub(super) count: u64,
     pub(super) bytes: u64,
@@ -67,6 +71,7 @@ pub(super) struct Comments {
 
 /// Bytes of variables as declared, without padding between them.
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Memory {
     #[serde(rename = "const")]
     pub(super) constant: u64,
@@ -76,6 +81,7 @@ pub(super) struct Memory {
 }
 
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Registers {
     /// The number of declared registers.
     pub(super) declared: u64,

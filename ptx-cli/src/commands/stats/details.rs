@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::functions::{OfFunction, OfLoop, Pressure, SourceRange};
 use super::mix::Mix;
+use super::ptxas::MachineCode;
 use super::signature::Parameter;
 use super::table::{align_right, facts, show, table};
 use crate::render::counted;
@@ -53,6 +54,10 @@ pub(super) fn write(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {
             ),
             ("Local memory", bytes(of.local_bytes)),
             ("Live registers", registers(&of.pressure)),
+            (
+                "Machine code (ptxas)",
+                of.ptxas.as_ref().map(machine_code).unwrap_or_default(),
+            ),
         ],
     )?;
     memory(out, &of.mix)?;
@@ -81,6 +86,20 @@ fn registers(pressure: &Pressure) -> String {
     match classes[..] {
         [] => most,
         _ => format!("{most} ({})", classes.join(", ")),
+    }
+}
+
+fn machine_code(code: &MachineCode) -> String {
+    let registers = code.registers.map(|n| counted(n as usize, "register"));
+    let numbers = format!(
+        "{} of stack, {} stored and {} loaded by spills",
+        bytes(code.stack_bytes),
+        bytes(code.spill_store_bytes),
+        bytes(code.spill_load_bytes),
+    );
+    match registers {
+        Some(registers) => format!("{registers}, {numbers}"),
+        None => numbers,
     }
 }
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::super::requires::{Minimal, Pair};
 use super::count::bytes_of;
 use super::mix::Mix;
+use super::ptxas::MachineCode;
 use super::signature::Signature;
 use crate::demangle::demangle;
 use crate::functions::Chosen;
@@ -22,6 +23,7 @@ use crate::render::{clean, labels};
 
 /// A function with a body.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct OfFunction {
     pub(super) name: String,
     pub(super) demangled: Option<String>,
@@ -40,9 +42,13 @@ pub(super) struct OfFunction {
     pub(super) shared_bytes: Option<u64>,
     pub(super) local_bytes: u64,
     pub(super) requires: Vec<Pair>,
+    /// With --ptxas, what it reports of the function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ptxas: Option<MachineCode>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Pressure {
     pub(super) max_b32_units: u32,
     pub(super) by_class: BTreeMap<String, u32>,
@@ -50,6 +56,7 @@ pub(super) struct Pressure {
 
 /// The lines of the file that most instructions come from.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct SourceRange {
     pub(super) file: Option<String>,
     pub(super) first_line: u32,
@@ -58,6 +65,7 @@ pub(super) struct SourceRange {
 
 /// A loop; the mix is that of its instructions outside of inner loops.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct OfLoop {
     /// The ids of the first block and of that of the loop around it.
     pub(super) header: u32,
@@ -76,6 +84,7 @@ pub(super) struct OfLoop {
 
 /// A function that is called; without a name, any function through its address.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Callee {
     pub(super) name: Option<String>,
     pub(super) demangled: Option<String>,
@@ -171,6 +180,7 @@ impl Context<'_> {
             shared_bytes: self.shared.get(&id).copied().flatten(),
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
             requires: Vec::new(),
+            ptxas: None,
         }
     }
 

@@ -45,6 +45,7 @@ pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
 
 /// The numbers of instructions by kind.
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Mix {
     pub(super) instructions: u64,
     pub(super) families: BTreeMap<&'static str, u64>,
@@ -52,11 +53,13 @@ pub(super) struct Mix {
     pub(super) barriers: u64,
     pub(super) calls: u64,
     #[serde(serialize_with = "accesses")]
+    #[cfg_attr(test, schemars(with = "Vec<Counted<'_>>"))]
     pub(super) memory: BTreeMap<Access, u64>,
 }
 
 /// Instructions about matrices of tensor cores.
 #[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct TensorCore {
     /// Multiplications.
     pub(super) arithmetic: u64,
@@ -66,6 +69,7 @@ pub(super) struct TensorCore {
 
 /// A kind of memory access.
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Access {
     pub(super) space: &'static str,
     pub(super) access: &'static str,
@@ -89,14 +93,16 @@ impl Access {
     }
 }
 
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Counted<'a> {
+    #[serde(flatten)]
+    access: &'a Access,
+    count: u64,
+}
+
 /// Writes a list of the kinds with their counts.
 fn accesses<S: Serializer>(all: &BTreeMap<Access, u64>, out: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Counted<'a> {
-        #[serde(flatten)]
-        access: &'a Access,
-        count: u64,
-    }
     out.collect_seq(all.iter().map(|(access, &count)| Counted { access, count }))
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::render::clean;
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Signature {
     pub(super) results: Vec<Parameter>,
     pub(super) params: Vec<Parameter>,
@@ -16,6 +17,7 @@ pub(super) struct Signature {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Parameter {
     pub(super) name: Option<String>,
     /// `.u64 .ptr .global .align 16`

@@ -242,3 +242,37 @@ pub(super) fn functions(out: &mut impl Write, all: &[OfFunction]) -> io::Result<
     writeln!(out)?;
     show(out, &table)
 }
+
+/// A line for each function that ptxas reports.
+pub(super) fn machine_code(out: &mut impl Write, all: &[OfFunction]) -> io::Result<()> {
+    let reported = all.iter().filter_map(|of| Some((of, of.ptxas.as_ref()?)));
+    let mut table = table();
+    table.set_header([
+        "Registers",
+        "Stack",
+        "Spill stores",
+        "Spill loads",
+        "Shared",
+        "Barriers",
+        "Name",
+    ]);
+    for (of, code) in reported {
+        let registers = code.registers.map(|n| n.to_string());
+        let kind = if of.is_kernel() { "" } else { ".func " };
+        table.add_row([
+            registers.unwrap_or("-".to_owned()),
+            code.stack_bytes.to_string(),
+            code.spill_store_bytes.to_string(),
+            code.spill_load_bytes.to_string(),
+            code.shared_bytes.to_string(),
+            code.barriers.to_string(),
+            format!("{kind}{}", of.title()),
+        ]);
+    }
+    if table.row_count() == 0 {
+        return Ok(());
+    }
+    align_right(&mut table, &[0, 1, 2, 3, 4, 5]);
+    writeln!(out, "\n Machine code, as ptxas reports it (bytes):")?;
+    show(out, &table)
+}

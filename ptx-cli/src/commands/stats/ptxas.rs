@@ -1,0 +1,128 @@
+//! Figures of the machine code, which only ptxas knows: `stats --ptxas PATH` runs it with `-v` and reads its report.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// What ptxas reports of a function.
+#[derive(Default, PartialEq, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct MachineCode {
+    /// Registers of a thread; absent for a function that is not a kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) registers: Option<u64>,
+    /// Bytes of the stack frame of a thread.
+    pub(super) stack_bytes: u64,
+    /// Bytes of registers that are stored to local memory.
+    pub(super) spill_store_bytes: u64,
+    /// Bytes of registers that are loaded from local memory.
+    pub(super) spill_load_bytes: u64,
+    /// Bytes of static shared memory.
+    pub(super) shared_bytes: u64,
+    /// Named barriers.
+    pub(super) barriers: u64,
+}
+
+/// The figures of functions by their names.
+type ByName = HashMap<String, MachineCode>;
+
+/// Compiles a module. The inner error is the first message of ptxas if it refuses the module.
+pub(super) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Result<ByName, String>> {
+    let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
+    let mut child = Command::new(ptxas)
+        .arg("-v")
+        .arg(format!("-arch={target}"))
+        .args(["-o", null, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .with_context(|| ptxas.display().to_string())?;
+    let stdin = child.stdin.take();
+    let output = thread::scope(|scope| {
+        // ptxas may end without reading everything.
+        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(source)));
+        child.wait_with_output()
+    })?;
+    let report = [output.stdout, output.stderr].concat();
+    let report = String::from_utf8_lossy(&report);
+    if !output.status.success() {
+        let error = |line: &&str| line.contains("error") || line.contains("fatal");
+        let line = report.lines().find(error).unwrap_or("no message");
+        return Ok(Err(line.to_owned()));
+    }
+    Ok(Ok(read(&report)))
+}
+
+/// Reads a report.
+fn read(report: &str) -> ByName {
+    let mut functions = ByName::new();
+    let mut name = "";
+    for line in report.lines() {
+        let text = line.split_once(" : ").map_or(line, |(_, text)| text).trim();
+        if let Some(of) = text.strip_prefix("Function properties for ") {
+            name = of;
+            functions.entry(name.to_owned()).or_default();
+        }
+        let Some(code) = functions.get_mut(name) else {
+            continue;
+        };
+        for part in text.split(", ") {
+            let part = part.trim_start_matches("Used ").trim_start_matches("used ");
+            let Some((number, what)) = part.split_once(' ') else {
+                continue;
+            };
+            let Ok(number) = number.parse() else {
+                continue;
+            };
+            match what {
+                "registers" => code.registers = Some(number),
+                "barriers" => code.barriers = number,
+                "bytes stack frame" => code.stack_bytes = number,
+                "bytes spill stores" => code.spill_store_bytes = number,
+                "bytes spill loads" => code.spill_load_bytes = number,
+                "bytes smem" => code.shared_bytes = number,
+                _ => {}
+            }
+        }
+    }
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_ptxas() {
+        let report = "\
+ptxas info    : 311 bytes gmem, 48 bytes cmem[3]
+ptxas info    : Function properties for f
+    16 bytes stack frame, 24 bytes spill stores, 8 bytes spill loads
+ptxas info    : Compile time = 31.792 ms
+ptxas info    : Compiling entry function 'k' for 'sm_89'
+ptxas info    : Function properties for k
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 28 registers, used 1 barriers, 40 bytes cumulative stack size, 512 bytes smem, 372 bytes cmem[0]
+";
+        let functions = read(report);
+        let f = MachineCode {
+            stack_bytes: 16,
+            spill_store_bytes: 24,
+            spill_load_bytes: 8,
+            ..MachineCode::default()
+        };
+        let k = MachineCode {
+            registers: Some(28),
+            barriers: 1,
+            shared_bytes: 512,
+            ..MachineCode::default()
+        };
+        assert_eq!(functions, HashMap::from([("f".into(), f), ("k".into(), k)]));
+    }
+}
