@@ -54,7 +54,7 @@ fn a_comment_turns_warnings_off() {
             "x, y; // ptxkit: allow(unused-register)",
             &["PTX0703", "PTX0701", "PTX0516"][..],
         ),
-        // On a line of its own: the statement, declaration or function after it.
+        // On a separate line: the statement, declaration or function after it.
         (
             "bra.uni",
             "// ptxkit: allow(PTX0516)\n    bra.uni",
@@ -82,7 +82,7 @@ fn a_comment_turns_warnings_off() {
             "// ptxkit: allow(PTX0701)\n.version",
             &["PTX0703", "PTX0516"],
         ),
-        // Other kinds of warnings stay, and a string is no comment.
+        // Other kinds of warnings stay, and strings are not comments.
         ("x, y;", "x, y; // ptxkit: allow(link)", &all),
         (".entry", ".file 1 \"// ptxkit: allow(all)\"\n.entry", &all),
     ];
@@ -156,7 +156,7 @@ fn findings_of_a_baseline_are_not_reported_again() {
         run.out
     );
 
-    // Each record stands for one finding.
+    // A record is about one finding.
     folder.file(
         "a.ptx",
         TEXT.replace(

@@ -15,13 +15,13 @@ const MARK: &str = "ptxkit:";
 
 /// The kinds of warnings that comments of a module turn off, and where.
 ///
-/// A comment before the first token is about the whole file. One on a line of its own is about the statement, declaration or
+/// A comment before the first token is about the whole file. One on a separate line is about the statement, declaration or
 /// function after it, one at the end of a line about that line.
 #[derive(Default)]
 pub(super) struct Allowed {
     /// For each code the ranges in which it is turned off, in order and without overlap.
     ranges: BTreeMap<Code, Vec<Range<u32>>>,
-    /// What is wrong with other comments that begin with the mark, and where they are.
+    /// Errors in other comments that begin with the mark, and where they are.
     pub(super) mistakes: Vec<(Span, String)>,
 }
 

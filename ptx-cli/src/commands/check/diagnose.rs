@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The function and the source lines of each diagnostic.
     pub(super) places: Vec<Place>,
-    /// What is wrong with comments that turn warnings off, and where they are.
+    /// Errors in comments that turn warnings off, and where they are.
     pub(super) mistakes: Vec<(Span, String)>,
 }
 

@@ -28,7 +28,7 @@ use writer::Writer;
 ///
 /// Diagnostics go to standard output. The exit status is 1 if there are errors, or warnings with --deny-warnings.
 ///
-/// A comment `// ptxkit: allow(KIND)` turns warnings off: at the end of a line for that line, on a line of its own for the
+/// A comment `// ptxkit: allow(KIND)` turns warnings off: at the end of a line for that line, on a separate line for the
 /// statement, declaration or function after it, before the first token for the whole file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -179,7 +179,7 @@ fn apply(args: &Args, baseline: &mut Baseline, checked: &mut Checked) {
     }
 }
 
-/// Says what is wrong with comments that turn warnings off.
+/// Reports errors in comments that turn warnings off.
 fn report_mistakes(checked: &Checked) {
     let mistakes = &checked.found.mistakes;
     if mistakes.is_empty() {
