@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// Adds the figures of the machine code; the inner error says why there are none.
+/// Adds the figures of the machine code; the inner error says why they are missing.
 fn compile(
     ptxas: &Path,
     target: Option<Target>,
