@@ -138,9 +138,12 @@ fn misaligned_accesses(
             let Some((name, aligned)) = aligned else {
                 continue;
             };
-            let align = bytes.min(aligned);
-            if align > 1 && offset.rem_euclid(align.cast_signed()) != 0 {
-                let problem = ResourceProblem::MisalignedAccess(name, offset, bytes.cast_signed());
+            let Ok(bytes) = i64::try_from(bytes) else {
+                continue;
+            };
+            let align = bytes.min(i64::try_from(aligned).unwrap_or(i64::MAX));
+            if align > 1 && offset.rem_euclid(align) != 0 {
+                let problem = ResourceProblem::MisalignedAccess(name, offset, bytes);
                 let operands = body.operands(inst);
                 let nth = operands.iter().position(|o| Some(*o) == access.operand);
                 let part = nth.map_or(Part::Mnemonic, |nth| Part::Operand(nth as u32));
