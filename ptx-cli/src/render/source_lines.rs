@@ -55,9 +55,13 @@ impl JsonFrame {
     }
 }
 
+/// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.
+const MOST_FRAMES: usize = 64;
+
 /// The source lines of a statement, the innermost first.
 pub(crate) fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
-    lines.frames(stmt).map(JsonFrame::new).collect()
+    let frames = lines.frames(stmt).take(MOST_FRAMES);
+    frames.map(JsonFrame::new).collect()
 }
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.

@@ -236,3 +236,24 @@ fn source_lines_are_shown() {
         "{shown}"
     );
 }
+
+#[test]
+fn deep_chains_of_inlined_calls_are_cut() {
+    let chain = |i: u32| {
+        let call = i - 1;
+        format!(".loc 1 {i} 3, function_name $name, inlined_at 1 {call} 3\nadd.s32 %r, %r, 1;\n")
+    };
+    let chain: String = (2..=200).map(chain).collect();
+    let body = format!(".reg .b32 %r;\n.loc 1 1 3\nbar.sync 0;\n{chain}ret;\n");
+    let text = LOCATED.replace(
+        ".entry k()\n{\n",
+        &format!(".entry k()\n{{\n{body}}}\n.entry l()\n{{\n"),
+    );
+    let folder = Folder::new("deep-chains");
+    let file = folder.file("a.ptx", text);
+    let hits = objects(&ptx(&["grep", "add*", "--json", &file]).out);
+    let depths = hits
+        .iter()
+        .map(|hit| hit["source"].as_array().unwrap().len());
+    assert!(depths.eq((2..=200).map(|depth: usize| depth.min(64))));
+}
