@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, explain, extract, flatten, fmt, grep, instrument, link,
-    minify, parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
+    analyze, callgraph, cfg, check, clean, explain, extract, fmt, grep, instrument, link, minify,
+    parse, rename, requires, retarget, rewrite, roundtrip, stats, tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -52,30 +52,67 @@ struct Cli {
     generate: Option<Generate>,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Check(check::Args),
-    Requires(requires::Args),
-    Retarget(retarget::Args),
-    Clean(clean::Args),
-    Extract(extract::Args),
-    Link(link::Args),
-    Fmt(fmt::Args),
-    Rename(rename::Args),
-    Strip(strip::Args),
-    Minify(minify::Args),
-    Renumber(renumber::Args),
-    Flatten(flatten::Args),
-    Parse(parse::Args),
-    Stats(stats::Args),
-    Roundtrip(roundtrip::Args),
-    Analyze(analyze::Args),
-    Cfg(cfg::Args),
-    Callgraph(callgraph::Args),
-    Grep(grep::Args),
-    Instrument(instrument::Args),
-    Tokens(tokens::Args),
-    Explain(explain::Args),
+/// Declares the commands: for each one its options and what it does.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:expr,)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $name($args),)*
+        }
+
+        impl Command {
+            fn run(self) -> Result<Status> {
+                match self {
+                    $(Self::$name(args) => $run(&args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Check(check::Args) => check::run,
+    Requires(requires::Args) => requires::run,
+    Retarget(retarget::Args) => retarget::run,
+    Clean(clean::Args) => clean::run,
+    Extract(extract::Args) => extract::run,
+    Link(link::Args) => link::run,
+    Fmt(fmt::Args) => fmt::run,
+    Rename(rename::Args) => rename::run,
+    /// Remove comments and debug information
+    ///
+    /// Also removes `.loc`, `.file`, debug sections, the option `debug` of `.target` and line markers. Everything else stays,
+    /// such as `.pragma`. By default the result goes to standard output.
+    #[command(after_help = "\
+Examples:
+  ptxkit strip kernel.ptx > bare.ptx")]
+    Strip(rewrite::Args) => |args| rewrite::always(args, ptx_transform::strip),
+    Minify(minify::Args) => minify::run,
+    /// Number the registers of each range without gaps
+    ///
+    /// Unused registers are removed, and the counts of declarations are reduced. A range whose members have the same names as
+    /// something else keeps its numbers. By default the result goes to standard output.
+    #[command(after_help = "\
+Examples:
+  ptxkit renumber kernel.ptx > dense.ptx")]
+    Renumber(rewrite::Args) => |args| rewrite::always(args, ptx_transform::renumber),
+    /// Remove the inner scopes `{ }` of functions
+    ///
+    /// Names that are declared in several scopes get numbers: `param0` becomes `param0_1`. By default the result goes to standard output.
+    #[command(after_help = "\
+Examples:
+  ptxkit flatten kernel.ptx | ptxkit renumber - > flat.ptx")]
+    Flatten(rewrite::Args) => |args| rewrite::always(args, ptx_transform::flatten),
+    Parse(parse::Args) => parse::run,
+    Stats(stats::Args) => stats::run,
+    Roundtrip(roundtrip::Args) => roundtrip::run,
+    Analyze(analyze::Args) => analyze::run,
+    Cfg(cfg::Args) => cfg::run,
+    Callgraph(callgraph::Args) => callgraph::run,
+    Grep(grep::Args) => grep::run,
+    Instrument(instrument::Args) => instrument::run,
+    Tokens(tokens::Args) => tokens::run,
+    Explain(explain::Args) => explain::run,
 }
 
 /// Parses the command line and runs the command. A usage error ends the program here.
@@ -107,35 +144,6 @@ pub(crate) fn run() -> Result<Status> {
         start.elapsed().as_secs_f64()
     ));
     Ok(status)
-}
-
-impl Command {
-    fn run(self) -> Result<Status> {
-        match self {
-            Self::Check(args) => check::run(&args),
-            Self::Requires(args) => requires::run(&args),
-            Self::Retarget(args) => retarget::run(&args),
-            Self::Clean(args) => clean::run(&args),
-            Self::Extract(args) => extract::run(&args),
-            Self::Link(args) => link::run(&args),
-            Self::Fmt(args) => fmt::run(&args),
-            Self::Rename(args) => rename::run(&args),
-            Self::Strip(args) => strip::run(&args),
-            Self::Minify(args) => minify::run(&args),
-            Self::Renumber(args) => renumber::run(&args),
-            Self::Flatten(args) => flatten::run(&args),
-            Self::Parse(args) => parse::run(&args),
-            Self::Stats(args) => stats::run(&args),
-            Self::Roundtrip(args) => roundtrip::run(&args),
-            Self::Analyze(args) => analyze::run(&args),
-            Self::Cfg(args) => cfg::run(&args),
-            Self::Callgraph(args) => callgraph::run(&args),
-            Self::Grep(args) => grep::run(&args),
-            Self::Instrument(args) => instrument::run(&args),
-            Self::Tokens(args) => tokens::run(&args),
-            Self::Explain(args) => explain::run(&args),
-        }
-    }
 }
 
 #[cfg(test)]

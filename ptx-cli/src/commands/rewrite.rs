@@ -10,6 +10,22 @@ use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
+/// The options of a command that has none of its own.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    destination: Destination,
+}
+
+/// Such a command, whose transformation is always possible.
+pub(crate) fn always(args: &Args, rewrite: fn(&Module) -> Rewritten) -> Result<Status> {
+    run(&args.files, &args.destination, |_, module| {
+        Ok(rewrite(module))
+    })
+}
+
 /// A parsed file.
 pub(crate) struct Read {
     pub(crate) source: Source,
