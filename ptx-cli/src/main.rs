@@ -4,13 +4,17 @@ mod cli;
 mod commands;
 mod demangle;
 mod destination;
+mod function_stats;
 mod functions;
 mod generated {
     pub(crate) mod pages;
 }
 mod generate;
 mod input;
+#[allow(dead_code, reason = "commands with limits use it")]
+mod metrics;
 mod output;
+mod ptxas;
 mod query;
 mod render;
 #[cfg(test)]

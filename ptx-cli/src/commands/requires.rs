@@ -71,9 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 /// A target and the lowest version on it, with the first software that supports the version.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Pair {
-    pub(super) target: &'static str,
-    pub(super) ptx: String,
+pub(crate) struct Pair {
+    pub(crate) target: &'static str,
+    pub(crate) ptx: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     toolkit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,10 +138,10 @@ struct Blocked<'m> {
 
 /// The lowest targets of each availability; many functions have the same one.
 #[derive(Default)]
-pub(super) struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
+pub(crate) struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
 
 impl<'m> Minimal<'m> {
-    pub(super) fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
+    pub(crate) fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
         let known = self.0.entry(availability);
         let pairs = known.or_insert_with(|| availability.minimal());
         pairs.iter().copied().map(Pair::new).collect()

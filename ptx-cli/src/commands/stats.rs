@@ -2,10 +2,6 @@
 
 mod count;
 mod details;
-mod functions;
-pub(crate) mod mix;
-mod ptxas;
-mod signature;
 mod table;
 
 use std::io::Write;
@@ -19,6 +15,7 @@ use super::check::target;
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
+use crate::ptxas;
 use crate::render::SCHEMA;
 use crate::select::{Fields, Selection};
 use count::Stats;

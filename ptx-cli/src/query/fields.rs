@@ -3,7 +3,7 @@
 use ptx_isa::{Modifier, ModifierClass, Opcode, ScalarType, SpecialReg, Target};
 
 use super::values::{self as v, Visit};
-use crate::commands::stats::mix::FAMILIES;
+use crate::function_stats::FAMILIES;
 use crate::query::Site;
 use crate::render::labels;
 

@@ -18,7 +18,7 @@ use values::Value;
 
 pub(crate) use help::fields_text;
 pub(crate) use operand_text::operands;
-pub(crate) use parse::unknown_word;
+pub(crate) use parse::{similar, unknown_word};
 pub(crate) use site::{InFunction, InModule, Site};
 
 /// A condition on an instruction.

@@ -390,8 +390,8 @@ fn unknown_value(field: &Field, value: &str) -> String {
     format!("`{}` is not a value of `{name}`; {hint}", clean(value))
 }
 
-/// The word that is most similar.
-fn similar(name: &str, words: &[&str]) -> Option<String> {
+/// A question about the word that is most similar, if one is.
+pub(crate) fn similar(name: &str, words: &[&str]) -> Option<String> {
     let similar = words.iter().map(|w| (strsim::osa_distance(w, name), *w));
     let (distance, word) = similar.min()?;
     let close = distance <= 2.max(name.len() / 4) && distance < name.len();

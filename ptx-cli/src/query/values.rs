@@ -5,7 +5,7 @@ use ptx_ir::{Operand, OperandSlot, OperandWalk, Signature};
 use ptx_isa::{Arch, Modifier, ModifierClass, PtxVersion, Target};
 
 use super::site::Site;
-use crate::commands::stats::mix;
+use crate::function_stats;
 use crate::render::labels;
 
 /// A value of a field.
@@ -88,7 +88,7 @@ pub(super) fn class(site: At<'_, '_, '_>, class: ModifierClass, visit: Visit<'_>
 }
 
 pub(super) fn family(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    word(mix::family(&site.facts), visit);
+    word(function_stats::family(&site.facts), visit);
 }
 
 pub(super) fn known(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {

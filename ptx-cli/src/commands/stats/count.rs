@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Body, Declarations, EntityId, FunctionKind, Limits, Module, Operand, OperandPool, RegId,
-    SourceText, TypeName,
+    SourceText,
 };
 use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use super::super::parse::statements;
-use super::functions::{self, OfFunction};
+use crate::function_stats::{self, OfFunction, bytes_of, type_name};
 use crate::functions::{self as options, Chosen};
-use crate::render::{clean, tally};
+use crate::render::tally;
 
 /// The counts of one file or of several.
 #[derive(Serialize, Default)]
@@ -127,7 +127,7 @@ impl Stats {
             warnings: warnings as u64,
             statements: statements(module) as u64,
             header: Some(Header::new(module)),
-            per_function: Some(functions::of(module, &chosen)),
+            per_function: Some(function_stats::of(module, &chosen)),
             ..Self::new(mnemonics)
         };
         stats.text(source);
@@ -275,18 +275,6 @@ fn lines(source: &[u8]) -> u64 {
     ends + u64::from(open)
 }
 
-/// `.b32`, `.v4.f32`.
-pub(super) fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
-    let text = match ty {
-        TypeName::Known(ty) => ty.text(),
-        TypeName::Unknown(name) => &clean(module.name(name)),
-    };
-    match vector {
-        0 | 1 => text.to_owned(),
-        n => format!(".v{n}{text}"),
-    }
-}
-
 /// Marks the registers of an address; its offset may be an address again.
 fn in_address(pool: &OperandPool, operand: Operand, mark: &mut impl FnMut(RegId)) {
     let mut next = operand;
@@ -301,20 +289,4 @@ fn in_address(pool: &OperandPool, operand: Operand, mark: &mut impl FnMut(RegId)
         }
         next = address.offset;
     }
-}
-
-/// The bytes of all variables in a state space, without padding between them.
-pub(super) fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> u64 {
-    let in_space = declarations.decls.iter();
-    let in_space = in_space.filter(|(_, decl)| decl.space.base() == space);
-    let sizes = in_space.flat_map(|(id, decl)| {
-        let declarators = declarations.declarators(id).iter();
-        declarators.map(|declarator| {
-            let size = decl.layout(declarator, pool).and_then(|layout| layout.size);
-            let count = pool.integer(declarator.count).unwrap_or(1);
-            let count = u64::try_from(count).unwrap_or(0);
-            size.unwrap_or(0).saturating_mul(count)
-        })
-    });
-    sizes.fold(0, u64::saturating_add)
 }

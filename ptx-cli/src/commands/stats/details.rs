@@ -2,11 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::functions::{OfFunction, OfLoop, Pressure, SourceRange};
-use super::mix::Mix;
-use super::ptxas::MachineCode;
-use super::signature::Parameter;
 use super::table::{align_right, facts, show, table};
+use crate::function_stats::{Mix, OfFunction, OfLoop, Parameter, Pressure, SourceRange};
+use crate::ptxas::MachineCode;
 use crate::render::counted;
 
 /// Writes the facts about a function.

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::count::Stats;
-use super::functions::OfFunction;
+use crate::function_stats::OfFunction;
 use crate::output;
 use crate::render::counted;
 
@@ -47,17 +47,6 @@ impl Sort {
             Self::Local => functions.sort_by_key(by(|f| f.local_bytes)),
             Self::Registers => functions.sort_by_key(by(|f| f.pressure.max_b32_units.into())),
         }
-    }
-}
-
-impl OfFunction {
-    /// The name for people.
-    pub(super) fn title(&self) -> &str {
-        self.demangled.as_deref().unwrap_or(&self.name)
-    }
-
-    pub(super) fn is_kernel(&self) -> bool {
-        self.kind == "entry"
     }
 }
 

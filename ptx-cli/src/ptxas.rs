@@ -12,27 +12,27 @@ use serde::Serialize;
 /// What ptxas reports of a function.
 #[derive(Default, PartialEq, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct MachineCode {
+pub(crate) struct MachineCode {
     /// Registers of a thread; absent for a function that is not a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) registers: Option<u64>,
+    pub(crate) registers: Option<u64>,
     /// Bytes of the stack frame of a thread.
-    pub(super) stack_bytes: u64,
+    pub(crate) stack_bytes: u64,
     /// Bytes of registers that are stored to local memory.
-    pub(super) spill_store_bytes: u64,
+    pub(crate) spill_store_bytes: u64,
     /// Bytes of registers that are loaded from local memory.
-    pub(super) spill_load_bytes: u64,
+    pub(crate) spill_load_bytes: u64,
     /// Bytes of static shared memory.
-    pub(super) shared_bytes: u64,
+    pub(crate) shared_bytes: u64,
     /// Named barriers.
-    pub(super) barriers: u64,
+    pub(crate) barriers: u64,
 }
 
 /// The figures of functions by their names.
 type ByName = HashMap<String, MachineCode>;
 
 /// Compiles a module. The inner error is the first message of ptxas if it refuses the module.
-pub(super) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Result<ByName, String>> {
+pub(crate) fn compile(ptxas: &Path, target: &str, source: &[u8]) -> Result<Result<ByName, String>> {
     let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
     let mut child = Command::new(ptxas)
         .arg("-v")

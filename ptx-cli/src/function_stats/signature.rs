@@ -9,24 +9,24 @@ use crate::render::clean;
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Signature {
-    pub(super) results: Vec<Parameter>,
-    pub(super) params: Vec<Parameter>,
+pub(crate) struct Signature {
+    pub(crate) results: Vec<Parameter>,
+    pub(crate) params: Vec<Parameter>,
     /// Launch bounds and other directives after the parameters, with their numbers.
-    pub(super) directives: BTreeMap<&'static str, Vec<i64>>,
+    pub(crate) directives: BTreeMap<&'static str, Vec<i64>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Parameter {
-    pub(super) name: Option<String>,
+pub(crate) struct Parameter {
+    pub(crate) name: Option<String>,
     /// `.u64 .ptr .global .align 16`
     #[serde(rename = "type")]
-    pub(super) ty: String,
+    pub(crate) ty: String,
 }
 
 impl Signature {
-    pub(super) fn new(module: &Module, function: &Function) -> Self {
+    pub(crate) fn new(module: &Module, function: &Function) -> Self {
         let interface = function.interface;
         let list = |range: TableRange| {
             let all = range.of(module.params()).iter();
@@ -59,7 +59,7 @@ impl Parameter {
             }
         };
         align(&mut words, param.align);
-        words.push(super::count::type_name(module, param.ty, param.vector));
+        words.push(super::type_name(module, param.ty, param.vector));
         if let Some(pointer) = param.ptr {
             words.push(".ptr".to_owned());
             words.extend(pointer.space.map(|space| space.text().to_owned()));

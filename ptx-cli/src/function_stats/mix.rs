@@ -46,36 +46,36 @@ pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
 /// The numbers of instructions by kind.
 #[derive(Serialize, Default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Mix {
-    pub(super) instructions: u64,
-    pub(super) families: BTreeMap<&'static str, u64>,
-    pub(super) tensor_core: TensorCore,
-    pub(super) barriers: u64,
-    pub(super) calls: u64,
+pub(crate) struct Mix {
+    pub(crate) instructions: u64,
+    pub(crate) families: BTreeMap<&'static str, u64>,
+    pub(crate) tensor_core: TensorCore,
+    pub(crate) barriers: u64,
+    pub(crate) calls: u64,
     #[serde(serialize_with = "accesses")]
     #[cfg_attr(test, schemars(with = "Vec<Counted<'_>>"))]
-    pub(super) memory: BTreeMap<Access, u64>,
+    pub(crate) memory: BTreeMap<Access, u64>,
 }
 
 /// Instructions about matrices of tensor cores.
 #[derive(Serialize, Default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct TensorCore {
+pub(crate) struct TensorCore {
     /// Multiplications.
-    pub(super) arithmetic: u64,
+    pub(crate) arithmetic: u64,
     /// Loads, stores and copies of fragments.
-    pub(super) moves: u64,
+    pub(crate) moves: u64,
 }
 
 /// A kind of memory access.
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Access {
-    pub(super) space: &'static str,
-    pub(super) access: &'static str,
-    pub(super) bytes: Option<u64>,
+pub(crate) struct Access {
+    pub(crate) space: &'static str,
+    pub(crate) access: &'static str,
+    pub(crate) bytes: Option<u64>,
     /// The number of elements of a vector.
-    pub(super) vector: usize,
+    pub(crate) vector: usize,
 }
 
 impl Access {
@@ -108,7 +108,7 @@ fn accesses<S: Serializer>(all: &BTreeMap<Access, u64>, out: S) -> Result<S::Ok,
 
 impl Mix {
     /// Counts an instruction.
-    pub(super) fn add(&mut self, facts: &Facts<'_>, body: &Body) {
+    pub(crate) fn add(&mut self, facts: &Facts<'_>, body: &Body) {
         self.instructions += 1;
         self.barriers += u64::from(facts.is_barrier());
         self.calls += u64::from(facts.callees().is_some());
@@ -121,7 +121,7 @@ impl Mix {
     }
 
     /// Families with their counts, the most frequent first; tensor-core arithmetic apart from moves of fragments.
-    pub(super) fn sorted_families(&self) -> Vec<(&'static str, u64)> {
+    pub(crate) fn sorted_families(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<_> = self.families.iter().map(|(&k, &v)| (k, v)).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all

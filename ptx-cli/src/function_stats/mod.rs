@@ -1,5 +1,9 @@
 //! Facts about each function: signature, instructions, loops, memory, live registers, requirements.
 
+mod layout;
+mod mix;
+mod signature;
+
 use std::collections::{BTreeMap, HashMap};
 
 use ptx_analysis::cfg::{Block, BlockId};
@@ -12,83 +16,94 @@ use ptx_isa::StateSpace;
 use ptx_verify::Requirements;
 use serde::Serialize;
 
-use super::super::requires::{Minimal, Pair};
-use super::count::bytes_of;
-use super::mix::Mix;
-use super::ptxas::MachineCode;
-use super::signature::Signature;
+use crate::commands::requires::{Minimal, Pair};
 use crate::demangle::demangle;
 use crate::functions::Chosen;
+use crate::ptxas::MachineCode;
 use crate::render::{clean, labels};
+pub(crate) use layout::{bytes_of, type_name};
+pub(crate) use mix::{Access, FAMILIES, Mix, family};
+pub(crate) use signature::{Parameter, Signature};
 
 /// A function with a body.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct OfFunction {
-    pub(super) name: String,
-    pub(super) demangled: Option<String>,
-    pub(super) kind: &'static str,
+pub(crate) struct OfFunction {
+    pub(crate) name: String,
+    pub(crate) demangled: Option<String>,
+    pub(crate) kind: &'static str,
     #[serde(flatten)]
-    pub(super) signature: Signature,
-    pub(super) source: Option<SourceRange>,
+    pub(crate) signature: Signature,
+    pub(crate) source: Option<SourceRange>,
     #[serde(flatten)]
-    pub(super) mix: Mix,
-    pub(super) blocks: u64,
-    pub(super) loops: u64,
-    pub(super) loop_depth: u32,
-    pub(super) loop_list: Vec<OfLoop>,
-    pub(super) callees: Vec<Callee>,
-    pub(super) pressure: Pressure,
-    pub(super) shared_bytes: Option<u64>,
-    pub(super) local_bytes: u64,
-    pub(super) requires: Vec<Pair>,
+    pub(crate) mix: Mix,
+    pub(crate) blocks: u64,
+    pub(crate) loops: u64,
+    pub(crate) loop_depth: u32,
+    pub(crate) loop_list: Vec<OfLoop>,
+    pub(crate) callees: Vec<Callee>,
+    pub(crate) pressure: Pressure,
+    pub(crate) shared_bytes: Option<u64>,
+    pub(crate) local_bytes: u64,
+    pub(crate) requires: Vec<Pair>,
     /// With --ptxas, what it reports of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ptxas: Option<MachineCode>,
+    pub(crate) ptxas: Option<MachineCode>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Pressure {
-    pub(super) max_b32_units: u32,
-    pub(super) by_class: BTreeMap<String, u32>,
+pub(crate) struct Pressure {
+    pub(crate) max_b32_units: u32,
+    pub(crate) by_class: BTreeMap<String, u32>,
 }
 
 /// The lines of the file that most instructions come from.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct SourceRange {
-    pub(super) file: Option<String>,
-    pub(super) first_line: u32,
-    pub(super) last_line: u32,
+pub(crate) struct SourceRange {
+    pub(crate) file: Option<String>,
+    pub(crate) first_line: u32,
+    pub(crate) last_line: u32,
 }
 
 /// A loop; the mix is that of its instructions outside of inner loops.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct OfLoop {
+pub(crate) struct OfLoop {
     /// The ids of the first block and of that of the loop around it.
-    pub(super) header: u32,
-    pub(super) parent: Option<u32>,
-    pub(super) label: Option<String>,
+    pub(crate) header: u32,
+    pub(crate) parent: Option<u32>,
+    pub(crate) label: Option<String>,
     /// Where it begins in the file.
-    pub(super) line: u32,
-    pub(super) depth: u32,
-    pub(super) blocks: u64,
+    pub(crate) line: u32,
+    pub(crate) depth: u32,
+    pub(crate) blocks: u64,
     /// With those of inner loops.
-    pub(super) total_instructions: u64,
-    pub(super) source: Option<SourceRange>,
+    pub(crate) total_instructions: u64,
+    pub(crate) source: Option<SourceRange>,
     #[serde(flatten)]
-    pub(super) mix: Mix,
+    pub(crate) mix: Mix,
 }
 
 /// A function that is called; without a name, any function through its address.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Callee {
-    pub(super) name: Option<String>,
-    pub(super) demangled: Option<String>,
-    pub(super) count: u64,
+pub(crate) struct Callee {
+    pub(crate) name: Option<String>,
+    pub(crate) demangled: Option<String>,
+    pub(crate) count: u64,
+}
+
+impl OfFunction {
+    /// The name for people.
+    pub(crate) fn title(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    pub(crate) fn is_kernel(&self) -> bool {
+        self.kind == "entry"
+    }
 }
 
 /// What the functions of a module have in common.
@@ -100,7 +115,7 @@ struct Context<'a> {
 }
 
 /// The chosen functions with a body, in order.
-pub(super) fn of(module: &Module, chosen: &Chosen) -> Vec<OfFunction> {
+pub(crate) fn of(module: &Module, chosen: &Chosen) -> Vec<OfFunction> {
     let facts = ModuleFacts::of(module, |id| chosen.contains(id));
     let requirements = ptx_verify::requires(module);
     let context = Context {

@@ -1,0 +1,447 @@
+//! Numbers about a function that have names, for limits and comparisons: those of `ptxkit stats --json`, with dots between the
+//! keys. `loop_depth`, `tensor_core.moves`, `memory.global.read.16`.
+
+use std::fmt;
+
+use ptx_analysis::pressure::CLASSES;
+
+use crate::function_stats::{Access, FAMILIES, OfFunction};
+use crate::ptxas::MachineCode;
+use crate::query::similar;
+use crate::render::{clean, labels};
+
+/// A number about a function.
+#[derive(Clone, Debug)]
+pub(crate) enum Metric {
+    Plain(&'static Plain),
+    /// The instructions of a family.
+    Family(&'static str),
+    /// The largest number of live registers of a class.
+    Class(String),
+    Memory(Accesses),
+}
+
+/// A metric that has one name.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    name: &'static str,
+    /// A shorter name.
+    short: Option<&'static str>,
+    unit: Unit,
+    doc: &'static str,
+    value: fn(&OfFunction) -> Option<u64>,
+}
+
+/// Which memory accesses are counted; `None` means all.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Accesses {
+    space: Option<&'static str>,
+    access: Option<&'static str>,
+    bytes: Option<u64>,
+}
+
+/// What a metric counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Count,
+    /// `K` and `M` are powers of 1024.
+    Bytes,
+}
+
+const fn plain(
+    name: &'static str,
+    doc: &'static str,
+    value: fn(&OfFunction) -> Option<u64>,
+) -> Plain {
+    Plain {
+        name,
+        short: None,
+        unit: Unit::Count,
+        doc,
+        value,
+    }
+}
+
+impl Plain {
+    const fn short(self, name: &'static str) -> Self {
+        Self {
+            short: Some(name),
+            ..self
+        }
+    }
+
+    const fn bytes(self) -> Self {
+        Self {
+            unit: Unit::Bytes,
+            ..self
+        }
+    }
+}
+
+/// A number that ptxas reports; `None` without `--ptxas`.
+fn ptxas(of: &OfFunction, value: fn(&MachineCode) -> u64) -> Option<u64> {
+    of.ptxas.as_ref().map(value)
+}
+
+const PLAIN: &[Plain] = &[
+    plain("instructions", "instructions in the text", |f| {
+        Some(f.mix.instructions)
+    }),
+    plain(
+        "tensor_core.arithmetic",
+        "tensor-core multiplications",
+        |f| Some(f.mix.tensor_core.arithmetic),
+    )
+    .short("tensor"),
+    plain(
+        "tensor_core.moves",
+        "loads, stores and copies of fragments of tensor cores",
+        |f| Some(f.mix.tensor_core.moves),
+    ),
+    plain(
+        "barriers",
+        "instructions that wait for other threads",
+        |f| Some(f.mix.barriers),
+    ),
+    plain("calls", "calls", |f| Some(f.mix.calls)),
+    plain("blocks", "basic blocks", |f| Some(f.blocks)),
+    plain("loops", "loops", |f| Some(f.loops)),
+    plain("loop_depth", "how deep loops are nested", |f| {
+        Some(f.loop_depth.into())
+    }),
+    plain(
+        "pressure.max_b32_units",
+        "the most registers that are live at once, counted in units of 32 bits",
+        |f| Some(f.pressure.max_b32_units.into()),
+    )
+    .short("pressure"),
+    plain(
+        "shared_bytes",
+        "static shared memory, with that of the functions it calls",
+        |f| f.shared_bytes,
+    )
+    .short("shared")
+    .bytes(),
+    plain("local_bytes", "variables in local memory", |f| {
+        Some(f.local_bytes)
+    })
+    .short("local")
+    .bytes(),
+    plain(
+        "ptxas.registers",
+        "registers of the machine code, with --ptxas",
+        |f| f.ptxas.as_ref()?.registers,
+    ),
+    plain("ptxas.stack_bytes", "stack frame, with --ptxas", |f| {
+        ptxas(f, |code| code.stack_bytes)
+    })
+    .bytes(),
+    plain(
+        "ptxas.spill_store_bytes",
+        "stores of spilled registers, with --ptxas",
+        |f| ptxas(f, |code| code.spill_store_bytes),
+    )
+    .bytes(),
+    plain(
+        "ptxas.spill_load_bytes",
+        "loads of spilled registers, with --ptxas",
+        |f| ptxas(f, |code| code.spill_load_bytes),
+    )
+    .bytes(),
+    plain(
+        "ptxas.shared_bytes",
+        "static shared memory, with --ptxas",
+        |f| ptxas(f, |code| code.shared_bytes),
+    )
+    .bytes(),
+    plain("ptxas.barriers", "named barriers, with --ptxas", |f| {
+        ptxas(f, |code| code.barriers)
+    }),
+];
+
+const FAMILY: &str = "families.";
+const CLASS: &str = "pressure.by_class.";
+const MEMORY: &str = "memory";
+
+/// The metrics with more than one name: how they are written, and what they count.
+const PATTERNS: [(&str, &str); 3] = [
+    (
+        "memory[.SPACE][.ACCESS][.BYTES]",
+        "instructions that access memory: in a state space, of a kind (read, write, atomic, update), of a width",
+    ),
+    (
+        "families.FAMILY",
+        "instructions of a family, such as float or movement",
+    ),
+    (
+        "pressure.by_class.CLASS",
+        "the most registers of a class that are live at once: pred, b16, b32, b64, b128",
+    ),
+];
+
+impl Metric {
+    /// The metric of this name; an error says which name is similar.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        let of_name = |m: &&Plain| m.name == name || m.short == Some(name);
+        if let Some(metric) = PLAIN.iter().find(of_name) {
+            return Ok(Self::Plain(metric));
+        }
+        if let Some(family) = name.strip_prefix(FAMILY)
+            && let Some(known) = families().find(|known| *known == family)
+        {
+            return Ok(Self::Family(known));
+        }
+        if let Some(class) = name.strip_prefix(CLASS)
+            && classes().any(|known| known == class)
+        {
+            return Ok(Self::Class(class.to_owned()));
+        }
+        match name.strip_prefix(MEMORY) {
+            Some("") => Ok(Self::Memory(Accesses::default())),
+            Some(rest) if rest.starts_with('.') => Accesses::parse(&rest[1..]).map(Self::Memory),
+            _ => Err(unknown(name)),
+        }
+    }
+
+    pub(crate) fn unit(&self) -> Unit {
+        match self {
+            Self::Plain(metric) => metric.unit,
+            _ => Unit::Count,
+        }
+    }
+
+    /// Its value; `None` if it is not known.
+    pub(crate) fn value(&self, of: &OfFunction) -> Option<u64> {
+        match self {
+            Self::Plain(metric) => (metric.value)(of),
+            Self::Family(family) => Some(of.mix.families.get(family).copied().unwrap_or(0)),
+            Self::Class(class) => {
+                let most = of.pressure.by_class.get(class);
+                Some(most.copied().unwrap_or(0).into())
+            }
+            Self::Memory(wanted) => {
+                let counted = of.mix.memory.iter().filter(|(a, _)| wanted.contains(a));
+                Some(counted.map(|(_, count)| count).sum())
+            }
+        }
+    }
+
+    /// A value: digits, and `K` or `M` for thousands and millions, of bytes for powers of 1024.
+    pub(crate) fn amount(&self, text: &str) -> Result<u64, String> {
+        let kilo: u64 = match self.unit() {
+            Unit::Count => 1000,
+            Unit::Bytes => 1024,
+        };
+        let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+            Some(digits) => (digits, kilo),
+            None => match text.strip_suffix(['m', 'M']) {
+                Some(digits) => (digits, kilo * kilo),
+                None => (text, 1),
+            },
+        };
+        let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        let number = digits.parse().ok().filter(|_| is_number);
+        number
+            .and_then(|n: u64| n.checked_mul(factor))
+            .ok_or_else(|| {
+                let found = clean(text);
+                format!("expected a number such as 64 or 48K for `{self}`, found `{found}`")
+            })
+    }
+}
+
+/// The name in full.
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(metric) => f.write_str(metric.name),
+            Self::Family(family) => write!(f, "{FAMILY}{family}"),
+            Self::Class(class) => write!(f, "{CLASS}{class}"),
+            Self::Memory(accesses) => {
+                f.write_str(MEMORY)?;
+                let words = [accesses.space, accesses.access];
+                let mut words = words.iter().flatten();
+                words.try_for_each(|word| write!(f, ".{word}"))?;
+                accesses.bytes.map_or(Ok(()), |bytes| write!(f, ".{bytes}"))
+            }
+        }
+    }
+}
+
+impl Accesses {
+    /// Of `SPACE.ACCESS.BYTES`, each at most once.
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut accesses = Self::default();
+        for word in text.split('.') {
+            let space = spaces().find(|space| *space == word);
+            let access = labels::ACCESSES.iter().find(|access| **access == word);
+            let bytes = word.parse().ok();
+            let is_new = match (space, access, bytes) {
+                (Some(space), ..) => accesses.space.replace(space).is_none(),
+                (_, Some(access), _) => accesses.access.replace(access).is_none(),
+                (_, _, Some(bytes)) => accesses.bytes.replace(bytes).is_none(),
+                _ => return Err(unknown(&format!("{MEMORY}.{text}"))),
+            };
+            if !is_new {
+                return Err(format!("`{word}` in `{MEMORY}.{text}` is one too many"));
+            }
+        }
+        Ok(accesses)
+    }
+
+    fn contains(&self, access: &Access) -> bool {
+        self.space.is_none_or(|space| space == access.space)
+            && self.access.is_none_or(|kind| kind == access.access)
+            && self.bytes.is_none_or(|bytes| access.bytes == Some(bytes))
+    }
+}
+
+fn families() -> impl Iterator<Item = &'static str> {
+    FAMILIES.into_iter().chain(["unknown"])
+}
+
+fn classes() -> impl Iterator<Item = String> {
+    CLASSES.iter().map(|&class| labels::class(class))
+}
+
+/// The state spaces; `shared::cta` is `shared`.
+fn spaces() -> impl Iterator<Item = &'static str> {
+    let spaces = labels::spaces().into_iter();
+    spaces.filter(|space| *space != "shared::cta")
+}
+
+fn unknown(name: &str) -> String {
+    let plain = PLAIN.iter().flat_map(|m| [Some(m.name), m.short]);
+    let mut names: Vec<String> = plain.flatten().map(str::to_owned).collect();
+    names.extend(families().map(|family| format!("{FAMILY}{family}")));
+    names.extend(classes().map(|class| format!("{CLASS}{class}")));
+    for space in spaces() {
+        names.push(format!("{MEMORY}.{space}"));
+        names.extend(labels::ACCESSES.map(|access| format!("{MEMORY}.{space}.{access}")));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let hint = similar(name, &names).unwrap_or("--help lists all metrics".into());
+    format!("unknown metric `{}`; {hint}", clean(name))
+}
+
+/// All metrics for the help of commands, a line for each.
+pub(crate) fn help() -> String {
+    let plain = PLAIN.iter().map(|m| {
+        let name = match m.short {
+            Some(short) => format!("{short}, {}", m.name),
+            None => m.name.to_owned(),
+        };
+        let unit = match m.unit {
+            Unit::Count => "",
+            Unit::Bytes => "bytes: ",
+        };
+        (name, format!("{unit}{}", m.doc))
+    });
+    let patterns = PATTERNS.map(|(name, doc)| (name.to_owned(), doc.to_owned()));
+    let lines = plain
+        .chain(patterns)
+        .map(|(name, doc)| format!("  {name:34} {doc}\n"));
+    format!("Metrics:\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::function_stats;
+    use crate::functions::Chosen;
+
+    fn value(name: &str) -> u64 {
+        let module = ptx_parse::parse(
+            b".version 8.0\n.target sm_80\n.entry k(.param .u64 p) { .reg .b64 a; .reg .b32 b<4>;
+            .shared .align 4 .b8 s[48];
+            ld.param.u64 a, [p]; ld.global.v4.b32 {b0, b1, b2, b3}, [a]; ld.global.b32 b0, [a];
+            l: st.global.b32 [a], b1; bar.sync 0; bra l; }",
+        )
+        .module;
+        let of = function_stats::of(&module, &Chosen::all());
+        Metric::parse(name).unwrap().value(&of[0]).unwrap()
+    }
+
+    #[test]
+    fn values_of_a_kernel() {
+        for (name, expected) in [
+            ("instructions", 6),
+            ("loops", 1),
+            ("barriers", 1),
+            ("shared", 48),
+            ("shared_bytes", 48),
+            ("pressure", 6),
+            ("pressure.by_class.b64", 1),
+            ("memory", 4),
+            ("memory.global", 3),
+            ("memory.write", 1),
+            ("memory.global.read", 2),
+            ("memory.global.16", 1),
+            ("memory.global.read.4", 1),
+            ("families.movement", 4),
+            ("families.float", 0),
+        ] {
+            assert_eq!(value(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_metrics() {
+        for (name, expected) in [
+            (
+                "presure",
+                "unknown metric `presure`; did you mean `pressure`?",
+            ),
+            (
+                "memory.globl",
+                "unknown metric `memory.globl`; did you mean `memory.global`?",
+            ),
+            (
+                "families.flaot",
+                "unknown metric `families.flaot`; did you mean `families.float`?",
+            ),
+            (
+                "memory.global.shared",
+                "`shared` in `memory.global.shared` is one too many",
+            ),
+            (
+                "memoryglobal",
+                "unknown metric `memoryglobal`; did you mean `memory.global`?",
+            ),
+            ("", "unknown metric ``; --help lists all metrics"),
+        ] {
+            assert_eq!(Metric::parse(name).unwrap_err(), expected);
+        }
+        for name in PLAIN.iter().flat_map(|m| [Some(m.name), m.short]).flatten() {
+            Metric::parse(name).unwrap();
+        }
+        assert_eq!(
+            Metric::parse("memory.16.read.global").unwrap().to_string(),
+            "memory.global.read.16"
+        );
+    }
+
+    #[test]
+    fn amounts() {
+        let (shared, instructions) = (
+            Metric::parse("shared").unwrap(),
+            Metric::parse("instructions").unwrap(),
+        );
+        assert_eq!(shared.amount("48K"), Ok(48 << 10));
+        assert_eq!(shared.amount("1M"), Ok(1 << 20));
+        assert_eq!(instructions.amount("2k"), Ok(2000));
+        assert_eq!(instructions.amount("0"), Ok(0));
+        for wrong in [
+            "",
+            "K",
+            "-1",
+            "+1",
+            "1.5",
+            "99999999999999999999",
+            "99999999999999999M",
+        ] {
+            assert!(shared.amount(wrong).is_err(), "{wrong}");
+        }
+    }
+}
