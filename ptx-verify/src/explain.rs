@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_isa::{
-    ActualOperand, Deprecation, FormMatch, InstQuery, Modifier, ModifierEdit, NoForm, OperandShape,
-    OperandViolation, Repair, Role, Rule, Spaces, Violation,
+    ActualOperand, Deprecation, FormMatch, InstQuery, MAX_OPERANDS, Modifier, ModifierEdit, NoForm,
+    OperandShape, OperandViolation, Repair, Role, Rule, Spaces, Violation,
 };
 use smallvec::SmallVec;
 
@@ -301,6 +301,9 @@ impl Explainer<'_, '_> {
             return None;
         }
         for length in [2, 4, 8] {
+            if operands.len() > MAX_OPERANDS + length - 1 {
+                continue;
+            }
             for (start, elements) in operands.windows(length).enumerate() {
                 if !elements.iter().all(is_element) {
                     continue;
