@@ -3,12 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use smallvec::SmallVec;
+
 /// Lines that share a horizontal segment.
 #[derive(Clone, Default)]
 pub(super) struct Net {
     /// Where it is reached from above and left downwards.
-    pub(super) above: Vec<f64>,
-    pub(super) below: Vec<f64>,
+    pub(super) above: SmallVec<[f64; 2]>,
+    pub(super) below: SmallVec<[f64; 2]>,
 }
 
 /// Verticals that are closer than this must not overlap.

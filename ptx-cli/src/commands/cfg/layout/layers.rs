@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::nest::{Item, Role, Wire};
 use super::ports::Ports;
 use super::{BENDS_PER_EDGE, MORE_BENDS, Size};
@@ -15,8 +17,8 @@ pub(super) struct Layered {
     /// The vertices of each layer from left to right.
     pub(super) layers: Vec<Vec<usize>>,
     /// The arcs that begin at each vertex, and those that end there.
-    pub(super) down: Vec<Vec<usize>>,
-    pub(super) up: Vec<Vec<usize>>,
+    pub(super) down: Vec<SmallVec<[usize; 2]>>,
+    pub(super) up: Vec<SmallVec<[usize; 2]>>,
     /// Arcs that are drawn as one line.
     pub(super) chains: Vec<Chain>,
     /// What is best straight.
@@ -83,8 +85,8 @@ impl Layered {
             arcs: Vec::new(),
             ports: Ports::default(),
             layers: vec![Vec::new(); layers],
-            down: vec![Vec::new(); items.len()],
-            up: vec![Vec::new(); items.len()],
+            down: vec![SmallVec::new(); items.len()],
+            up: vec![SmallVec::new(); items.len()],
             chains: Vec::new(),
             trunks: Vec::new(),
             back: Vec::new(),
@@ -221,8 +223,8 @@ impl Layered {
             size: Size::default(),
             role: None,
         });
-        self.down.push(Vec::new());
-        self.up.push(Vec::new());
+        self.down.push(SmallVec::new());
+        self.up.push(SmallVec::new());
         let vertex = self.vertices.len() - 1;
         (vertex, self.ports.of_bend(vertex))
     }
