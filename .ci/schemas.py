@@ -29,6 +29,8 @@ COMMANDS = [
     (["parse", "--json"], ["parse"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
+    (["source", "--json"], ["source"]),
+    (["source", "--json", "--by", "source"], ["source-by-source"]),
     (["stats", "--json", "--mnemonics"], ["stats"]),
     (["tokens", "--json"], ["tokens"]),
 ]

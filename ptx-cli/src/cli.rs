@@ -9,7 +9,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, explain, extract, fmt, grep, instrument, link, minify,
-    parse, rename, requires, retarget, rewrite, roundtrip, stats, tokens,
+    parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -105,6 +105,7 @@ Examples:
     Flatten(rewrite::Args) => |args| rewrite::always(args, ptx_transform::flatten),
     Parse(parse::Args) => parse::run,
     Stats(stats::Args) => stats::run,
+    Source(source::Args) => source::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,
     Analyze(analyze::Args) => analyze::run,
     Cfg(cfg::Args) => cfg::run,

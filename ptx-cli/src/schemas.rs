@@ -5,7 +5,9 @@ use std::fs;
 use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
-use crate::commands::{analyze, callgraph, cfg, clean, explain, parse, requires, stats, tokens};
+use crate::commands::{
+    analyze, callgraph, cfg, clean, explain, parse, requires, source, stats, tokens,
+};
 use crate::render::json;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
@@ -32,6 +34,8 @@ fn schemas_are_those_of_the_types() {
         ("grep-list", schema::<hit::JsonFile<'_>>()),
         ("parse", schema::<parse::Summary>()),
         ("requires", schema::<requires::Report<'_>>()),
+        ("source", schema::<source::schema::File<'_>>()),
+        ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),
         ("tokens", schema::<tokens::JsonToken<'_>>()),
     ];

@@ -11,11 +11,11 @@ use crate::demangle::demangle;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonFrame {
-    file: Option<String>,
-    line: u32,
-    column: u32,
-    function: Option<String>,
-    demangled: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+    pub(crate) function: Option<String>,
+    pub(crate) demangled: Option<String>,
 }
 
 /// Where a statement is.
@@ -56,7 +56,7 @@ impl JsonFrame {
 }
 
 /// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.
-const MOST_FRAMES: usize = 64;
+pub(crate) const MOST_FRAMES: usize = 64;
 
 /// The source lines of a statement, the innermost first.
 pub(crate) fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {

@@ -18,6 +18,7 @@ mod program;
 mod queries;
 mod requires;
 mod rewrite;
+mod source;
 mod stats;
 mod support;
 mod suppression;

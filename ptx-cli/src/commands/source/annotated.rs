@@ -1,0 +1,141 @@
+//! PTX in its order with the source lines before the instructions.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptx_ir::FunctionKind;
+
+use super::files::{SourceFile, Sources};
+use super::listing::{Kind, Listed, Listing, Place};
+use super::schema::{File, JsonFunction, JsonLine, JsonSource};
+use crate::demangle::{in_text, shown};
+use crate::output::{self, Out};
+use crate::render::{SCHEMA, clean};
+
+/// The longest name of an inlined function.
+const LONGEST_NAME: usize = 60;
+
+/// `Kernel scal<float>(float*, int)`
+pub(super) fn title(function: &Listed<'_>) -> String {
+    let kind = match function.function.kind {
+        FunctionKind::Entry => "Kernel",
+        FunctionKind::Func => "Function",
+    };
+    format!("{kind} {}", shown(function.name))
+}
+
+/// Styles of the output.
+pub(super) struct Styles {
+    pub(super) title: console::Style,
+    pub(super) source: console::Style,
+    pub(super) number: console::Style,
+}
+
+impl Styles {
+    pub(super) fn new() -> Self {
+        let style = || console::Style::new().force_styling(output::is_colored());
+        Self {
+            title: style().bold(),
+            source: style().cyan(),
+            number: style().dim(),
+        }
+    }
+}
+
+/// Writes the chosen functions. Of calls that were inlined, those that differ from the last ones are written.
+pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut Out) -> Result<()> {
+    let styles = Styles::new();
+    for function in &listing.functions {
+        writeln!(out, "{}\n", styles.title.apply_to(title(function)))?;
+        let mut last: &[Place] = &[];
+        for row in &function.statements {
+            let chain = listing.chain(row);
+            if row.kind == Kind::Instruction && chain != last {
+                let same = last
+                    .iter()
+                    .zip(chain)
+                    .take_while(|(a, b)| a.is_same_line(**b));
+                let same = same.count();
+                let is_new = same < last.len() || same < chain.len();
+                let from = same.min(chain.len().saturating_sub(1));
+                for (depth, place) in chain.iter().enumerate().skip(from).filter(|_| is_new) {
+                    let text = source_line(listing, sources, *place);
+                    writeln!(
+                        out,
+                        "{:depth$}{}",
+                        "",
+                        styles.source.apply_to(text),
+                        depth = 2 * depth
+                    )?;
+                }
+                last = chain;
+            }
+            let number = styles.number.apply_to(format!("{:>8}", row.line));
+            let indent = if row.kind == Kind::Label { 1 } else { 4 };
+            let text = listing.text(row);
+            writeln!(out, "{number}{:indent$}{}", "", in_text(&text))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Where a source was found, else its path in the module.
+pub(super) fn shown_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
+    let found = source.map(|source| source.path.to_string_lossy());
+    let path = found.or(path.map(Into::into));
+    clean(path.as_deref().unwrap_or("?")).into_owned()
+}
+
+/// `src/a.cu:41: in copy(float*): *to = *from;`
+fn source_line(listing: &Listing<'_>, sources: &mut Sources<'_>, place: Place) -> String {
+    let path = listing.path(place.file);
+    let source = path.and_then(|path| sources.get(path));
+    let path = shown_path(path, source.as_deref());
+    let mut text = format!("{path}:{}:", place.line);
+    if let Some(name) = listing.inlined(place) {
+        text += " in ";
+        text += &console::truncate_str(name, LONGEST_NAME, "…");
+        text.push(':');
+    }
+    if let Some(line) = source.as_ref().and_then(|s| s.line(place.line)) {
+        text.push(' ');
+        text += &clean(line.trim_start());
+    }
+    text
+}
+
+pub(super) fn json<'a>(
+    file: &'a str,
+    listing: &Listing<'a>,
+    sources: &mut Sources<'_>,
+) -> File<'a> {
+    let mut places = Vec::new();
+    let mut functions = Vec::new();
+    for function in &listing.functions {
+        let chains = function.instructions().map(|row| listing.chain(row));
+        places.extend(chains.flatten().map(|place| (place.file, place.line)));
+        functions.push(JsonFunction::new(
+            listing,
+            function,
+            function.instructions(),
+        ));
+    }
+    places.sort_unstable();
+    places.dedup();
+    let files = places.chunk_by(|(a, _), (b, _)| a == b);
+    let source = |places: &[(Option<u32>, u32)]| {
+        let path = places.first().and_then(|(file, _)| listing.path(*file));
+        let source = path.and_then(|path| sources.get(path));
+        let lines = places
+            .iter()
+            .map(|(_, line)| JsonLine::new(source.as_deref(), *line));
+        JsonSource::new(path, source.as_deref(), lines.collect())
+    };
+    File {
+        schema: SCHEMA,
+        file,
+        functions,
+        sources: files.map(source).collect(),
+    }
+}

@@ -1,0 +1,229 @@
+//! Finds and reads source files.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::output;
+use crate::render::{clean, counted};
+
+/// Where sources are looked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct Search {
+    /// Look below TO for sources whose path begins with FROM. May be repeated; the first that fits counts
+    #[arg(long = "map", value_name = "FROM=TO", value_parser = map)]
+    maps: Vec<(String, String)>,
+    /// Look for sources in this directory. May be repeated
+    #[arg(long = "source-dir", value_name = "DIR")]
+    folders: Vec<PathBuf>,
+}
+
+fn map(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("expected FROM=TO, two beginnings of paths".to_owned()),
+    }
+}
+
+/// Longer paths are not looked for.
+const LONGEST_PATH: usize = 4096;
+/// How many of the last parts of a path are looked for in each directory.
+const MOST_PARTS: usize = 32;
+/// Larger files are not read.
+const LARGEST_FILE: u64 = 256 << 20;
+/// How many places a message names.
+const MOST_LISTED: usize = 4;
+
+/// A source file.
+#[derive(Debug)]
+pub(super) struct SourceFile {
+    /// Where it was found.
+    pub(super) path: PathBuf,
+    /// Without the ends of lines.
+    lines: Vec<String>,
+    /// Whether a line was asked for that does not exist.
+    is_short: Cell<bool>,
+}
+
+impl SourceFile {
+    /// A line, counted from 1. Once it is reported that there is none.
+    pub(super) fn line(&self, number: u32) -> Option<&str> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        let line = self.lines.get(index).map(String::as_str);
+        if line.is_none() && !self.is_short.replace(true) {
+            let (path, count) = (self.path.to_string_lossy(), self.lines.len());
+            output::summary(format_args!(
+                "ptxkit: note: {} has {}, but the module refers to line {number}: is it another version?",
+                clean(&path),
+                counted(count, "line")
+            ));
+        }
+        line
+    }
+
+    /// The lines from a number to another, as far as there are any.
+    pub(super) fn lines(&self, range: Range<u32>) -> impl Iterator<Item = (u32, &str)> {
+        let lines = range.filter_map(|n| Some((n, self.lines.get((n as usize).checked_sub(1)?)?)));
+        lines.map(|(number, line)| (number, line.as_str()))
+    }
+}
+
+/// The sources that were looked for so far.
+pub(super) struct Sources<'a> {
+    search: &'a Search,
+    /// The directory of the PTX file.
+    folder: PathBuf,
+    /// By directory of the PTX file and path in it.
+    found: HashMap<(PathBuf, String), Option<Rc<SourceFile>>>,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(search: &'a Search) -> Self {
+        Self {
+            search,
+            folder: PathBuf::new(),
+            found: HashMap::new(),
+        }
+    }
+
+    /// Continues with another PTX file.
+    pub(super) fn enter(&mut self, ptx: Option<&Path>) {
+        let folder = ptx.and_then(Path::parent);
+        self.folder = folder.unwrap_or(Path::new("")).to_owned();
+    }
+
+    /// The source of a path in the PTX file. One that cannot be read is reported once.
+    pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
+        let key = (self.folder.clone(), path.to_owned());
+        if let Some(found) = self.found.get(&key) {
+            return found.clone();
+        }
+        let found = self.find(path).map(Rc::new);
+        let is_new = !self.found.keys().any(|(_, known)| known == path);
+        let found = found
+            .inspect_err(|why| {
+                if is_new {
+                    output::summary(format_args!("ptxkit: note: {}: {why}", clean(path)));
+                }
+            })
+            .ok();
+        self.found.insert(key, found.clone());
+        found
+    }
+
+    fn find(&self, path: &str) -> Result<SourceFile, String> {
+        if path.len() > LONGEST_PATH {
+            return Err("the path is too long".to_owned());
+        }
+        let candidates = self.candidates(path);
+        let Some(found) = candidates.iter().find(|c| c.is_file()) else {
+            let listed = candidates.iter().take(MOST_LISTED);
+            let listed: Vec<_> = listed
+                .map(|c| clean(&c.to_string_lossy()).into_owned())
+                .collect();
+            let more = match candidates.len().saturating_sub(MOST_LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more places"),
+            };
+            let listed = listed.join(", ");
+            return Err(format!("source not found, looked for {listed}{more}"));
+        };
+        let size = fs::metadata(found).map_or(0, |m| m.len());
+        if size > LARGEST_FILE {
+            return Err("the source is too large".to_owned());
+        }
+        let bytes = fs::read(found).map_err(|error| format!("source not readable: {error}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text
+            .lines()
+            .map(|line| line.trim_end().replace('\t', "    "));
+        Ok(SourceFile {
+            path: found.clone(),
+            lines: lines.collect(),
+            is_short: Cell::new(false),
+        })
+    }
+
+    /// Where a source may be, the most likely place first.
+    fn candidates(&self, path: &str) -> Vec<PathBuf> {
+        let mapped = self.search.maps.iter().find_map(|(from, to)| {
+            let rest = path.strip_prefix(from.as_str())?;
+            let ends =
+                rest.is_empty() || rest.starts_with(is_separator) || from.ends_with(is_separator);
+            ends.then(|| PathBuf::from(format!("{to}{rest}")))
+        });
+        let mut all: Vec<PathBuf> = mapped.into_iter().collect();
+        all.push(path.into());
+        let parts = parts(path);
+        let first = parts.len().saturating_sub(MOST_PARTS);
+        let own = [self.folder.as_path(), Path::new("")];
+        for folder in self.search.folders.iter().map(PathBuf::as_path).chain(own) {
+            for start in first..parts.len() {
+                let rest = parts.get(start..).unwrap_or_default();
+                all.push(folder.join(rest.join("/")));
+            }
+        }
+        let mut seen = HashSet::new();
+        all.retain(|path| seen.insert(path.clone()));
+        all
+    }
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '/' | '\\')
+}
+
+/// The parts of a path; `..` removes the one before it.
+fn parts(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for part in path.split(is_separator) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_sources_may_be() {
+        let search = Search {
+            maps: vec![("/build".into(), "src".into()), ("/b".into(), "no".into())],
+            folders: vec!["inc".into()],
+        };
+        let mut sources = Sources::new(&search);
+        sources.enter(Some(Path::new("out/k.ptx")));
+        let candidates = |path: &str| {
+            let all = sources.candidates(path);
+            let all = all.iter().map(|p| p.to_string_lossy().into_owned());
+            all.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            candidates("/build/x/../a.cu"),
+            "src/x/../a.cu /build/x/../a.cu inc/build/a.cu inc/a.cu out/build/a.cu out/a.cu build/a.cu a.cu"
+        );
+        // Only whole directories are mapped.
+        assert_eq!(
+            candidates("/building/a.cu"),
+            "/building/a.cu inc/building/a.cu inc/a.cu out/building/a.cu out/a.cu building/a.cu a.cu"
+        );
+        assert_eq!(
+            candidates("C:\\a.cu"),
+            "C:\\a.cu inc/C:/a.cu inc/a.cu out/C:/a.cu out/a.cu C:/a.cu a.cu"
+        );
+        assert_eq!(
+            candidates(&"a/".repeat(1000)).split(' ').count(),
+            1 + 3 * MOST_PARTS
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! The statements of functions with their source lines.
+
+use std::collections::HashMap;
+
+use ptx_analysis::source_lines::{Frame, SourceLines};
+use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
+use ptx_isa::Directive;
+
+use super::schema::JsonInstruction;
+use crate::demangle::demangle;
+use crate::functions::Chosen;
+use crate::render::clean;
+use crate::render::source_lines::{JsonFrame, MOST_FRAMES};
+
+/// The functions of a module that were chosen.
+pub(super) struct Listing<'m> {
+    module: &'m Module,
+    pub(super) functions: Vec<Listed<'m>>,
+    /// The chains of source lines one after the other, each with the outermost call first.
+    places: Vec<Place>,
+    /// The paths in the module.
+    files: Interned<String>,
+    /// The names of inlined functions, and their demangled form.
+    names: Interned<(String, Option<String>)>,
+}
+
+/// A function with its statements, without `.loc`.
+pub(super) struct Listed<'m> {
+    pub(super) function: &'m Function,
+    pub(super) name: &'m str,
+    pub(super) statements: Vec<Row>,
+}
+
+impl Listed<'_> {
+    pub(super) fn instructions(&self) -> impl Iterator<Item = &Row> {
+        let all = self.statements.iter();
+        all.filter(|row| row.kind == Kind::Instruction)
+    }
+}
+
+/// A statement.
+#[derive(Copy, Clone)]
+pub(super) struct Row {
+    span: Span,
+    /// Its line in the PTX file.
+    pub(super) line: u32,
+    pub(super) kind: Kind,
+    inline_asm: bool,
+    /// Where its chain of source lines is in `places`.
+    chain: (u32, u32),
+}
+
+/// What a statement is, as far as that matters here.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) enum Kind {
+    Instruction,
+    Label,
+    Other,
+}
+
+/// A source line.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(super) struct Place {
+    /// The number of its path; `None` if the module does not have it.
+    pub(super) file: Option<u32>,
+    pub(super) line: u32,
+    column: u32,
+    /// The number of the name of the inlined function that contains the line.
+    function: Option<u32>,
+}
+
+impl Place {
+    /// Whether both are the same line of the same function; the columns do not matter.
+    pub(super) fn is_same_line(self, other: Self) -> bool {
+        Self { column: 0, ..self } == Self { column: 0, ..other }
+    }
+}
+
+/// Values with numbers in the order in which they were added.
+struct Interned<T> {
+    values: Vec<T>,
+    numbers: HashMap<String, u32>,
+}
+
+impl<T> Interned<T> {
+    fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            numbers: HashMap::new(),
+        }
+    }
+
+    fn number(&mut self, name: &str, value: impl FnOnce() -> T) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.values.len() as u32;
+        self.values.push(value());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    fn get(&self, number: Option<u32>) -> Option<&T> {
+        self.values.get(number? as usize)
+    }
+}
+
+impl<'m> Listing<'m> {
+    pub(super) fn new(module: &'m Module, chosen: &Chosen) -> Self {
+        let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
+        let mut listing = Self {
+            module,
+            functions: Vec::new(),
+            places: Vec::new(),
+            files: Interned::new(),
+            names: Interned::new(),
+        };
+        for (_, function, body) in module.definitions().filter(|(id, ..)| chosen.contains(*id)) {
+            let statements = listing.statements(body, &lines, &source_lines);
+            listing.functions.push(Listed {
+                function,
+                name: module.name(function.name),
+                statements,
+            });
+        }
+        listing
+    }
+
+    fn statements(&mut self, body: &Body, lines: &LineIndex, source: &SourceLines<'_>) -> Vec<Row> {
+        let source = source.function(body);
+        let is_loc = |statement| match statement {
+            Statement::Directive(id) => {
+                let directive = body.directives().get(id);
+                directive.is_some_and(|d| d.directive == Directive::Loc)
+            }
+            _ => false,
+        };
+        let mut rows = Vec::new();
+        let mut chain = (0, 0);
+        for (stmt, statement) in body.statements().filter(|(_, s)| !is_loc(*s)) {
+            let kind = match statement {
+                Statement::Inst(_) => Kind::Instruction,
+                Statement::Label(_) => Kind::Label,
+                _ => Kind::Other,
+            };
+            if kind == Kind::Instruction {
+                let start = self.places.len();
+                for frame in source.frames(stmt).take(MOST_FRAMES) {
+                    let place = self.place(&frame);
+                    self.places.push(place);
+                }
+                let new = self.places.get_mut(start..).unwrap_or_default();
+                new.reverse();
+                let end = self.places.len();
+                if self.places.get(start..) == self.places.get(chain.0 as usize..chain.1 as usize) {
+                    self.places.truncate(start);
+                } else {
+                    chain = (start as u32, end as u32);
+                }
+            }
+            let span = body.source_span(stmt);
+            rows.push(Row {
+                span,
+                line: lines.position(span.start).line,
+                kind,
+                inline_asm: source.is_inline_asm(stmt),
+                chain,
+            });
+        }
+        rows
+    }
+
+    fn place(&mut self, frame: &Frame<'_>) -> Place {
+        let name = |name: &String| (clean(name).into_owned(), demangle(name));
+        let function = frame.function.as_ref();
+        let file = frame.file.as_deref();
+        Place {
+            file: file.map(|file| self.files.number(file, || file.to_owned())),
+            line: frame.line,
+            column: frame.column,
+            function: function.map(|f| self.names.number(f, || name(f))),
+        }
+    }
+
+    /// Whether no instruction has a source line.
+    pub(super) fn has_no_lines(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The source lines of a statement, the outermost call first.
+    pub(super) fn chain(&self, row: &Row) -> &[Place] {
+        let (start, end) = row.chain;
+        self.places
+            .get(start as usize..end as usize)
+            .unwrap_or_default()
+    }
+
+    /// The path of a number as the module has it.
+    pub(super) fn path(&self, file: Option<u32>) -> Option<&str> {
+        self.files.get(file).map(String::as_str)
+    }
+
+    /// The inlined function that contains a place, for people.
+    pub(super) fn inlined(&self, place: Place) -> Option<&str> {
+        let (name, demangled) = self.names.get(place.function)?;
+        Some(demangled.as_deref().unwrap_or(name))
+    }
+
+    /// The text of a statement with one space between words.
+    pub(super) fn text(&self, row: &Row) -> String {
+        let text = String::from_utf8_lossy(row.span.of(self.module.source()));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn json(&self, row: &Row) -> JsonInstruction {
+        let frame = |place: &Place| {
+            let function = self.names.get(place.function);
+            JsonFrame {
+                file: self.path(place.file).map(|file| clean(file).into_owned()),
+                line: place.line,
+                column: place.column,
+                function: function.map(|(name, _)| name.clone()),
+                demangled: function.and_then(|(_, demangled)| demangled.clone()),
+            }
+        };
+        JsonInstruction {
+            line: row.line,
+            text: clean(&self.text(row)).into_owned(),
+            inline_asm: row.inline_asm,
+            source: self.chain(row).iter().rev().map(frame).collect(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `ptxkit source`: PTX beside the source lines that it comes from.
+
+mod annotated;
+mod attribution;
+mod files;
+mod listing;
+pub(crate) mod schema;
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ptx_ir::Limits;
+
+use crate::functions::Functions;
+use crate::input::{self, Files};
+use crate::output::{self, Out, Status};
+use files::{Search, Sources};
+use listing::Listing;
+
+/// Print PTX beside the source lines that it comes from
+///
+/// Needs a module with source lines, which `nvcc -lineinfo` writes. Each source line is followed by the statements that were made from
+/// it; of inlined code the calls come first. Sources are looked for at the path in the module, then in each --source-dir, in the
+/// directory of the PTX file and in the current one, there also without the first directories of the path. If a source is not found,
+/// its lines are shown as FILE:LINE.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit source kernel.ptx
+  ptxkit source --function 'gemm*' --map /build=. kernel.ptx
+  ptxkit source --by source --source-dir src kernel.ptx      the sources with the instructions of each line
+  ptxkit source --by source --counts kernel.ptx              only the number of instructions")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    functions: Functions,
+    /// The order of the output
+    #[arg(long, value_enum, default_value_t = By::Ptx)]
+    by: By,
+    /// With --by source: only the number of instructions of each line
+    #[arg(long)]
+    counts: bool,
+    #[command(flatten)]
+    search: Search,
+    /// Write one JSON object per file
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
+enum By {
+    /// The PTX in its order
+    Ptx,
+    /// The source files, each line with the instructions that were made from it
+    Source,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    anyhow::ensure!(
+        !args.counts || args.by == By::Source,
+        "--counts needs `--by source`"
+    );
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    let inputs = args.files.list(&mut status)?;
+    let mut sources = Sources::new(&args.search);
+    let mut used = Vec::new();
+    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+        let module = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default()).module;
+        let chosen = args.functions.choose(&module);
+        chosen.note(&mut used);
+        let listing = Listing::new(&module, &chosen);
+        if listing.has_no_lines() {
+            let name = &source.name;
+            output::summary(format_args!(
+                "ptxkit: note: {name} has no source lines; `nvcc -lineinfo` writes them"
+            ));
+        }
+        sources.enter(source.path.as_deref());
+        let (file, sources, counts) = (&*source.name, &mut sources, args.counts);
+        match (args.by, args.json) {
+            (By::Ptx, false) => annotated::write(&listing, sources, out)?,
+            (By::Ptx, true) => out.json(&annotated::json(file, &listing, sources))?,
+            (By::Source, json) => {
+                let hits = attribution::hits(&listing);
+                match json {
+                    false => attribution::write(&listing, &hits, counts, sources, out)?,
+                    true => {
+                        let object = attribution::json(file, &listing, &hits, counts, sources);
+                        out.json(&object)?;
+                    }
+                }
+            }
+        }
+        Ok(Status::Ok)
+    })?;
+    args.functions.check(&used)?;
+    out.flush()?;
+    Ok(status)
+}

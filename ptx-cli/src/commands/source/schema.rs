@@ -1,0 +1,114 @@
+//! The JSON output.
+
+use serde::Serialize;
+
+use super::files::SourceFile;
+use super::listing::{Listed, Listing, Row};
+use crate::demangle::demangle;
+use crate::render::source_lines::JsonFrame;
+use crate::render::{clean, labels};
+
+/// The instructions of a PTX file in their order.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct File<'a> {
+    pub(super) schema: u32,
+    pub(super) file: &'a str,
+    pub(super) functions: Vec<JsonFunction<'a>>,
+    pub(super) sources: Vec<JsonSource<JsonLine>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonFunction<'a> {
+    pub(super) name: &'a str,
+    pub(super) demangled: Option<String>,
+    pub(super) kind: &'static str,
+    pub(super) instructions: Vec<JsonInstruction>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonInstruction {
+    pub(super) line: u32,
+    pub(super) text: String,
+    pub(super) inline_asm: bool,
+    pub(super) source: Vec<JsonFrame>,
+}
+
+/// A source file to which instructions refer.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonSource<L> {
+    /// The path as the compiler wrote it.
+    pub(super) file: Option<String>,
+    /// Where it was found.
+    pub(super) path: Option<String>,
+    pub(super) lines: Vec<L>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonLine {
+    pub(super) line: u32,
+    pub(super) text: Option<String>,
+}
+
+/// The instructions of a PTX file by the source lines that they come from.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct BySource<'a> {
+    pub(super) schema: u32,
+    pub(super) file: &'a str,
+    pub(super) sources: Vec<JsonSource<Attribution<'a>>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Attribution<'a> {
+    #[serde(flatten)]
+    pub(super) line: JsonLine,
+    /// Instructions that were made from the line.
+    pub(super) own: usize,
+    /// Instructions of functions that were inlined at calls in the line.
+    pub(super) inlined: usize,
+    /// The functions with own instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) functions: Option<Vec<JsonFunction<'a>>>,
+}
+
+impl<'a> JsonFunction<'a> {
+    pub(super) fn new<'r>(
+        listing: &Listing<'a>,
+        function: &Listed<'a>,
+        rows: impl Iterator<Item = &'r Row>,
+    ) -> Self {
+        Self {
+            name: function.name,
+            demangled: demangle(function.name),
+            kind: labels::kind(function.function.kind),
+            instructions: rows.map(|row| listing.json(row)).collect(),
+        }
+    }
+}
+
+impl<L> JsonSource<L> {
+    pub(super) fn new(file: Option<&str>, source: Option<&SourceFile>, lines: Vec<L>) -> Self {
+        let path = source.map(|source| source.path.to_string_lossy());
+        Self {
+            file: file.map(|file| clean(file).into_owned()),
+            path: path.map(|path| clean(&path).into_owned()),
+            lines,
+        }
+    }
+}
+
+impl JsonLine {
+    pub(super) fn new(source: Option<&SourceFile>, line: u32) -> Self {
+        let text = source.and_then(|source| source.line(line));
+        Self {
+            line,
+            text: text.map(|text| clean(text).into_owned()),
+        }
+    }
+}
