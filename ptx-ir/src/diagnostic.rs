@@ -44,6 +44,7 @@ macro_rules! codes {
         /// | 07xx | what is legal and of no use |
         /// | 09xx | limits |
         /// | 10xx | modules put together or taken apart |
+        /// | 11xx | binary files that contain PTX |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -187,6 +188,13 @@ codes! {
     LostDebugInfo = 1006, "removed debug information";
     RenamedKernel = 1007, "a renamed kernel";
     SpreadingPragma = 1008, "a pragma applied to other modules";
+
+    NoPtx = 1101, "a file without PTX";
+    TruncatedContainer = 1102, "a truncated fatbin or archive";
+    MalformedContainer = 1103, "a malformed fatbin or archive";
+    UnsupportedContainer = 1104, "a fatbin in a format that is not supported";
+    CorruptContent = 1105, "compressed content that is damaged";
+    ContentTooLarge = 1106, "decompressed content larger than the limit";
 }
 
 impl Code {

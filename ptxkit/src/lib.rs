@@ -13,8 +13,9 @@
 //! | [`analysis`] | `ptx-analysis` | `analysis` | control flow, SSA, liveness, call graph |
 //! | [`build`] | `ptx-build` | `build` | modules from Rust |
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
+//! | [`container`] | `ptx-container` | `container` | PTX in fatbins, executables, libraries, objects and archives |
 //!
-//! All of these features are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
+//! All of these features but `container`, which needs `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
 //! `parallel` (the functions of a large module are parsed, checked and analyzed on several threads, with the same results; needs `std`),
 //! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
@@ -35,6 +36,9 @@ pub use ptx_analysis as analysis;
 #[cfg(feature = "build")]
 #[doc(inline)]
 pub use ptx_build as build;
+#[cfg(feature = "container")]
+#[doc(inline)]
+pub use ptx_container as container;
 #[cfg(feature = "edit")]
 #[doc(inline)]
 pub use ptx_edit as edit;

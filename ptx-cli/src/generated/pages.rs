@@ -106,4 +106,10 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1006", include_str!("../../pages/PTX1006.md")),
     ("PTX1007", include_str!("../../pages/PTX1007.md")),
     ("PTX1008", include_str!("../../pages/PTX1008.md")),
+    ("PTX1101", include_str!("../../pages/PTX1101.md")),
+    ("PTX1102", include_str!("../../pages/PTX1102.md")),
+    ("PTX1103", include_str!("../../pages/PTX1103.md")),
+    ("PTX1104", include_str!("../../pages/PTX1104.md")),
+    ("PTX1105", include_str!("../../pages/PTX1105.md")),
+    ("PTX1106", include_str!("../../pages/PTX1106.md")),
 ];
