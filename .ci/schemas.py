@@ -22,6 +22,8 @@ COMMANDS = [
     (["cfg", "--format", "json"], ["cfg"]),
     (["check", "--format", "json"], ["check", "check-clean"]),
     (["clean", "--explain", "--json"], ["clean"]),
+    (["dump"], ["dump"]),
+    (["dump", "--format", "json"], ["dump"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),

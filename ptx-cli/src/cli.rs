@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, explain, extract, fmt, grep, instrument, link, minify,
-    parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
+    analyze, callgraph, cfg, check, clean, dump, explain, extract, fmt, grep, instrument, link,
+    minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -108,6 +108,7 @@ Examples:
     Source(source::Args) => source::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,
     Analyze(analyze::Args) => analyze::run,
+    Dump(dump::Args) => dump::run,
     Cfg(cfg::Args) => cfg::run,
     Callgraph(callgraph::Args) => callgraph::run,
     Grep(grep::Args) => grep::run,

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, cfg, clean, explain, parse, requires, source, stats, tokens,
+    analyze, callgraph, cfg, clean, dump, explain, parse, requires, source, stats, tokens,
 };
 use crate::render::json;
 
@@ -28,6 +28,7 @@ fn schemas_are_those_of_the_types() {
         ("check", schema::<json::Finding<'_>>()),
         ("check-clean", schema::<json::Clean<'_>>()),
         ("clean", schema::<clean::JsonChange<'_>>()),
+        ("dump", schema::<dump::schema::Record>()),
         ("explain", schema::<explain::entry::Entry>()),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),

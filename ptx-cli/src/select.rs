@@ -36,20 +36,25 @@ struct Seen {
 }
 
 /// Keys that are always written.
-const ALWAYS: [&str; 3] = ["schema", "file", "kind"];
+const ALWAYS: [&str; 4] = ["schema", "file", "kind", "record"];
 
 impl Fields {
     /// The selection; `None` for everything.
     pub(crate) fn selection(&self) -> Option<Selection> {
-        let reversed = |path: &String| path.rsplit('.').map(|key| key.trim().to_owned()).collect();
-        (!self.fields.is_empty()).then(|| Selection {
-            paths: self.fields.iter().map(reversed).collect(),
-            seen: Mutex::default(),
-        })
+        Selection::of(&self.fields)
     }
 }
 
 impl Selection {
+    /// The selection of these keys; `None` for everything.
+    pub(crate) fn of(fields: &[String]) -> Option<Self> {
+        let reversed = |path: &String| path.rsplit('.').map(|key| key.trim().to_owned()).collect();
+        (!fields.is_empty()).then(|| Self {
+            paths: fields.iter().map(reversed).collect(),
+            seen: Mutex::default(),
+        })
+    }
+
     /// Removes what was not chosen from an object, which is the value of these keys.
     pub(crate) fn filter(&self, value: &mut Value, outer: &[&str]) {
         let mut text = value.to_string().into_bytes();

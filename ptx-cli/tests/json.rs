@@ -56,12 +56,14 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 16] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
         &["stats", "--json", "--mnemonics"],
         &["analyze", "--json", "--insts"],
+        &["dump"],
+        &["dump", "--format", "json"],
         &["cfg", "--format", "json"],
         &["callgraph", "--format", "json"],
         &["clean", "--explain", "--json"],

@@ -139,15 +139,20 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     /// The source line of a statement, then the lines of the calls through which it was inlined, from the innermost to the one
     /// in the PTX function itself. Nothing before the first `.loc`.
     pub fn frames(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
-        let line = self.statements.get(stmt.index());
-        let mut next = line
-            .and_then(|line| line.place.checked_sub(1))
-            .map(Next::Place);
+        let mut next = self.place(stmt).map(Next::Place);
         core::iter::from_fn(move || {
             let (frame, then) = self.frame(next?)?;
             next = then;
             Some(frame)
         })
+    }
+
+    /// A number that only statements with the same [`frames`](Self::frames) share; `None` for those without.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, stmt: StmtId) -> Option<u32> {
+        let line = self.statements.get(stmt.index());
+        line.and_then(|line| line.place.checked_sub(1))
     }
 
     /// Whether a statement is inside of inline assembly.

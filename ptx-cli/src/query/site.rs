@@ -11,7 +11,7 @@ use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, Span, StmtId};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::InstRequirements;
 
-use crate::render::register_names;
+use crate::render::register_names::RegisterNames;
 
 /// A module with what conditions ask of it.
 pub(crate) struct InModule<'a> {
@@ -34,7 +34,7 @@ pub(crate) struct InFunction<'a> {
     pub(super) paths: Vec<Vec<bool>>,
     flow: OnceCell<FlowGraph>,
     source: OnceCell<FunctionLines<'a, 'a>>,
-    names: OnceCell<(Variables, Vec<String>)>,
+    names: OnceCell<(Variables, RegisterNames)>,
     entered: OnceCell<()>,
 }
 
@@ -109,10 +109,10 @@ impl<'a> InFunction<'a> {
     }
 
     /// The numbers of registers and the names of these numbers.
-    fn names(&self) -> &(Variables, Vec<String>) {
+    fn names(&self) -> &(Variables, RegisterNames) {
         self.names.get_or_init(|| {
             let variables = Variables::new(self.body);
-            let names = register_names::of(self.module.module, self.body, &variables);
+            let names = RegisterNames::new(self.module.module, self.body, &variables);
             (variables, names)
         })
     }
@@ -120,8 +120,7 @@ impl<'a> InFunction<'a> {
     /// The name of a register as `ptxkit analyze` writes it.
     pub(crate) fn register(&self, place: RegLane) -> &str {
         let (variables, names) = self.names();
-        let name = names.get(variables.of(place).start as usize);
-        name.map_or("", String::as_str)
+        names.get(variables.of(place).start)
     }
 }
 
@@ -173,8 +172,7 @@ impl<'f, 'a> Site<'f, 'a> {
         let mut found: Vec<u32> = uses.flat_map(|u| variables.of(u.place)).collect();
         found.sort_unstable();
         found.dedup();
-        let names = found.iter().filter_map(|&v| names.get(v as usize));
-        names.for_each(|n| name(n));
+        found.iter().for_each(|&v| name(names.get(v)));
     }
 
     pub(crate) fn block(&self) -> Option<(BlockId, &'f Block)> {

@@ -1,7 +1,9 @@
 //! Diagnostics as text: one line, one JSON object, or with the lines of the source.
 
+pub(crate) mod facts;
 mod github;
 pub(crate) mod json;
+pub(crate) mod json_text;
 pub(crate) mod labels;
 pub(crate) mod register_names;
 pub(crate) mod sarif;

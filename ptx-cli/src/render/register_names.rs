@@ -1,48 +1,88 @@
 //! The names of registers: as they are written, followed by `#2` and so on for others of the same name.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use ptx_analysis::reg_lanes::Variables;
-use ptx_ir::{Body, Module, Register};
+use ptx_ir::{Body, EntityId, Module, NameId};
 
-/// The spelling of a register.
-fn spelling(module: &Module, body: &Body, register: Register) -> String {
-    let Some(decl) = body.reg_decls().get(register.decl) else {
-        return String::new();
-    };
-    let name = module.name(decl.name);
-    match decl.count {
-        Some(_) => format!("{name}{}", register.number),
-        None => name.to_owned(),
+/// The name of every variable of a function.
+pub(crate) struct RegisterNames {
+    text: String,
+    /// Where the name of each variable ends in the text.
+    ends: Vec<u32>,
+}
+
+impl RegisterNames {
+    pub(crate) fn new(module: &Module, body: &Body, variables: &Variables) -> Self {
+        let may_repeat = shared_stems(module, body);
+        let mut names = Self {
+            text: String::new(),
+            ends: Vec::with_capacity(variables.len()),
+        };
+        let mut seen: HashMap<String, u32> = HashMap::new();
+        for (id, register) in body.registers().iter() {
+            let start = names.text.len();
+            if let Some(decl) = body.reg_decls().get(register.decl) {
+                names.text.push_str(module.name(decl.name));
+                if decl.count.is_some() {
+                    let _ = write!(names.text, "{}", register.number);
+                }
+            }
+            if may_repeat.get(register.decl.index()) == Some(&true) {
+                let count = seen.entry(names.text[start..].to_owned()).or_insert(0);
+                *count += 1;
+                if *count > 1 {
+                    let _ = write!(names.text, "#{count}");
+                }
+            }
+            names.finish(start, variables.of(id.into()).len());
+        }
+        names
+    }
+
+    /// Ends the name of a register, or those of the elements of a vector register.
+    fn finish(&mut self, start: usize, elements: usize) {
+        if elements > 1 {
+            let base = self.text.split_off(start);
+            for element in 0..elements {
+                self.text.push_str(&base);
+                self.text.push('.');
+                self.text
+                    .push_str(["x", "y", "z", "w"].get(element).unwrap_or(&"?"));
+                self.ends.push(self.text.len() as u32);
+            }
+        } else {
+            self.ends.push(self.text.len() as u32);
+        }
+    }
+
+    /// The name of a variable.
+    pub(crate) fn get(&self, variable: u32) -> &str {
+        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
+        let index = variable as usize;
+        let start = index.checked_sub(1).map_or(0, end);
+        self.text.get(start..end(index)).unwrap_or_default()
+    }
+
+    /// All names, by variable.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.ends.len() as u32).map(|variable| self.get(variable))
     }
 }
 
-/// The name of every variable.
-pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<String> {
-    let registers = body.registers().values();
-    let plain: Vec<String> = registers.map(|&r| spelling(module, body, r)).collect();
-    let mut seen: HashMap<&str, u32> = HashMap::with_capacity(plain.len());
-    let numbered = |name: &String, count: u32| match count {
-        1 => name.clone(),
-        _ => format!("{name}#{count}"),
+/// For each declaration whether registers of another one may be spelled like one of its registers.
+fn shared_stems(module: &Module, body: &Body) -> Vec<bool> {
+    let stem = |name: NameId| {
+        module
+            .name(name)
+            .trim_end_matches(|c: char| c.is_ascii_digit())
     };
-    let spellings = plain.iter().map(|name| {
-        let count = seen.entry(name).or_insert(0);
-        *count += 1;
-        numbered(name, *count)
-    });
-    let spellings: Vec<String> = spellings.collect();
-    let name = |variable: u32| {
-        let place = variables.place(variable);
-        let base = spellings.get(place.register.as_u32() as usize);
-        let base = base.map_or("", String::as_str);
-        let lane = place
-            .lane
-            .and_then(|l| ["x", "y", "z", "w"].get(usize::from(l)));
-        match lane {
-            Some(lane) => format!("{base}.{lane}"),
-            None => base.to_owned(),
-        }
-    };
-    (0..variables.len() as u32).map(name).collect()
+    let stems: Vec<&str> = body.reg_decls().values().map(|d| stem(d.name)).collect();
+    let mut count: HashMap<&str, u32> = HashMap::new();
+    for stem in &stems {
+        *count.entry(stem).or_insert(0) += 1;
+    }
+    let shared = stems.iter().map(|stem| count.get(stem) > Some(&1));
+    shared.collect()
 }

@@ -1,10 +1,13 @@
 //! The source lines of instructions, as text and as JSON.
 
+use std::collections::HashMap;
+
 use ptx_analysis::source_lines::{Frame, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
 
 use super::clean;
+use super::json_text::{comma, flag, number, optional, raw, string};
 use crate::demangle::demangle;
 
 /// A source line in JSON.
@@ -62,6 +65,75 @@ pub(crate) const MOST_FRAMES: usize = 64;
 pub(crate) fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
     let frames = lines.frames(stmt).take(MOST_FRAMES);
     frames.map(JsonFrame::new).collect()
+}
+
+/// Writes the source lines of the statements of a function as JSON, each list once for consecutive statements.
+pub(crate) struct JsonLines<'l, 'm> {
+    lines: FunctionLines<'l, 'm>,
+    /// The place of the last statement, and its list.
+    last: Option<u32>,
+    list: Vec<u8>,
+}
+
+/// The fields `function` and `demangled` of the inlined functions of a module.
+#[derive(Default)]
+pub(crate) struct InlinedNames(HashMap<String, Vec<u8>>);
+
+impl InlinedNames {
+    fn write(&mut self, name: String, out: &mut Vec<u8>) {
+        let fields = self.0.entry(name).or_insert_with_key(|name| {
+            let mut fields = Vec::new();
+            raw(&mut fields, ",\"function\":");
+            string(&mut fields, &clean(name));
+            raw(&mut fields, ",\"demangled\":");
+            optional(&mut fields, demangle(name).as_deref());
+            fields
+        });
+        out.extend_from_slice(fields);
+    }
+}
+
+impl<'l, 'm> JsonLines<'l, 'm> {
+    pub(crate) fn new(lines: FunctionLines<'l, 'm>) -> Self {
+        Self {
+            lines,
+            last: None,
+            list: Vec::new(),
+        }
+    }
+
+    /// The fields `source` and `inline_asm` of a statement, a comma before each.
+    pub(crate) fn write(&mut self, stmt: StmtId, names: &mut InlinedNames, out: &mut Vec<u8>) {
+        let place = self.lines.place(stmt);
+        if place != self.last {
+            self.last = place;
+            self.list.clear();
+            let mut first = true;
+            for frame in self.lines.frames(stmt).take(MOST_FRAMES) {
+                comma(&mut self.list, &mut first);
+                write_frame(frame, names, &mut self.list);
+            }
+        }
+        raw(out, ",\"source\":[");
+        out.extend_from_slice(&self.list);
+        raw(out, "],\"inline_asm\":");
+        flag(out, self.lines.is_inline_asm(stmt));
+    }
+}
+
+/// The same as [`JsonFrame`], without making the names of each frame again.
+fn write_frame(frame: Frame<'_>, names: &mut InlinedNames, out: &mut Vec<u8>) {
+    raw(out, "{\"file\":");
+    optional(out, frame.file.as_deref().map(clean).as_deref());
+    raw(out, ",\"line\":");
+    number(out, frame.line);
+    raw(out, ",\"column\":");
+    number(out, frame.column);
+    match frame.function {
+        Some(name) => names.write(name, out),
+        None => raw(out, ",\"function\":null,\"demangled\":null"),
+    }
+    out.push(b'}');
 }
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.

@@ -9,6 +9,7 @@
 mod analyze;
 mod check;
 mod clean;
+mod dump;
 mod explain;
 mod fmt;
 mod instrument;

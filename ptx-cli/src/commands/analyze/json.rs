@@ -10,16 +10,17 @@ use anyhow::Result;
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
-use ptx_analysis::reg_lanes::Variables;
-use ptx_analysis::source_lines::{FunctionLines, SourceLines};
-use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
-use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Operand, Statement, StmtId};
-use ptx_isa::Modifier;
+use ptx_analysis::source_lines::SourceLines;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
 use crate::demangle::{demangle, shown};
 use crate::functions::Chosen;
-use crate::render::source_lines::frames;
-use crate::render::{SCHEMA, labels, register_names};
+use crate::render::facts::FactsWriter;
+use crate::render::json_text::{comma, number, optional, string, word};
+use crate::render::register_names::RegisterNames;
+use crate::render::source_lines::{InlinedNames, JsonLines};
+use crate::render::{SCHEMA, labels};
 use crate::select::Selection;
 
 /// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
@@ -78,6 +79,7 @@ pub(super) fn write(
     let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
+    let mut names = InlinedNames::default();
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
     string(out, file);
     out.extend_from_slice(b",\"functions\":[");
@@ -114,10 +116,11 @@ pub(super) fn write(
             dispatches: dispatches(analysis.cfg()),
             facts: function,
             body: function.body(),
-            names: names(module, function.body(), analysis.variables()),
+            effects: FactsWriter::new(module, function.body()),
             analysis,
             lines: &lines,
             source_lines: &source_lines,
+            inlined: &mut names,
             seen: Vec::new(),
             stamp: 0,
             out,
@@ -141,52 +144,18 @@ fn dispatches(cfg: &Cfg) -> HashMap<BlockId, Vec<BlockId>> {
         .collect()
 }
 
-/// The name of every variable as a JSON string.
-fn names(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec<u8>> {
-    let names = register_names::of(module, body, variables);
-    let json = |name: &String| serde_json::to_vec(name).unwrap_or_else(|_| b"\"\"".to_vec());
-    names.iter().map(json).collect()
-}
-
-fn comma(out: &mut Vec<u8>, first: &mut bool) {
-    if !std::mem::replace(first, false) {
-        out.push(b',');
-    }
-}
-
-fn string(out: &mut Vec<u8>, text: &str) {
-    if serde_json::to_writer(&mut *out, text).is_err() {
-        out.extend_from_slice(b"\"\"");
-    }
-}
-
-/// Writes a number; faster than formatting it.
-fn number(out: &mut Vec<u8>, value: u32) {
-    let mut digits = [0; 10];
-    let mut at = digits.len();
-    let mut rest = value;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
 struct Writer<'a> {
     module: &'a Module,
     facts: FunctionFacts<'a>,
     body: &'a Body,
     analysis: FunctionAnalysis,
-    names: Vec<Vec<u8>>,
+    effects: FactsWriter<'a>,
     lines: &'a LineIndex,
     source_lines: &'a SourceLines<'a>,
+    inlined: &'a mut InlinedNames,
     limits: Limits,
     dispatches: HashMap<BlockId, Vec<BlockId>>,
-    /// For each variable or block the last list that it was added to.
+    /// For each block the last list that it was added to.
     seen: Vec<u32>,
     stamp: u32,
     out: &'a mut Vec<u8>,
@@ -209,10 +178,7 @@ impl<'a> Writer<'a> {
         let name = self.module.name(function.name);
         string(self.out, name);
         self.text(",\"demangled\":");
-        match demangle(name) {
-            Some(name) => string(self.out, &name),
-            None => self.text("null"),
-        }
+        optional(self.out, demangle(name).as_deref());
         self.text(",\"kind\":\"");
         self.text(labels::kind(function.kind));
         let start = start.unwrap_or(self.body.base());
@@ -233,9 +199,9 @@ impl<'a> Writer<'a> {
         if insts {
             self.text(",\"insts\":[");
             let mut first = true;
-            let lines = self.source_lines.function(self.body);
+            let mut lines = JsonLines::new(self.source_lines.function(self.body));
             for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
-                self.insts(*id, block, &lines, &mut first);
+                self.insts(*id, block, &mut lines, &mut first);
             }
             self.text("]");
         }
@@ -245,10 +211,7 @@ impl<'a> Writer<'a> {
     fn block(&mut self, id: BlockId, block: &Block) {
         let _ = write!(self.out, "{{\"id\":{},\"label\":", id.as_u32());
         let label = block.label.and_then(|l| self.body.labels().get(l));
-        match label {
-            Some(label) => string(self.out, self.module.name(label.name)),
-            None => self.text("null"),
-        }
+        optional(self.out, label.map(|l| self.module.name(l.name)));
         let (first, last) = self.block_lines(block);
         let _ = write!(self.out, ",\"first_line\":{first},\"last_line\":{last}");
         let dispatch = self.dispatch_after(id);
@@ -279,7 +242,7 @@ impl<'a> Writer<'a> {
     /// The lists of registers of a block.
     fn registers(&mut self, id: BlockId, dispatch: &[BlockId]) {
         let summary = self.analysis.summary();
-        let names = &self.names;
+        let names = self.effects.names();
         let out = &mut *self.out;
         names_of(out, "uses", names, summary.uses(id).iter().copied());
         names_of(out, "kills", names, summary.kills(id).iter().copied());
@@ -344,7 +307,7 @@ impl<'a> Writer<'a> {
         self.text(",\"succ\":[");
         self.stamp += 1;
         let cfg = self.analysis.cfg();
-        self.seen.resize(cfg.len().max(self.names.len()), 0);
+        self.seen.resize(cfg.len(), 0);
         let mut work = vec![id];
         let mut first = true;
         while let Some(from) = work.pop() {
@@ -408,19 +371,16 @@ impl<'a> Writer<'a> {
     }
 
     /// The last fields of an instruction.
-    fn source(&mut self, lines: &FunctionLines<'_, '_>, stmt: StmtId) {
-        self.text(",\"source\":");
-        if serde_json::to_writer(&mut *self.out, &frames(lines, stmt)).is_err() {
-            self.text("[]");
-        }
-        let _ = write!(self.out, ",\"inline_asm\":{}}}", lines.is_inline_asm(stmt));
+    fn source(&mut self, lines: &mut JsonLines<'_, '_>, stmt: StmtId) {
+        lines.write(stmt, self.inlined, self.out);
+        self.text("}");
     }
 
     fn insts(
         &mut self,
         id: BlockId,
         block: &Block,
-        lines: &FunctionLines<'_, '_>,
+        lines: &mut JsonLines<'_, '_>,
         first: &mut bool,
     ) {
         let body = self.body;
@@ -438,16 +398,8 @@ impl<'a> Writer<'a> {
                     let signature = self.body.inst(inst).map(|i| self.module.signature(i.sig));
                     string(self.out, signature.map_or("", |s| s.text()));
                     self.text(",\"guard\":");
-                    self.guard(&facts);
-                    self.mentions(&facts.registers());
-                    self.text(",\"memory\":[");
-                    self.memory(&facts);
-                    let _ = write!(
-                        self.out,
-                        "],\"side_effects\":{},\"known\":{}",
-                        facts.has_side_effects(),
-                        facts.is_known()
-                    );
+                    self.effects.guard(&facts, self.out);
+                    self.effects.effects(&facts, self.out);
                     self.source(lines, stmt);
                 }
                 Statement::Opaque(opaque) => {
@@ -458,161 +410,26 @@ impl<'a> Writer<'a> {
                         id.as_u32()
                     );
                     let mentions = self.facts.opaque(opaque);
-                    self.mentions(&mentions);
-                    self.text(",\"memory\":[");
-                    self.text(ANYTHING);
-                    self.text("],\"side_effects\":true,\"known\":false");
+                    self.effects.unknown(&mentions, self.out);
                     self.source(lines, stmt);
                 }
                 _ => {}
             }
         }
     }
-
-    fn guard(&mut self, facts: &Facts<'_>) {
-        let Some((place, negated)) = facts.guard_register() else {
-            self.text(if facts.guard().is_some() {
-                "\"?\""
-            } else {
-                "null"
-            });
-            return;
-        };
-        let variable = self.analysis.variables().of(place).start;
-        let name = self
-            .names
-            .get(variable as usize)
-            .map_or(&b"\"\""[..], |n| n);
-        if negated {
-            self.out.extend_from_slice(b"\"!");
-            self.out
-                .extend_from_slice(name.get(1..).unwrap_or_default());
-        } else {
-            self.out.extend_from_slice(name);
-        }
-    }
-
-    fn mentions(&mut self, mentions: &Mentions<'_>) {
-        self.list("reads", mentions, |m| m.usage.reads());
-        self.list("writes", mentions, |m| m.usage.writes());
-        self.list("cond_writes", mentions, |m| m.usage.may_write());
-    }
-
-    /// The names of the mentions that `belong`, each once.
-    fn list(&mut self, name: &str, mentions: &Mentions<'_>, belong: impl Fn(&RegUse) -> bool) {
-        self.text(",\"");
-        self.text(name);
-        self.text("\":[");
-        self.stamp += 1;
-        self.seen
-            .resize(self.analysis.cfg().len().max(self.names.len()), 0);
-        let mut first = true;
-        for mention in mentions.clone().filter(belong) {
-            for variable in self.analysis.variables().of(mention.place) {
-                let Some(seen) = self.seen.get_mut(variable as usize) else {
-                    continue;
-                };
-                if std::mem::replace(seen, self.stamp) == self.stamp {
-                    continue;
-                }
-                comma(self.out, &mut first);
-                if let Some(name) = self.names.get(variable as usize) {
-                    self.out.extend_from_slice(name);
-                }
-            }
-        }
-        self.text("]");
-    }
-
-    fn memory(&mut self, facts: &Facts<'_>) {
-        let mut first = true;
-        for access in facts.memory() {
-            comma(self.out, &mut first);
-            self.text("{\"space\":\"");
-            self.text(labels::space(access.space));
-            self.text("\",\"bytes\":");
-            match access.bytes {
-                Some(bytes) => {
-                    let _ = write!(self.out, "{bytes}");
-                }
-                None => self.text("null"),
-            }
-            self.text(",\"access\":\"");
-            self.text(labels::access(access.access));
-            self.text("\",\"order\":");
-            self.word(access.order);
-            self.text(",\"scope\":");
-            self.word(access.scope);
-            self.text(",\"base\":");
-            self.base(access.base);
-            match access.offset {
-                Some(offset) => {
-                    let _ = write!(self.out, ",\"offset\":{offset}}}");
-                }
-                None => self.text(",\"offset\":null}"),
-            }
-        }
-    }
-
-    fn word(&mut self, word: Option<Modifier>) {
-        match word {
-            Some(word) => string(self.out, word.text().trim_start_matches('.')),
-            None => self.text("null"),
-        }
-    }
-
-    fn base(&mut self, base: Option<Operand>) {
-        match base {
-            Some(Operand::Reg(register)) => {
-                let place = ptx_ir::facts::RegLane {
-                    register,
-                    lane: None,
-                };
-                let variable = self.analysis.variables().of(place).start;
-                match self.names.get(variable as usize) {
-                    Some(name) => self.out.extend_from_slice(name),
-                    None => self.text("null"),
-                }
-            }
-            Some(Operand::Symbol(symbol)) => {
-                let symbol = self.module.symbols().get(symbol);
-                let name = symbol.map(|s| numbered(self.module.name(s.name), s.number));
-                string(self.out, &name.unwrap_or_default());
-            }
-            Some(Operand::Var(var)) => {
-                let var = self.body.vars().get(var);
-                let name = var.map(|v| numbered(self.module.name(v.name), v.number));
-                string(self.out, &name.unwrap_or_default());
-            }
-            _ => self.text("null"),
-        }
-    }
-}
-
-/// The memory access of a statement that was not recognized.
-const ANYTHING: &str = "{\"space\":\"any\",\"bytes\":null,\"access\":\"update\",\"order\":null,\"scope\":null,\"base\":null,\"offset\":null}";
-
-fn numbered(name: &str, number: Option<u32>) -> String {
-    match number {
-        Some(number) => format!("{name}{number}"),
-        None => name.to_owned(),
-    }
 }
 
 fn names_of(
     out: &mut Vec<u8>,
     key: &str,
-    names: &[Vec<u8>],
+    names: &RegisterNames,
     variables: impl IntoIterator<Item = u32>,
 ) {
     let _ = write!(out, ",\"{key}\":[");
-    for (nth, variable) in variables.into_iter().enumerate() {
-        if nth > 0 {
-            out.push(b',');
-        }
-        if let Some(name) = names.get(variable as usize) {
-            out.extend_from_slice(name);
-        }
+    let mut first = true;
+    for variable in variables {
+        comma(out, &mut first);
+        word(out, names.get(variable));
     }
     out.push(b']');
 }
@@ -622,6 +439,7 @@ mod tests {
     use serde_json::Value;
 
     use ptx_edit::EditModule as _;
+    use ptx_ir::Operand;
 
     use super::*;
 

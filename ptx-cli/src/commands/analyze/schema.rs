@@ -73,7 +73,7 @@ struct Inst {
 }
 
 #[derive(JsonSchema)]
-struct Access {
+pub(crate) struct Access {
     space: String,
     bytes: Option<u64>,
     access: String,

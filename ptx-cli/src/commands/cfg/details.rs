@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::layout::Loop;
 use crate::commands::analyze::live_lists_fit;
-use crate::render::register_names;
+use crate::render::register_names::RegisterNames;
 use crate::render::source_lines::{self, frames};
 
 pub(super) struct Details {
@@ -76,6 +76,7 @@ impl Details {
             }
             insts.push(list);
         }
+        let names = RegisterNames::new(lines.module(), body, analysis.variables());
         let is_listed = live_lists_fit(analysis, body.statement_table().len());
         let variables = analysis.variables();
         let pressure = Pressure::visit(facts, cfg, variables, liveness, &mut |point| {
@@ -99,7 +100,7 @@ impl Details {
             innermost: ids.map(|id| loops.innermost(id).map(number)).collect(),
             insts,
             sources: sources.lines,
-            registers: register_names::of(lines.module(), body, variables),
+            registers: names.iter().map(str::to_owned).collect(),
             live_out: if is_listed {
                 live_out.collect()
             } else {

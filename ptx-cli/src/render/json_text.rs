@@ -1,0 +1,67 @@
+//! JSON that is written byte by byte, where a serializer would take most of the time.
+
+/// A string with its quotes.
+pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
+    if serde_json::to_writer(&mut *out, text).is_err() {
+        out.extend_from_slice(b"\"\"");
+    }
+}
+
+/// A string, or `null`.
+pub(crate) fn optional(out: &mut Vec<u8>, text: Option<&str>) {
+    match text {
+        Some(text) => string(out, text),
+        None => raw(out, "null"),
+    }
+}
+
+/// JSON as it is, or a string without characters that need escapes between quotes that are written separately.
+#[inline]
+pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// A string of letters, digits and other characters of identifiers.
+#[inline]
+pub(crate) fn word(out: &mut Vec<u8>, word: &str) {
+    out.push(b'"');
+    raw(out, word);
+    out.push(b'"');
+}
+
+pub(crate) fn flag(out: &mut Vec<u8>, flag: bool) {
+    raw(out, if flag { "true" } else { "false" });
+}
+
+/// A comma, except the first time.
+#[inline]
+pub(crate) fn comma(out: &mut Vec<u8>, first: &mut bool) {
+    if !std::mem::replace(first, false) {
+        out.push(b',');
+    }
+}
+
+/// A number; faster than formatting it.
+#[inline]
+pub(crate) fn number(out: &mut Vec<u8>, value: u32) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    let mut rest = value;
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// A number with its sign.
+pub(crate) fn signed(out: &mut Vec<u8>, value: i32) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    number(out, value.unsigned_abs());
+}
