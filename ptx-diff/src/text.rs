@@ -1,0 +1,134 @@
+//! Declarations as they are written in PTX.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ptx_ir::{
+    Attribute, Declarator, DirectiveStmt, Linkage, Module, Operand, OperandPool, OperandRange,
+    Param, TypeName, VarDecl,
+};
+use ptx_isa::StateSpace;
+
+/// The words of a declaration, without its names.
+fn words(module: &Module, pool: &OperandPool, decl: &VarDecl) -> Vec<String> {
+    let mut words = Vec::new();
+    words.extend(decl.linkage.map(linkage));
+    words.push(decl.space.text().to_owned());
+    words.extend(align(pool, decl.align));
+    words.push(ty(module, decl.ty, decl.vector));
+    words
+}
+
+pub(crate) fn linkage(linkage: Linkage) -> String {
+    linkage.directive().text().to_owned()
+}
+
+fn align(pool: &OperandPool, operand: Operand) -> Option<String> {
+    let bytes = pool.integer(operand)?;
+    Some(format!(".align {bytes}"))
+}
+
+fn ty(module: &Module, ty: TypeName, vector: u8) -> String {
+    let text = match ty {
+        TypeName::Known(ty) => ty.text(),
+        TypeName::Unknown(name) => module.name(name),
+    };
+    match vector {
+        0 | 1 => text.to_owned(),
+        n => format!(".v{n} {text}"),
+    }
+}
+
+fn dims(module: &Module, pool: &OperandPool, range: OperandRange) -> String {
+    let each = pool.slice(range).iter();
+    each.map(|dim| format!("[{}]", operand(module, pool, *dim)))
+        .collect()
+}
+
+/// `.shared .align 4 .b8 buffer[64]`
+pub(crate) fn variable(
+    module: &Module,
+    pool: &OperandPool,
+    attributes: &[Attribute],
+    decl: &VarDecl,
+    declarator: &Declarator,
+) -> String {
+    let mut words = words(module, pool, decl);
+    let attributes = self::attributes(module, decl.attributes.of(attributes));
+    if !attributes.is_empty() {
+        words.insert(words.len() - 1, attributes);
+    }
+    let count = match pool.integer(declarator.count) {
+        Some(count) => format!("<{count}>"),
+        None => String::new(),
+    };
+    let dims = dims(module, pool, declarator.dims);
+    words.push(format!("{}{count}{dims}", module.name(declarator.name)));
+    words.join(" ")
+}
+
+/// `.param .u64 .ptr .global .align 16`
+pub(crate) fn parameter(module: &Module, param: &Param) -> String {
+    let pool = module.pool();
+    let mut words = Vec::new();
+    if param.space != StateSpace::Param {
+        words.push(param.space.text().to_owned());
+    }
+    words.extend(align(pool, param.align));
+    words.push(ty(module, param.ty, param.vector));
+    if let Some(pointer) = param.ptr {
+        words.push(".ptr".to_owned());
+        words.extend(pointer.space.map(|space| space.text().to_owned()));
+        words.extend(pointer.opaque.map(|ty| ty.text().to_owned()));
+        words.extend(align(pool, pointer.align));
+    }
+    words.extend(align(pool, param.trailing_align));
+    words.join(" ") + &dims(module, pool, param.dims)
+}
+
+/// `.attribute(.managed)`, or nothing.
+pub(crate) fn attributes(module: &Module, attributes: &[Attribute]) -> String {
+    let pool = module.pool();
+    let each = attributes.iter().map(|attribute| match *attribute {
+        Attribute::Managed => ".managed".to_owned(),
+        Attribute::Unified(a, b) => {
+            let (a, b) = (operand(module, pool, a), operand(module, pool, b));
+            format!(".unified({a}, {b})")
+        }
+        Attribute::Unknown(name) => module.name(name).to_owned(),
+        _ => String::new(),
+    });
+    let each: Vec<String> = each.collect();
+    match each[..] {
+        [] => String::new(),
+        _ => format!(".attribute({})", each.join(", ")),
+    }
+}
+
+/// `.maxntid 128, 1, 1`
+pub(crate) fn directive(module: &Module, directive: &DirectiveStmt) -> String {
+    let args = module.pool().slice(directive.args).iter();
+    let args: Vec<String> = args
+        .map(|arg| operand(module, module.pool(), *arg))
+        .collect();
+    format!("{} {}", directive.directive.text(), args.join(", "))
+        .trim_end()
+        .to_owned()
+}
+
+/// An operand without parts as it is written; `…` for others.
+pub(crate) fn operand(module: &Module, pool: &OperandPool, operand: Operand) -> String {
+    let name = |id| module.name(id).to_owned();
+    match operand {
+        Operand::Small(value) => value.to_string(),
+        Operand::Imm(id) => pool.immediate(id).map(|i| name(i.text)).unwrap_or_default(),
+        Operand::Symbol(id) => {
+            let symbol = module.symbols().get(id);
+            symbol.map(|s| name(s.name)).unwrap_or_default()
+        }
+        Operand::Name(id) | Operand::Str(id) | Operand::Section(id) => name(id),
+        Operand::Absent => String::new(),
+        _ => "…".to_owned(),
+    }
+}

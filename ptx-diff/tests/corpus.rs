@@ -1,0 +1,181 @@
+//! Renamed, renumbered and reordered modules are equal; a module with any part of an instruction changed is not.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+
+use fastrand::Rng;
+use ptx_diff::{Equality, ModuleDiff};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Module, Statement};
+use ptx_transform::{Minify, flatten, minify, renumber};
+
+const BOTH: [Equality; 2] = [Equality::Statements, Equality::Values];
+
+fn corpus() -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for folder in ["hand", "compiled", "broken"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../corpus")
+            .join(folder);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "ptx") {
+                files.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    assert!(files.len() > 50);
+    files
+}
+
+fn parse(text: &[u8]) -> Module {
+    ptx_parse::parse(text).module
+}
+
+fn is_equal(left: &Module, right: &Module, equality: Equality) -> bool {
+    ModuleDiff::new(left, right, equality).is_equal()
+}
+
+#[track_caller]
+fn assert_equal(name: &str, left: &Module, right: &Module) {
+    for equality in BOTH {
+        let diff = ModuleDiff::new(left, right, equality);
+        let different = diff.functions.iter().find(|f| !f.is_equal());
+        assert!(diff.is_equal(), "{name}: {:?} {different:?}", diff.changes);
+    }
+}
+
+#[test]
+fn names_and_layout_do_not_matter() {
+    for (name, text) in corpus() {
+        let module = parse(&text);
+        assert_equal(&name, &module, &module);
+        // The text of a statement that could not be parsed is compared with its names.
+        let has_opaque = module.bodies().values().any(|b| !b.opaques().is_empty());
+        if name.contains("broken") || has_opaque {
+            continue;
+        }
+        assert_equal(&name, &module, &parse(&renumber(&module).text));
+        assert_equal(&name, &parse(&minify(&module, Minify::new()).text), &module);
+        assert_equal(&name, &module, &parse(&flatten(&module).text));
+        let style = ptx_print::Style::default();
+        assert_equal(
+            &name,
+            &module,
+            &parse(&ptx_print::canonical(&module, &style)),
+        );
+    }
+}
+
+/// Where the tokens of instructions of a function are.
+fn tokens(module: &Module, function: usize) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    for body in module.bodies().values().skip(function).take(1) {
+        for (stmt, statement) in body.statements() {
+            let Statement::Inst(_) = statement else {
+                continue;
+            };
+            let span = body.source_span(stmt);
+            let text = &module.source()[span.start as usize..span.end as usize];
+            for token in Lexer::new(text) {
+                let start = (span.start + token.span.start) as usize;
+                if token.kind != TokenKind::LineComment {
+                    found.push(start..start + token.span.len() as usize);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Another word for one of the text, which means something else there; `None` if there is none.
+fn another(text: &str, all: &[&str], rng: &mut Rng) -> Option<String> {
+    let count = |word: &str| all.iter().filter(|w| **w == word).count();
+    let pair = [
+        (".s32", ".u32"),
+        (".f32", ".f64"),
+        (".lo", ".hi"),
+        (".b32", ".b64"),
+        (".lt", ".le"),
+        (".eq", ".ne"),
+        (".global", ".shared"),
+        (".rn", ".rz"),
+        ("add", "sub"),
+        ("ld", "ldu"),
+        ("and", "or"),
+        (".u64", ".s64"),
+        (".v2", ".v4"),
+        (".x", ".y"),
+        ("@", "@!"),
+        ("min", "max"),
+    ];
+    if let Some((_, other)) = pair.iter().find(|(one, _)| *one == text) {
+        return Some((*other).to_owned());
+    }
+    if let Some((one, _)) = pair.iter().find(|(_, other)| *other == text) {
+        return Some((*one).to_owned());
+    }
+    if text.bytes().all(|b| b.is_ascii_digit()) && text.len() < 9 {
+        return Some((text.parse::<u64>().unwrap() + 1).to_string());
+    }
+    // A register that is mentioned elsewhere for another one that is.
+    let is_register =
+        |word: &str| word.starts_with('%') && word.ends_with(|c: char| c.is_ascii_digit());
+    if !is_register(text) || count(text) < 2 {
+        return None;
+    }
+    let class = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let others: Vec<&&str> = all
+        .iter()
+        .filter(|w| {
+            is_register(w)
+                && **w != text
+                && w.trim_end_matches(|c: char| c.is_ascii_digit()) == class
+        })
+        .collect();
+    let other = others.get(rng.usize(..others.len().max(1)))?;
+    Some((**other).to_owned())
+}
+
+#[test]
+fn a_changed_instruction_is_a_difference() {
+    let mut rng = Rng::with_seed(14);
+    let mut changed = 0;
+    for (name, text) in corpus() {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let module = parse(text.as_bytes());
+        // Other expressions may have the same value.
+        if name.contains("broken")
+            || name.contains("const_expressions")
+            || module.bodies().is_empty()
+        {
+            continue;
+        }
+        for _ in 0..60 {
+            let tokens = tokens(&module, rng.usize(..module.bodies().len()));
+            let words: Vec<&str> = tokens.iter().map(|range| &text[range.clone()]).collect();
+            let at = rng.usize(..tokens.len().max(1));
+            let Some(other) = words
+                .get(at)
+                .and_then(|word| another(word, &words, &mut rng))
+            else {
+                continue;
+            };
+            let mut new = text.clone();
+            new.replace_range(tokens[at].clone(), &other);
+            let mutated = parse(new.as_bytes());
+            for equality in BOTH {
+                let line = text[..tokens[at].start].lines().count();
+                assert!(
+                    !is_equal(&module, &mutated, equality),
+                    "{name}:{line}: `{}` and `{other}` are equal with {equality:?}",
+                    words[at]
+                );
+            }
+            changed += 1;
+        }
+    }
+    assert!(changed > 300, "{changed}");
+}

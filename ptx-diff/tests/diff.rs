@@ -1,0 +1,212 @@
+//! Differences of small modules.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use ptx_diff::{Equality, FunctionDiff, Line, ModuleDiff, Subject};
+use ptx_ir::Module;
+
+const HEADER: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+fn parse(text: &str) -> Module {
+    ptx_parse::parse(format!("{HEADER}{text}").as_bytes()).module
+}
+
+fn diff(left: &str, right: &str) -> ModuleDiff {
+    ModuleDiff::new(&parse(left), &parse(right), Equality::Statements)
+}
+
+fn kernel(body: &str) -> String {
+    format!(".entry k() {{ .reg .b32 a, b, c, d; .reg .pred p, q; .reg .b64 x; {body} }}\n")
+}
+
+fn function(left: &str, right: &str) -> FunctionDiff {
+    let mut diff = diff(&kernel(left), &kernel(right));
+    assert_eq!(diff.functions.len(), 1);
+    diff.functions.pop().unwrap()
+}
+
+/// `-` and `+` for changes, a space for what is the same.
+fn marks(of: &FunctionDiff) -> String {
+    let marks = of.lines.iter().map(|line| match line {
+        Line::Same(..) => ' ',
+        Line::Removed(_) => '-',
+        Line::Added(_) => '+',
+    });
+    marks.collect()
+}
+
+#[test]
+fn registers_correspond_over_the_whole_function() {
+    let equal = |a: &str, b: &str| function(a, b).is_equal();
+    assert!(equal(
+        "mov.u32 a, 1; add.u32 b, a, a;",
+        "mov.u32 c, 1; add.u32 d, c, c;"
+    ));
+    assert!(!equal(
+        "mov.u32 a, 1; add.u32 b, a, a;",
+        "mov.u32 c, 1; add.u32 c, c, c;"
+    ));
+    assert!(!equal(
+        "mov.u32 a, 1; add.u32 a, a, b;",
+        "mov.u32 a, 1; add.u32 a, b, a;"
+    ));
+    assert!(equal("add.u32 a, b, 0x10;", "add.u32 a, b, 16;"));
+    assert!(equal("ld.u32 a, [x];", "ld.u32 a, [x+0];"));
+    assert!(!equal("ld.u32 a, [x];", "ld.u32 a, [x+4];"));
+    assert!(equal("l: bra l;", "m: n: bra m;"));
+    assert!(!equal(
+        "l: add.u32 a, a, a; bra l;",
+        "add.u32 a, a, a; l: bra l;"
+    ));
+    assert!(!equal("@p bra l; l: m: ret;", "@!p bra l; l: m: ret;"));
+}
+
+#[test]
+fn types_of_registers_and_variables_matter() {
+    let of = |ty: &str, size: u32, name: &str| {
+        let text = format!(
+            ".entry k() {{ .reg {ty} {name}; .shared .align 4 .b8 s{name}[{size}]; mov.b32 {name}, s{name}; }}"
+        );
+        parse(&text)
+    };
+    let equal = |a: &Module, b: &Module| ModuleDiff::new(a, b, Equality::Statements).is_equal();
+    assert!(equal(&of(".b32", 4, "a"), &of(".b32", 4, "b")));
+    assert!(!equal(&of(".b32", 4, "a"), &of(".u32", 4, "b")));
+    assert!(!equal(&of(".b32", 4, "a"), &of(".b32", 8, "b")));
+}
+
+#[test]
+fn changed_statements() {
+    let old = "mov.u32 a, 1; add.u32 b, a, a; mul.lo.u32 c, b, a; xor.b32 d, c, c; ret;";
+    // The multiplication has another factor; the names of all registers are others.
+    let new = "mov.u32 d, 1; add.u32 c, d, d; mul.lo.u32 b, c, 3; xor.b32 a, b, b; ret;";
+    let of = function(old, new);
+    assert_eq!(marks(&of), "  -+  ");
+    assert_eq!(of.edits(), (1, 1));
+    let new =
+        "mov.u32 a, 1; add.u32 b, a, a; not.b32 b, b; mul.lo.u32 c, b, a; xor.b32 d, c, c; ret;";
+    assert_eq!(marks(&function(old, new)), "  +   ");
+    assert_eq!(marks(&function(old, "ret;")), "---- ");
+    assert_eq!(marks(&function("", "ret;")), "+");
+}
+
+#[test]
+fn functions_of_other_names() {
+    let body = "{ .reg .b32 a<9>; mov.u32 a1, 1; add.u32 a2, a1, 5; mul.lo.u32 a3, a2, 7; st.global.u32 [0], a3; ret; }";
+    let left = format!(".entry old() {body} .func f() {{ trap; }}");
+    let right = format!(
+        ".entry new() {} .func g() {{ ret; }}",
+        body.replace("a1, 1", "a1, 2")
+    );
+    let diff = diff(&left, &right);
+    let [renamed, removed, added] = &diff.functions[..] else {
+        panic!("{diff:?}")
+    };
+    assert!(renamed.left.is_some() && renamed.right.is_some() && !renamed.is_equal());
+    let similarity = renamed.similarity.unwrap();
+    assert!(similarity > 0.6 && similarity < 0.7, "{similarity}");
+    assert_eq!(marks(renamed), "-+    ");
+    assert!(removed.left.is_some() && removed.right.is_none());
+    assert!(added.left.is_none() && added.right.is_some());
+}
+
+#[test]
+fn declarations() {
+    let left =
+        ".global .align 4 .b32 t[3] = {1, 2, 3}; .shared .b8 s[4]; .extern .func e(.param .b32 p);
+        .visible .entry k(.param .u64 p) .maxntid 128, 1, 1 { .local .b8 l[8]; ret; }";
+    let right =
+        ".global .align 4 .b32 t[3] = {1, 2, 4}; .shared .b8 s[8]; .extern .func e(.param .b64 p);
+        .entry k(.param .u32 q) .maxntid 256, 1, 1 .minnctapersm 2 { ret; } .const .b32 c;";
+    let diff = diff(left, right);
+    let shown = |all: &[ptx_diff::Change]| -> Vec<(Subject, String)> {
+        let shown = |text: &Option<String>| text.clone().unwrap_or("nothing".into());
+        let all = all.iter();
+        all.map(|c| {
+            (
+                c.subject,
+                format!("{}: {} to {}", c.name, shown(&c.left), shown(&c.right)),
+            )
+        })
+        .collect()
+    };
+    assert_eq!(
+        shown(&diff.changes),
+        [
+            (
+                Subject::Variable,
+                "s: .shared .b8 s[4] to .shared .b8 s[8]".into()
+            ),
+            (
+                Subject::Declaration,
+                "e: .extern .func e(.b32) to .extern .func e(.b64)".into()
+            ),
+            (Subject::Variable, "c: nothing to .const .b32 c".into()),
+            (
+                Subject::Initializer,
+                "t: element 2 of 3 is 3 to element 2 of 3 is 4".into()
+            ),
+        ]
+    );
+    assert_eq!(
+        shown(&diff.functions[0].changes),
+        [
+            (Subject::Linkage, ": .visible to nothing".into()),
+            (Subject::Parameter, "0: .u64 to .u32".into()),
+            (
+                Subject::Directive,
+                ".maxntid: .maxntid 128, 1, 1 to .maxntid 256, 1, 1".into()
+            ),
+            (
+                Subject::Directive,
+                ".minnctapersm: nothing to .minnctapersm 2".into()
+            ),
+            (Subject::Variable, "l: .local .b8 l[8] to nothing".into()),
+        ]
+    );
+}
+
+#[test]
+fn headers_of_modules() {
+    let old = parse("");
+    let new = ptx_parse::parse(b".version 8.1\n.target sm_90a, debug\n.address_size 64\n").module;
+    let diff = ModuleDiff::new(&old, &new, Equality::Statements);
+    let found: Vec<_> = diff
+        .changes
+        .iter()
+        .map(|c| (c.subject, c.right.clone().unwrap()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Subject::Version, "8.1".into()),
+            (Subject::Target, "sm_90a, debug".into())
+        ]
+    );
+}
+
+/// Statements of few kinds in a random order: no input has a quadratic cost.
+#[test]
+fn long_functions_are_compared_in_linear_time() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let mut text = |len: usize| {
+        let body: String = (0..len)
+            .map(|_| {
+                [
+                    "add.u32 a, a, 1; ",
+                    "add.u32 b, b, a; ",
+                    "mul.lo.u32 a, a, b; ",
+                ][rng.usize(..3)]
+            })
+            .collect();
+        kernel(&body)
+    };
+    let (left, right) = (text(100_000), text(100_000));
+    let start = std::time::Instant::now();
+    let diff = diff(&left, &right);
+    let (removed, added) = diff.functions[0].edits();
+    assert!(
+        removed > 10_000 && added > 10_000 && removed < 90_000,
+        "{removed} {added}"
+    );
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
