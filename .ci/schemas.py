@@ -24,6 +24,7 @@ COMMANDS = [
     (["clean", "--explain", "--json"], ["clean"]),
     (["dump"], ["dump"]),
     (["dump", "--format", "json"], ["dump"]),
+    (["diff", "--json", "--all"], ["diff"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),
@@ -62,7 +63,7 @@ def main():
     failures = 0
     for arguments, names in COMMANDS:
         validators = [validator(name) for name in names]
-        chosen = [] if arguments[0] == "explain" else files
+        chosen = {"explain": [], "diff": files[:2]}.get(arguments[0], files)
         output = subprocess.run([program, *arguments, *chosen], capture_output=True, text=True, check=False).stdout
         objects = [json.loads(line) for line in output.splitlines()]
         for value in objects:

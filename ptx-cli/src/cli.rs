@@ -8,8 +8,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, dump, explain, extract, fmt, grep, instrument, link,
-    minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
+    analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, grep, instrument,
+    link, minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -106,6 +106,7 @@ Examples:
     Parse(parse::Args) => parse::run,
     Stats(stats::Args) => stats::run,
     Source(source::Args) => source::run,
+    Diff(diff::Args) => diff::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,
     Analyze(analyze::Args) => analyze::run,
     Dump(dump::Args) => dump::run,

@@ -71,6 +71,14 @@ impl Chosen {
         }
     }
 
+    /// These functions, which are in ascending order.
+    pub(crate) const fn only(functions: Vec<FuncId>) -> Self {
+        Self {
+            functions: Some(functions),
+            used: Vec::new(),
+        }
+    }
+
     /// Notes which options chose something.
     pub(crate) fn note(&self, used: &mut Vec<bool>) {
         used.resize(self.used.len(), false);

@@ -121,6 +121,13 @@ impl Files {
         }
     }
 
+    /// Two inputs.
+    pub(crate) fn pair(first: &Path, second: &Path) -> Self {
+        Self {
+            files: vec![first.to_owned(), second.to_owned()],
+        }
+    }
+
     /// Lists the inputs. What cannot be listed is reported and worsens the status.
     pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {

@@ -20,6 +20,7 @@ mod render;
 #[cfg(test)]
 mod schemas;
 mod select;
+mod tables;
 
 use std::process::ExitCode;
 

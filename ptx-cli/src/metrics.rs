@@ -1,6 +1,7 @@
 //! Numbers about a function that have names, for limits and comparisons: those of `ptxkit stats --json`, with dots between the
 //! keys. `loop_depth`, `tensor_core.moves`, `memory.global.read.16`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use ptx_analysis::pressure::CLASSES;
@@ -159,6 +160,7 @@ const PLAIN: &[Plain] = &[
     }),
 ];
 
+const PTXAS: &str = "ptxas.";
 const FAMILY: &str = "families.";
 const CLASS: &str = "pressure.by_class.";
 const MEMORY: &str = "memory";
@@ -208,6 +210,31 @@ impl Metric {
             Self::Plain(metric) => metric.unit,
             _ => Unit::Count,
         }
+    }
+
+    /// All metrics that one of these functions has, without what only ptxas knows.
+    pub(crate) fn of(functions: &[&OfFunction]) -> Vec<Self> {
+        let plain = PLAIN.iter().filter(|m| !m.name.starts_with(PTXAS));
+        let mut all: Vec<Self> = plain.map(Self::Plain).collect();
+        all.extend(families().map(Self::Family));
+        all.push(Self::Memory(Accesses::default()));
+        let kinds = functions.iter().flat_map(|f| f.mix.memory.keys());
+        let kinds = kinds.map(|kind| (kind.space, kind.access, kind.bytes));
+        let kinds: BTreeSet<_> = kinds.collect();
+        all.extend(kinds.into_iter().map(|(space, access, bytes)| {
+            Self::Memory(Accesses {
+                space: Some(space),
+                access: Some(access),
+                bytes,
+            })
+        }));
+        all.extend(classes().map(Self::Class));
+        all
+    }
+
+    /// Whether only ptxas knows it.
+    pub(crate) fn is_of_ptxas(&self) -> bool {
+        matches!(self, Self::Plain(metric) if metric.name.starts_with(PTXAS))
     }
 
     /// Its value; `None` if it is not known.
@@ -387,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_metrics() {
+    fn unknown_names() {
         for (name, expected) in [
             (
                 "presure",

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, cfg, clean, dump, explain, parse, requires, source, stats, tokens,
+    analyze, callgraph, cfg, clean, diff, dump, explain, parse, requires, source, stats, tokens,
 };
 use crate::render::json;
 
@@ -29,6 +29,7 @@ fn schemas_are_those_of_the_types() {
         ("check-clean", schema::<json::Clean<'_>>()),
         ("clean", schema::<clean::JsonChange<'_>>()),
         ("dump", schema::<dump::schema::Record>()),
+        ("diff", schema::<diff::report::Report>()),
         ("explain", schema::<explain::entry::Entry>()),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),

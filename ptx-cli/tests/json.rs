@@ -56,7 +56,7 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 17] = [
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -66,6 +66,7 @@ fn every_key_is_described() {
         &["dump", "--format", "json"],
         &["cfg", "--format", "json"],
         &["callgraph", "--format", "json"],
+        &["diff", "--json", "--all"],
         &["clean", "--explain", "--json"],
         &["grep", "*", "--json"],
         &["grep", "*", "--json", "--count"],
@@ -77,6 +78,7 @@ fn every_key_is_described() {
     for command in commands {
         let files = match command[0] {
             "explain" => &[],
+            "diff" => &files[..2],
             // Tokens are listed of one file.
             "tokens" => &files[..1],
             _ => &files[..],

@@ -44,9 +44,6 @@ pub enum Equality {
     /// The same statements in the same order, but for the names of registers, labels and variables.
     #[default]
     Statements,
-    /// Also code that has the same effects in the same order with the same values: with commuted operands, with independent
-    /// instructions in another order, with copies and unused values.
-    Values,
 }
 
 /// How two modules differ.

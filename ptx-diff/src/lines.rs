@@ -52,12 +52,23 @@ pub(crate) fn compare(a: &Code, b: &Code) -> (Vec<Line>, Pairing) {
     let (shapes, other_shapes) = (a.shapes(), b.shapes());
     let mut aligned = align::common(&in_context(a), &in_context(b));
     align::fill(&shapes, &other_shapes, &mut aligned);
-    let pairing = Pairing::of_most(a, b, &aligned);
+    let mut similar = aligned.clone();
+    align::fill(&operands(a), &operands(b), &mut similar);
+    let pairing = Pairing::of_most(a, b, [&aligned, &similar]);
     let (x, y) = pairing.keys(a, b);
     let same = align::common(&x, &y);
     let equal = |&(i, j): &(u32, u32)| pairing.equal(a.tokens(i as usize), b.tokens(j as usize));
     let same: Vec<(u32, u32)> = same.into_iter().filter(equal).collect();
     (lines(a, b, &same), pairing)
+}
+
+/// Hashes of what follows the mnemonics.
+fn operands(code: &Code) -> Vec<u64> {
+    let hash = |i| {
+        let tokens = code.tokens(i).iter().filter(|t| !t.is_mnemonic());
+        tokens.fold(0, |hash, t| mix(hash, t.shape()))
+    };
+    (0..code.entries.len()).map(hash).collect()
 }
 
 /// Hashes of the statements with the ones that mention their registers and labels first, and those of these.

@@ -88,26 +88,27 @@ impl Pairing {
         equal.then_some(pairing)
     }
 
-    /// The relation that most places of the aligned statements agree with.
-    pub(crate) fn of_most(a: &Code, b: &Code, aligned: &[(u32, u32)]) -> Self {
-        let mut votes: Vec<(usize, u32, u32)> = Vec::new();
-        for &(i, j) in aligned {
-            let both = a.tokens(i as usize).iter().zip(b.tokens(j as usize));
-            for (a, b) in both {
-                if let (Some((kind, a)), Some((_, b))) = (a.renamed(), b.renamed()) {
-                    votes.push((kind, a, b));
+    /// The relation that most places of aligned statements agree with; those of the first list come before those of the second.
+    pub(crate) fn of_most(a: &Code, b: &Code, aligned: [&[(u32, u32)]; 2]) -> Self {
+        let mut pairing = Self::default();
+        for aligned in aligned {
+            let mut votes: Vec<(usize, u32, u32)> = Vec::new();
+            for &(i, j) in aligned {
+                let both = a.tokens(i as usize).iter().zip(b.tokens(j as usize));
+                for (a, b) in both {
+                    if let (Some((kind, a)), Some((_, b))) = (a.renamed(), b.renamed()) {
+                        votes.push((kind, a, b));
+                    }
                 }
             }
-        }
-        votes.sort_unstable();
-        let same = votes.chunk_by(|a, b| a == b);
-        let mut counts: Vec<_> = same
-            .filter_map(|all| Some((all.len(), *all.first()?)))
-            .collect();
-        counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut pairing = Self::default();
-        for (_, (kind, a, b)) in counts {
-            pairing.pair(kind, a, b);
+            votes.sort_unstable();
+            let same = votes.chunk_by(|a, b| a == b);
+            let counts = same.filter_map(|all| Some((all.len(), *all.first()?)));
+            let mut counts: Vec<_> = counts.collect();
+            counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            for (_, (kind, a, b)) in counts {
+                pairing.pair(kind, a, b);
+            }
         }
         pairing
     }

@@ -59,6 +59,10 @@ impl Token {
         }
     }
 
+    pub(crate) const fn is_mnemonic(self) -> bool {
+        (self.0 >> 56) == Kind::Mnemonic as u64
+    }
+
     /// The same without the id of what is renamed.
     pub(crate) const fn shape(self) -> u64 {
         match self.renamed() {

@@ -10,7 +10,7 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Module, Statement};
 use ptx_transform::{Minify, flatten, minify, renumber};
 
-const BOTH: [Equality; 2] = [Equality::Statements, Equality::Values];
+const BOTH: [Equality; 1] = [Equality::Statements];
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
@@ -82,7 +82,7 @@ fn tokens(module: &Module, function: usize) -> Vec<std::ops::Range<usize>> {
             for token in Lexer::new(text) {
                 let start = (span.start + token.span.start) as usize;
                 if token.kind != TokenKind::LineComment {
-                    found.push(start..start + token.span.len() as usize);
+                    found.push(start..start + token.span.len());
                 }
             }
         }

@@ -14,6 +14,7 @@
 //! | [`build`] | `ptx-build` | `build` | modules from Rust |
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //! | [`container`] | `ptx-container` | `container` | PTX in fatbins, executables, libraries, objects and archives |
+//! | [`diff`] | `ptx-diff` | `diff` | what differs between two modules |
 //!
 //! All of these features but `container`, which needs `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
 //! `parallel` (the functions of a large module are parsed, checked and analyzed on several threads, with the same results; needs `std`),
@@ -39,6 +40,9 @@ pub use ptx_build as build;
 #[cfg(feature = "container")]
 #[doc(inline)]
 pub use ptx_container as container;
+#[cfg(feature = "diff")]
+#[doc(inline)]
+pub use ptx_diff as diff;
 #[cfg(feature = "edit")]
 #[doc(inline)]
 pub use ptx_edit as edit;

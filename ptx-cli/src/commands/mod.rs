@@ -5,6 +5,7 @@ pub(crate) mod callgraph;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod clean;
+pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod extract;

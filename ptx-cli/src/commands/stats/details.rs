@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::table::{align_right, facts, show, table};
+use super::table::facts;
 use crate::function_stats::{Mix, OfFunction, OfLoop, Parameter, Pressure, SourceRange};
 use crate::ptxas::MachineCode;
 use crate::render::counted;
+use crate::tables::{align_right, show, table};
 
 /// Writes the facts about a function.
 pub(super) fn write(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use clap::ValueEnum;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
 use super::count::Stats;
 use crate::function_stats::OfFunction;
-use crate::output;
 use crate::render::counted;
+use crate::tables::{align_right, show, table};
+use clap::ValueEnum;
 
 /// How many opcodes are listed.
 const MOST_OPCODES: usize = 16;
@@ -48,24 +46,6 @@ impl Sort {
             Self::Registers => functions.sort_by_key(by(|f| f.pressure.max_b32_units.into())),
         }
     }
-}
-
-/// A table without lines that is as wide as the terminal at most.
-pub(super) fn table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if let Some(width) = output::width() {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(width);
-    }
-    table
-}
-
-/// Writes a table, indented.
-pub(super) fn show(out: &mut impl Write, table: &Table) -> io::Result<()> {
-    table
-        .lines()
-        .try_for_each(|line| writeln!(out, " {}", line.trim_end()))
 }
 
 /// Facts, each with its name.
@@ -177,14 +157,6 @@ fn counts(counts: &BTreeMap<String, u64>, most: usize) -> String {
     match sorted.len().saturating_sub(most) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-pub(super) fn align_right(table: &mut Table, columns: &[usize]) {
-    for &column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
 }
 

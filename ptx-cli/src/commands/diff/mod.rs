@@ -1,0 +1,128 @@
+//! `ptxkit diff`: what differs between two modules.
+
+mod limits;
+pub(crate) mod report;
+mod text;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use ptx_diff::{Equality, ModuleDiff};
+use ptx_ir::Limits;
+
+use crate::functions::Functions;
+use crate::input::{self, Files, Source};
+use crate::metrics;
+use crate::output::{self, Out, Status};
+use limits::Limit;
+use report::{Report, Side};
+
+/// Show what differs between two modules
+///
+/// Functions correspond if they have one name, else if their instructions are similar. Names of registers and labels, the order of
+/// declarations, comments and `.loc` do not matter. An instruction of the second file is shown with the names of the first one;
+/// registers that only the second one has end with `'`. Files without differences give no output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = examples())]
+pub(crate) struct Args {
+    /// The file to compare with; `-` for standard input
+    #[arg(value_name = "A")]
+    left: PathBuf,
+    /// The file that may have changed
+    #[arg(value_name = "B")]
+    right: PathBuf,
+    /// Write one JSON object
+    #[arg(long)]
+    json: bool,
+    /// A line for each function instead of its instructions
+    #[arg(long, conflicts_with = "json")]
+    stat: bool,
+    /// Instructions before and after each difference
+    #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = 3)]
+    context: usize,
+    /// Show functions that are equal, too
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    functions: Functions,
+    /// Exit with status 1 only if a function changed more than this, such as 'instructions>+5%'. May be repeated
+    #[arg(long = "fail-if", value_name = "LIMIT", value_parser = limits::parse)]
+    limits: Vec<Limit>,
+}
+
+fn examples() -> String {
+    format!(
+        "\
+Examples:
+  ptxkit diff old.ptx new.ptx
+  ptxkit diff --stat old.ptx new.ptx
+  ptxkit diff --function 'gemm*' -U 10 old.ptx new.ptx
+  ptxkit diff --json old.ptx new.ptx
+  ptxkit diff --fail-if 'instructions>+5%' --fail-if 'pressure>64' old.ptx new.ptx
+
+A limit is METRIC, a comparison (> >= < <= == !=) and a number. With + or - the number is a change, which can be in percent:
+  instructions>+5%         the second file has over 5 % more
+  memory.local>+0          it has more accesses to local memory
+  pressure>64              it has over 64, whatever the first one has
+  total instructions>+1%   of all functions together
+K and M are thousands and millions; of bytes, powers of 1024.
+
+{}
+Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limit, 2 usage error or a file cannot be read.",
+        metrics::help()
+    )
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    let inputs = Files::pair(&args.left, &args.right).list(&mut status)?;
+    if inputs.len() > 2 {
+        bail!("diff compares two files, not folders");
+    }
+    let work = |source: Source| {
+        let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;
+        (source.name, module)
+    };
+    let mut sides = Vec::new();
+    input::in_order(&inputs, &mut out, &mut status, work, |_, side| {
+        sides.push(side);
+        Ok(Status::Ok)
+    })?;
+    let [(left, a), (right, b)] = &sides[..] else {
+        return Ok(Status::UsageError);
+    };
+    let equality = Equality::Statements;
+    let mut diff = ModuleDiff::new(a, b, equality);
+    let (chosen, others) = (args.functions.choose(a), args.functions.choose(b));
+    let mut used = Vec::new();
+    chosen.note(&mut used);
+    others.note(&mut used);
+    args.functions.check(&used)?;
+    if !args.functions.is_empty() {
+        diff.changes.clear();
+        let contains =
+            |side: &crate::functions::Chosen, id: Option<_>| id.is_some_and(|id| side.contains(id));
+        diff.functions
+            .retain(|f| contains(&chosen, f.left) || contains(&others, f.right));
+    }
+    let sides = [Side::new(left, a), Side::new(right, b)];
+    let report = Report::new(&sides, &diff, args.context, args.all, &args.limits);
+    if args.json {
+        out.json(&report)?;
+    } else if args.stat {
+        text::stat(&mut out, &report)?;
+    } else {
+        text::write(&mut out, &report)?;
+    }
+    out.flush()?;
+    output::summary(report.summary());
+    for exceeded in &report.exceeded {
+        output::note(format_args!("ptxkit: {exceeded}"));
+    }
+    Ok(Status::of(match args.limits[..] {
+        [] => !report.equal,
+        _ => !report.exceeded.is_empty(),
+    }))
+}
