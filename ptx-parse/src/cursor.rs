@@ -266,7 +266,12 @@ impl<'s> Cursor<'s> {
         }
         let end = self.token_end();
         let text = String::from_utf8_lossy(&self.src[self.pos..end.min(self.pos + LONGEST)]);
-        let text = text.escape_debug();
+        let quote = |c| matches!(c, '"' | '\'');
+        let escaped = text.chars().map(|c| match quote(c) {
+            true => String::from(c),
+            false => c.escape_debug().collect(),
+        });
+        let text: String = escaped.collect();
         let more = if end > self.pos + LONGEST { "…" } else { "" };
         (end, format!("`{text}{more}`"))
     }

@@ -549,7 +549,8 @@ impl Parser<'_> {
         if !self.is_cascading(start) {
             self.forget_statement_before(start);
             let d = Diagnostic::error(code, Span::at(start, end), message);
-            self.report(d.with_help("remove the `;`"));
+            let d = d.with_help("remove the `;`");
+            self.report(d.with_fix(Span::at(start, end), ""));
         }
         // A `}` before it may not be the end.
         if !self.out.in_body() {

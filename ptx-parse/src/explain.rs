@@ -8,6 +8,7 @@ use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{Directive, ForeignWord, Modifier, Opcode, ScalarType, TypeKind, find_form};
 
 use crate::brackets;
+use crate::other_notations;
 use crate::parser::Parser;
 use crate::statement_extent::{is_opcode, statement_end};
 use crate::unknown_opcode::{commented, split_statement};
@@ -51,6 +52,10 @@ impl Parser<'_> {
             };
         }
         let end = statement_end(src, start).max(at);
+        let d = other_notations::explain(src, start, d);
+        if !d.fix.is_empty() {
+            return d;
+        }
         let d = extra(src, d);
         if d.fix.is_empty()
             && let Some(found) = brackets::explain(src, start, end, at)
@@ -288,10 +293,10 @@ fn operand_without_comma(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic 
         word && !is_opcode(text) || matches!(text, b"]" | b"}" | b")")
     });
     let operand = operand && src[start] != b'.';
-    if here == b'(' && operand && gap.is_empty() {
+    if here == b'(' && operand && !gap.contains(&b'\n') {
         return d
             .with_help("separate a function and its arguments with `,`")
-            .with_fix(Span::at(end, end), ", ");
+            .with_fix(Span::at(end, at), ", ");
     }
     let begins =
         scan::starts_ident(src, at) || is(here, class::DIGIT) || matches!(here, b'[' | b'{');

@@ -16,6 +16,7 @@ use ptx_isa::{Directive, DirectivePosition, StateSpace};
 use crate::cursor::{Checkpoint, ParseResult};
 use crate::explain::extra;
 use crate::interface::{ParamName, ParamNames};
+use crate::other_notations;
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::scope::Meaning;
@@ -50,7 +51,12 @@ impl Parser<'_> {
         let depth = self.scopes.depth();
         let mut header = Header::new(id, start, ParamNames::Bind);
         if let Err(d) = self.function_header(&mut header) {
-            self.report_unless_cascading(start, extra(self.cursor.src, *d));
+            let d = other_notations::explain(self.cursor.src, start, *d);
+            let d = match d.fix.is_empty() {
+                true => extra(self.cursor.src, d),
+                false => d,
+            };
+            self.report_unless_cascading(start, d);
             self.out.scratch.clear();
             header.function.raw_header = true;
             self.skip_malformed_header(start);
@@ -401,7 +407,8 @@ fn header_end(src: &[u8], pos: usize, start: usize) -> usize {
         // A `;` inside the header, as after a pragma, comes before the brace.
         if text == b";" {
             let next = scan::skip_trivia(src, end, &mut Trivia::default());
-            if scan::peek(src, next) != b'{' {
+            let in_list = closes_list(&src[end..]);
+            if scan::peek(src, next) != b'{' && !in_list {
                 break;
             }
         }

@@ -163,19 +163,34 @@ impl Parser<'_> {
     #[cold]
     fn missing_parenthesis(&self, end: usize, d: Box<Diagnostic>) -> Box<Diagnostic> {
         let next = &self.cursor.src[self.cursor.pos..];
-        let word = Lexer::fragment(next).next().map(|t| t.span.of(next));
+        let words = Lexer::fragment(next).filter(|t| !t.kind.is_trivia());
+        let mut words = words.map(|t| t.span.of(next));
+        let word = words.next();
+        if word == Some(b";") {
+            let comma = match words.next() {
+                Some(b")") => "",
+                Some(word) if declared_space(word) == Some(StateSpace::Param) => ",",
+                _ => return Self::close_list(end, *d),
+            };
+            let span = d.span;
+            return Box::new(
+                d.with_help("parameters are separated with `,`")
+                    .with_fix(span, comma),
+            );
+        }
         let directive = word.and_then(Directive::from_text);
         let of_header = directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Entry));
         match word {
-            Some(b"{" | b";") => {}
-            _ if of_header => {}
-            _ => return d,
+            Some(b"{") => Self::close_list(end, *d),
+            _ if of_header => Self::close_list(end, *d),
+            _ => d,
         }
-        let at = Span::at(end, end);
-        Box::new(
-            d.with_help("add `)` after the last parameter")
-                .with_fix(at, "\n)"),
-        )
+    }
+
+    /// The list of parameters is closed at `end`.
+    fn close_list(end: usize, d: Diagnostic) -> Box<Diagnostic> {
+        let d = d.with_help("add `)` after the last parameter");
+        Box::new(d.with_fix(Span::at(end, end), "\n)"))
     }
 
     fn param(&mut self) -> ParseResult<(Param, ParamName)> {

@@ -36,6 +36,7 @@ mod mnemonic_table;
 mod module;
 mod name_resolution;
 mod operand;
+mod other_notations;
 mod output;
 #[cfg(feature = "parallel")]
 mod parallel;

@@ -1,11 +1,12 @@
 //! The module level: header, declarations, functions, sections.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
 use ptx_ir::raw::RawModule;
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
-use ptx_isa::{Directive, DirectivePosition, StateSpace};
+use ptx_isa::{Directive, DirectivePosition, ForeignWord, StateSpace};
 
 use crate::cursor::ParseResult;
 use crate::header_state::HeaderPart;
@@ -173,6 +174,16 @@ impl Parser<'_> {
         let d = self
             .cursor
             .error(Code::UnexpectedToken, start, end, message);
+        let word = String::from_utf8_lossy(&src[start..end]);
+        if let Some(directive) = Directive::from_text(format!(".{word}").as_bytes()) {
+            let help = format!("did you mean the directive `{directive}`?");
+            let d = d.with_help(help).with_fix(Span::at(start, start), ".");
+            return Box::new(d);
+        }
+        let foreign = ForeignWord::from_text(&word).and_then(ForeignWord::help);
+        if let Some(help) = foreign.filter(|_| !self.closes_later(start)) {
+            return Box::new(d.with_help(help));
+        }
         let before = self.out.end_of_previous();
         let brace = Span::at(before.saturating_sub(1), before);
         let function = self.out.module.item_table().values().next_back();

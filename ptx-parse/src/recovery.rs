@@ -7,6 +7,8 @@ use ptx_ir::raw::RawBody;
 use ptx_ir::{Code, Diagnostic, Opaque, OperandRange, Severity, Span, Statement};
 
 use crate::cursor::ParseResult;
+use crate::explain::line_end;
+use crate::other_notations::trailing_guard;
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::statement_extent::{
@@ -23,7 +25,7 @@ impl Parser<'_> {
         let new_line = src[end..pos].contains(&b'\n');
         let next = self.cursor.peek();
         let begins = match next {
-            b'@' => true,
+            b'@' => new_line || trailing_guard(&src[pos..line_end(src, pos)]).is_none(),
             b'}' => closes_block(src, pos),
             b'{' | b'.' => new_line,
             0 if self.cursor.at_end() => true,

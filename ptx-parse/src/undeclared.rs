@@ -613,8 +613,14 @@ impl Context {
             let mut operands = forms.flat_map(|i| i.forms()).flat_map(|f| f.operands());
             operands.any(|o| o.role() == role)
         };
+        let takes_only_labels = takes(Role::Label) && {
+            let forms = opcode.iter().flat_map(|o| o.instructions());
+            let mut operands = forms.flat_map(|i| i.forms()).flat_map(|f| f.operands());
+            operands.all(|o| o.role() == Role::Label)
+        };
         let count = |mark: &[u8]| tokens.iter().filter(|t| text(t) == mark).count();
         let expected = match tokens.last().map(text) {
+            _ if takes_only_labels => Expected::Label,
             _ if name.starts_with('%') => Expected::Register,
             Some(b"[") => Expected::Variable,
             _ if count(b"(") > count(b")") => Expected::Name,

@@ -23,7 +23,7 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    fn new(part: Part, kind: InstProblemKind) -> Self {
+    pub(crate) fn new(part: Part, kind: InstProblemKind) -> Self {
         let repeats = SmallVec::new();
         Self {
             part,
@@ -62,9 +62,9 @@ pub(crate) fn explain(
     }
 }
 
-struct Explainer<'a, 'q> {
-    environment: Environment,
-    query: &'a InstQuery<'q>,
+pub(crate) struct Explainer<'a, 'q> {
+    pub(crate) environment: Environment,
+    pub(crate) query: &'a InstQuery<'q>,
     search: Search,
 }
 
@@ -136,7 +136,7 @@ impl Explainer<'_, '_> {
         let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
         let of_operand = |v: &Violation| matches!(v, Violation::Operand(..));
         if table.is_none() && all.iter().any(of_operand) {
-            return match self.swapped(selected) {
+            return match self.one_mistake(selected) {
                 Some(found) => vec![found],
                 None => self.operands(selected),
             };
@@ -224,32 +224,6 @@ impl Explainer<'_, '_> {
                 }
             };
         found.into_iter().map(with_repairs).collect()
-    }
-
-    /// Two operands next to each other that are legal in the other order.
-    fn swapped(&self, selected: &FormMatch<'_>) -> Option<Explanation> {
-        let kinds = selected.violations().as_slice().iter();
-        let kinds = kinds.filter(|v| match v {
-            Violation::Operand(_, problem) => *problem != OperandViolation::Type,
-            _ => false,
-        });
-        // One operand of the wrong kind is wrong itself.
-        if kinds.count() < 2 {
-            return None;
-        }
-        let mut operands = self.query.operands().to_vec();
-        for first in 0..operands.len().saturating_sub(1) {
-            operands.swap(first, first + 1);
-            let query = self.query.with_operands(&operands);
-            let form = self.environment.select(&query).ok();
-            if form.is_some_and(|f| f.violations().is_empty()) {
-                let first = first as u32;
-                let kind = InstProblemKind::Swapped(named(selected), first);
-                return Some(Explanation::new(Part::Operands(first, first + 1), kind));
-            }
-            operands.swap(first, first + 1);
-        }
-        None
     }
 
     /// Whether no register has the type that a modifier says.
@@ -390,7 +364,7 @@ fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Explanation {
     Explanation::new(part, InstProblemKind::Deprecated(modifier, deprecation))
 }
 
-fn named(form: &FormMatch<'_>) -> Named {
+pub(crate) fn named(form: &FormMatch<'_>) -> Named {
     Named {
         instruction: Some(form.instruction()),
         form: form.form(),

@@ -50,6 +50,7 @@ mod location;
 mod memory;
 mod module_directives;
 mod module_rules;
+mod operand_order;
 mod operand_repair;
 mod options;
 mod param_access;

@@ -29,8 +29,13 @@ pub(crate) enum InstProblemKind {
     },
     /// The elements of a vector are separate operands: the first and the last of them.
     MissingBraces(u32, u32),
-    /// Two operands next to each other are in the wrong order.
-    Swapped(Named, u32),
+    /// Operands between two places are in the wrong order: the first belongs in the second one.
+    Reordered(Named, u32, u32),
+    /// An operand is not expected.
+    Extra(Named, u32),
+    /// The arguments of a call, and the results before its function, are not in parentheses: the number of the function, and
+    /// that of the last operand.
+    MissingParentheses(u32, u32),
     Modifier(ModifierReason, Modifier, Named),
     MissingModifier(Named, &'static Slot),
     /// The modifiers are in no row of the form's table, or no form takes them together.
@@ -117,17 +122,29 @@ impl InstProblem {
                 .help(format!("instructions of this opcode: {}", list(&names)))
             }
             InstProblemKind::Operand(mismatch) => mismatch.text(&signature, wording, found),
-            InstProblemKind::Swapped(form, first) => {
-                let message = format!("operands of `{op}` are in the wrong order, found `{found}`");
-                let text = Text::error(Code::OperandKind, message);
-                match swap(found) {
-                    Some(swapped) => text.help(format!("write `{swapped}`")).fix(
-                        Part::Operands(first, first + 1),
-                        Side::Whole,
-                        swapped,
-                    ),
-                    None => text.help(form.syntax()),
-                }
+            InstProblemKind::Reordered(form, from, to) => reordered(op, found, form, from, to),
+            InstProblemKind::Extra(form, extra) => {
+                let message = format!("unexpected operand `{found}` of `{op}`");
+                let text = Text::error(Code::UnexpectedOperand, message).help(form.syntax());
+                let (kept, both) = match extra.checked_sub(1) {
+                    Some(before) => (before, Part::Operands(before, extra)),
+                    None => (1, Part::Operands(0, 1)),
+                };
+                text.fix(both, Side::CopyOf(Part::Operand(kept)), "")
+            }
+            InstProblemKind::MissingParentheses(function, last) => {
+                let message = format!("expected lists in parentheses, found `{found}`");
+                let text = Text::error(Code::OperandKind, message)
+                    .help("arguments are in parentheses, and so are results");
+                let lists = [(0, function), (function + 1, last + 1)];
+                let lists = lists.into_iter().filter(|(start, end)| start < end);
+                lists.fold(text, |text, (start, end)| {
+                    text.fix(Part::Operand(start), Side::Before, "(").fix(
+                        Part::Operand(end - 1),
+                        Side::After,
+                        ")",
+                    )
+                })
             }
             InstProblemKind::Count(form, found, least, most, extra) => {
                 let expected = match most - least {
@@ -288,20 +305,36 @@ fn floor_text(floor: &Since, joint: &str) -> String {
     format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
 }
 
-/// Two operands in the other order.
-fn swap(operands: &str) -> Option<String> {
+/// The text of the error of operands in the wrong order.
+fn reordered(op: &str, found: &str, form: Named, from: u32, to: u32) -> Text {
+    let message = format!("operands of `{op}` are in the wrong order, found `{found}`");
+    let text = Text::error(Code::OperandKind, message);
+    let mut operands = split(found);
+    if operands.len() != from.abs_diff(to) as usize + 1 {
+        return text.help(form.syntax());
+    }
+    match from < to {
+        true => operands.rotate_left(1),
+        false => operands.rotate_right(1),
+    }
+    let ordered = operands.join(", ");
+    let part = Part::Operands(from.min(to), from.max(to));
+    text.help(format!("write `{ordered}`"))
+        .fix(part, Side::Whole, ordered)
+}
+
+/// The operands of a text.
+fn split(operands: &str) -> Vec<&str> {
     let mut depth = 0usize;
-    let comma = operands.bytes().position(|b| {
-        match b {
-            b'[' | b'{' | b'(' => depth += 1,
-            b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+    let operands = operands.split(|c| {
+        match c {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        b == b',' && depth == 0
-    })?;
-    let (first, second) = operands.split_at_checked(comma)?;
-    let second = second.get(1..)?;
-    Some(format!("{}, {}", second.trim(), first.trim()))
+        c == ',' && depth == 0
+    });
+    operands.map(str::trim).collect()
 }
 
 /// The first few words, separated by commas, and how many more there are.

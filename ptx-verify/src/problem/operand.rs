@@ -39,6 +39,8 @@ pub(crate) struct OperandMismatch {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FoundOperand {
     Scalar(ScalarType),
+    /// A special register.
+    Special(ScalarType),
     /// A vector register.
     Vector(ScalarType, u8),
     /// `{a, b}` with this number of elements; their type, if all are registers of one type.
@@ -51,7 +53,7 @@ impl FoundOperand {
     pub(crate) fn of(shape: OperandShape<'_>) -> Self {
         match shape {
             OperandShape::Register(ty) => Self::Scalar(ty),
-            OperandShape::Special(register) => Self::Scalar(register.scalar_type()),
+            OperandShape::Special(register) => Self::Special(register.scalar_type()),
             OperandShape::RegisterVector(ty, len) => Self::Vector(ty, len),
             OperandShape::Vector(parts) => {
                 let mut types = parts.iter().map(|p| match p.shape {
@@ -70,17 +72,36 @@ impl FoundOperand {
 impl OperandMismatch {
     /// Whether another operand is wrong for the same reason.
     pub(crate) fn has_cause_of(&self, other: &Self) -> bool {
+        if self.is_special() {
+            return other.is_special();
+        }
         let problem = |m: &Self| (m.problem, m.operand.ty(), m.expected, m.found);
         self.problem == OperandViolation::Type && problem(self) == problem(other)
+    }
+
+    /// Whether a special register is where the instruction takes none.
+    fn is_special(&self) -> bool {
+        matches!(
+            (self.problem, self.found),
+            (
+                OperandViolation::Kind | OperandViolation::Shape,
+                FoundOperand::Special(_)
+            )
+        )
     }
 
     pub(super) fn text(self, signature: &Signature<'_>, wording: Wording<'_>, found: &str) -> Text {
         let (code, message) = self.message(signature.text(), wording, found);
         let advice = repair::advice(signature, &self.repairs);
         let is_type = code == Code::OperandType;
-        let negation = ForeignWord::from_text("-x").and_then(ForeignWord::instead);
+        let instruction = |word| ForeignWord::from_text(word).and_then(ForeignWord::instead);
+        let negation = instruction("-x");
         let help = match advice {
             _ if self.lacks_brackets => format!("write `[{found}]`"),
+            _ if self.is_special() => format!(
+                "copy the special register to a register with `{}` first",
+                instruction("=").unwrap_or_default()
+            ),
             None if self.problem == OperandViolation::Negated && negation.is_some() => format!(
                 "negate the value first with `{}`",
                 negation.unwrap_or_default()
@@ -185,7 +206,9 @@ impl OperandMismatch {
             None => " of another type".into(),
         };
         let ty = match self.found {
-            FoundOperand::Scalar(ty) | FoundOperand::Elements(_, Some(ty)) => {
+            FoundOperand::Scalar(ty)
+            | FoundOperand::Special(ty)
+            | FoundOperand::Elements(_, Some(ty)) => {
                 format!(" of type `{ty}`")
             }
             FoundOperand::Vector(ty, n) => format!(" of type `.v{n} {ty}`"),
@@ -254,6 +277,16 @@ impl OperandMismatch {
                 _ => {}
             }
         }
+        let hex = found.strip_prefix("0x").or(found.strip_prefix("0X"));
+        match (hex, self.expected) {
+            (Some(bits), Some(Expected::Type(ScalarType::F32))) if bits.len() <= 8 => {
+                return Some(format!("0f{bits:0>8}"));
+            }
+            (Some(bits), Some(Expected::Type(ScalarType::F64))) if bits.len() <= 16 => {
+                return Some(format!("0d{bits:0>16}"));
+            }
+            _ => {}
+        }
         self.in_range(found).map(|constant| format!("{constant}"))
     }
 
@@ -295,7 +328,7 @@ impl OperandMismatch {
             Role::Addr => "an address",
             Role::Imm => "a constant",
             Role::Label => "a label",
-            Role::Func => "a function or a register",
+            Role::Func => "a device function or a register",
             Role::Symbol => "the name of a variable",
             Role::Args | Role::Rets => "a list in parentheses",
             Role::LabelTable => "the label of a target list or a prototype",

@@ -86,7 +86,7 @@ problems! { VariableProblem {
         "use 1, 2, 4, 8, 16, 32, 64 or 128";
     RangeInitializer(name: NameId): error InitialPlace
         "`{name}` is a range of variables, which cannot have an initial value",
-        "declare an array";
+        "remove the initial value: instructions set registers, and only arrays and single variables have initial values";
     EmptyDimension(name: NameId): error IncompleteArray
         "expected a size above 0 for each dimension of `{name}` after the first",
         "write the number of elements";

@@ -1,0 +1,135 @@
+//! Marks of other notations in declarations and guards: brackets of another kind, the `*` of a pointer, a string where bytes
+//! must be.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::{Diagnostic, Span};
+use ptx_isa::{Directive, ScalarType, StateSpace};
+
+use crate::explain::line_end;
+
+/// The longest string that is written as bytes.
+const LONGEST_STRING: usize = 64;
+
+/// The syntax error `d` of the statement or item at `start`, with the edits that write it in the notation of PTX.
+pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let at = d.span.start as usize;
+    let before = src.get(start..at).unwrap_or_default().trim_ascii_end();
+    let line = &src[at..line_end(src, at)];
+    let guard = before.starts_with(b"@");
+    let one = Span::at(at, (at + 1).min(src.len()));
+    let (help, edits): (&str, Vec<(Span, String)>) = match line.first() {
+        Some(b':') if guard && !before.contains(&b'{') => {
+            ("remove the `:`", vec![(one, String::new())])
+        }
+        Some(b'@') if before.last().is_some_and(|b| is(*b, class::IDENT)) => {
+            match moved_guard(src, start, at) {
+                Some(edits) => ("a guard precedes its instruction", edits),
+                None => return d,
+            }
+        }
+        Some(b'(') if matches!(before, b"@" | b"@!") => match replaced(src, at, b')', "", "") {
+            Some(edits) => ("a guard has no parentheses", edits),
+            None => return d,
+        },
+        Some(b'(') if before.ends_with(Directive::Entry.text().as_bytes()) => {
+            let close = memchr::memchr(b')', line).filter(|close| {
+                let name = line[close + 1..].trim_ascii_start();
+                scan::starts_ident(name, 0)
+            });
+            let Some(close) = close else {
+                return d;
+            };
+            let list = Span::at(at, at + close + 1);
+            (
+                "a kernel has no results: it writes them to memory",
+                vec![(list, String::new())],
+            )
+        }
+        Some(b'[' | b'(') if before.ends_with(b"=") => {
+            let close = if line.starts_with(b"[") { b']' } else { b')' };
+            match replaced(src, at, close, "{", "}") {
+                Some(edits) => ("the values of an array are in braces", edits),
+                None => return d,
+            }
+        }
+        Some(b'(') if before.starts_with(b".") && line.get(1).is_some_and(u8::is_ascii_digit) => {
+            let register = before.starts_with(StateSpace::Reg.text().as_bytes());
+            let (open, close, help) = match register {
+                true => ("<", ">", "the number of registers is in angle brackets"),
+                false => ("[", "]", "the length of an array is in square brackets"),
+            };
+            match replaced(src, at, b')', open, close) {
+                Some(edits) => (help, edits),
+                None => return d,
+            }
+        }
+        Some(b'*') if ends_with_type(before) => (
+            "a pointer is a parameter of type `.u64`, perhaps with `.ptr`",
+            vec![(one, String::new())],
+        ),
+        Some(b'"') if before.ends_with(b"=") => match bytes(src, at) {
+            Some(edit) => ("write the values of the characters", vec![edit]),
+            None => return d,
+        },
+        _ => return d,
+    };
+    let mut d = d.with_help(help);
+    d.fix = [].into();
+    d.add_fix(edits);
+    d
+}
+
+/// The bracket at `open` and the next `close` on its line, replaced.
+fn replaced(
+    src: &[u8],
+    open: usize,
+    close: u8,
+    first: &str,
+    last: &str,
+) -> Option<Vec<(Span, String)>> {
+    let end = open + memchr::memchr(close, &src[open..line_end(src, open)])?;
+    Some(vec![
+        (Span::at(open, open + 1), first.into()),
+        (Span::at(end, end + 1), last.into()),
+    ])
+}
+
+/// The guard that is all of a line up to its `;`.
+pub(crate) fn trailing_guard(line: &[u8]) -> Option<&[u8]> {
+    let guard = line.get(..memchr::memchr(b';', line)?)?.trim_ascii_end();
+    let name = guard.strip_prefix(b"@")?;
+    let name = name.strip_prefix(b"!").unwrap_or(name);
+    let alone = scan::starts_ident(name, 0) && scan::ident_end(name, 0) == name.len();
+    alone.then_some(guard)
+}
+
+/// `bra L @%p;`
+fn moved_guard(src: &[u8], start: usize, at: usize) -> Option<Vec<(Span, String)>> {
+    let guard = trailing_guard(&src[at..line_end(src, at)])?;
+    let end = src[..at].trim_ascii_end().len();
+    Some(vec![
+        (
+            Span::at(start, start),
+            format!("{} ", String::from_utf8_lossy(guard)),
+        ),
+        (Span::at(end, at + guard.len()), String::new()),
+    ])
+}
+
+fn ends_with_type(text: &[u8]) -> bool {
+    let dot = memchr::memrchr(b'.', text);
+    dot.is_some_and(|dot| ScalarType::from_text(&text[dot..]).is_some())
+}
+
+/// The string at `at` as a list of bytes, with the zero that C adds to it.
+fn bytes(src: &[u8], at: usize) -> Option<(Span, String)> {
+    let (end, closed) = scan::string_end(src, at);
+    let text = src.get(at + 1..end.checked_sub(1)?)?;
+    if !closed || text.len() > LONGEST_STRING || text.contains(&b'\\') {
+        return None;
+    }
+    let values: Vec<String> = text.iter().chain(&[0]).map(|b| format!("{b}")).collect();
+    Some((Span::at(at, end), format!("{{{}}}", values.join(", "))))
+}
