@@ -29,6 +29,7 @@ COMMANDS = [
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),
     (["grep", "*", "--json", "--list=functions"], ["grep-list"]),
+    (["list", "--json", "ptx-container/tests/data/k.a"], ["list"]),
     (["parse", "--json"], ["parse"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
@@ -63,7 +64,7 @@ def main():
     failures = 0
     for arguments, names in COMMANDS:
         validators = [validator(name) for name in names]
-        chosen = {"explain": [], "diff": files[:2]}.get(arguments[0], files)
+        chosen = {"explain": [], "list": [], "diff": files[:2]}.get(arguments[0], files)
         output = subprocess.run([program, *arguments, *chosen], capture_output=True, text=True, check=False).stdout
         objects = [json.loads(line) for line in output.splitlines()]
         for value in objects:

@@ -9,7 +9,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, grep, instrument,
-    link, minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats, tokens,
+    link, list, minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats,
+    tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -77,6 +78,7 @@ commands! {
     Clean(clean::Args) => clean::run,
     Extract(extract::Args) => extract::run,
     Link(link::Args) => link::run,
+    List(list::Args) => list::run,
     Fmt(fmt::Args) => fmt::run,
     Rename(rename::Args) => rename::run,
     /// Remove comments and debug information

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use crate::input::{Files, Input, Source};
+use crate::input::{Files, Input, Origin, Source};
 use crate::output::{self, Out, Status};
 use crate::render::clean;
 
@@ -33,7 +33,20 @@ impl Destination {
         if self.write && files.has_stdin() {
             bail!("standard input cannot be rewritten in place");
         }
-        if self.is_stdout() && inputs.len() > 1 {
+        let mut containers = inputs.iter().filter_map(|input| input.origin().container());
+        if let (true, Some(path)) = (self.write, containers.next()) {
+            let path = clean(&path.to_string_lossy()).into_owned();
+            bail!(
+                "{path} contains PTX, but is not a PTX file: use `--output` instead of `--write`"
+            );
+        }
+        if self.is_stdout()
+            && let [first, _, ..] = inputs
+        {
+            if first.origin().container().is_some() {
+                let name = first.origin().name();
+                bail!("several inputs: choose one, such as `{name}`, or use `--output DIR`");
+            }
             bail!("several inputs need `--output DIR` or `--write`");
         }
         let folder = match &self.output {
@@ -53,7 +66,7 @@ impl Destination {
         };
         let mut places = HashSet::new();
         for input in inputs.iter().filter(|_| folder) {
-            let place = writer.place(input.path());
+            let place = writer.place(input.origin());
             if let Some(place) = place
                 && !places.insert(place.clone())
             {
@@ -76,23 +89,25 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The file for the result of the input at `path`; `None` for standard output.
-    fn place(&self, path: Option<&Path>) -> Option<PathBuf> {
+    /// The file for the result of an input; `None` for standard output.
+    fn place(&self, origin: &Origin) -> Option<PathBuf> {
         match &self.destination.output {
-            Some(folder) if self.folder => Some(folder.join(self.files.relative(path))),
+            Some(folder) if self.folder => Some(folder.join(self.files.relative(origin))),
             Some(file) => Some(file.clone()),
-            None => path.filter(|_| self.destination.write).map(Path::to_owned),
+            None => {
+                let path = origin.path().filter(|_| self.destination.write);
+                path.map(Path::to_owned)
+            }
         }
     }
 
     /// Writes the result of an input. A file that would not change is left alone; one that cannot be written is reported.
     pub(crate) fn write(&self, out: &mut Out, source: &Source, text: &[u8]) -> Result<Status> {
-        let path = source.path.as_deref();
-        let Some(place) = self.place(path) else {
+        let Some(place) = self.place(&source.origin) else {
             out.write_all(text)?;
             return Ok(Status::Ok);
         };
-        if path == Some(&*place) && *source.bytes == *text {
+        if source.origin.path() == Some(&*place) && *source.bytes == *text {
             return Ok(Status::Ok);
         }
         match write_file(&place, text, self.folder) {

@@ -1,82 +1,149 @@
-//! Input: files, directories and standard input, in the order of the command line.
+//! Input: files, modules in files, directories and standard input, in the order of the command line.
+
+pub(crate) mod container;
 
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ptx_container::{ContainerEntry, DEFAULT_LIMIT, InputFormat};
 use ptx_ir::SourceText;
 use rayon::prelude::*;
 
 use crate::output::{self, Out, Status};
 use crate::render::clean;
+use container::{Choice, Opened};
 
 /// The inputs of a command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Files, directories (every .ptx file in them) or `-` for standard input
+    /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains:
+    /// `libfoo.so`, `libfoo.so!3.sm_90.ptx` or `libfoo.so!sm_90`
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
 /// An input.
-pub(crate) enum Input {
-    /// Standard input.
-    Stdin,
-    /// A file.
-    File(PathBuf),
+pub(crate) struct Input {
+    origin: Origin,
+    content: Content,
+}
+
+/// Where an input comes from.
+#[derive(Clone)]
+pub(crate) struct Origin {
+    /// `None` for standard input.
+    file: Option<PathBuf>,
+    /// The name of a module in this file.
+    module: Option<String>,
+    /// Whether the file is the input.
+    is_file: bool,
+}
+
+enum Content {
+    /// That of the file, which is not read yet.
+    File,
+    /// A file that was read to know what it is.
+    Text(SourceText),
+    /// An entry of a file.
+    Entry(Arc<Opened>, Box<ContainerEntry>),
 }
 
 /// The content of an input with its name.
 pub(crate) struct Source {
     /// The path with control characters escaped.
     pub(crate) name: String,
-    /// The path; `None` for standard input.
-    pub(crate) path: Option<PathBuf>,
+    pub(crate) origin: Origin,
     /// Its content.
     pub(crate) bytes: SourceText,
 }
 
-impl Input {
-    /// Its path; `None` for standard input.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Stdin => None,
-            Self::File(path) => Some(path),
+impl Origin {
+    fn new(file: Option<&Path>) -> Self {
+        Self {
+            file: file.map(Path::to_owned),
+            module: None,
+            is_file: file.is_some(),
         }
     }
 
-    fn name(&self) -> String {
-        match self {
-            Self::Stdin => "<stdin>".to_owned(),
-            Self::File(path) => clean(&path.to_string_lossy()).into_owned(),
+    /// The file that it is, or is in; `None` for standard input.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The file that can be replaced by a result.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|_| self.is_file)
+    }
+
+    /// The file that contains it, if a result cannot replace that.
+    pub(crate) fn container(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|_| !self.is_file)
+    }
+
+    /// Its name, with control characters escaped.
+    pub(crate) fn name(&self) -> String {
+        let file = self.file.as_ref().map(|path| path.to_string_lossy());
+        let file = file.unwrap_or("<stdin>".into());
+        match &self.module {
+            Some(module) => clean(&format!("{file}!{module}")).into_owned(),
+            None => clean(&file).into_owned(),
         }
+    }
+}
+
+impl Input {
+    fn file(path: &Path) -> Self {
+        Self {
+            origin: Origin::new(Some(path)),
+            content: Content::File,
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// The size in bytes, as far as it is known before reading.
     fn size(&self) -> u64 {
-        match self {
-            Self::Stdin => 0,
-            Self::File(path) => fs::metadata(path).map_or(0, |m| m.len()),
+        match &self.content {
+            Content::File => {
+                let path = self.origin.file.as_deref();
+                path.and_then(|p| fs::metadata(p).ok())
+                    .map_or(0, |m| m.len())
+            }
+            Content::Text(text) => text.len() as u64,
+            Content::Entry(_, entry) => entry.size(),
         }
     }
 
     fn read(&self) -> io::Result<Source> {
-        let (path, bytes) = match self {
-            Self::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes)?;
-                (None, bytes)
+        let bytes: SourceText = match &self.content {
+            Content::File => {
+                let bytes = read_file(self.origin.file.as_deref().unwrap_or(Path::new("-")))?;
+                let format = InputFormat::of(&bytes);
+                if !container::may_be_ptx(format) {
+                    let opened = Opened::new(bytes).map_err(io::Error::other)?;
+                    return Err(io::Error::other(opened.refusal(0)));
+                }
+                bytes.into()
             }
-            Self::File(path) => (Some(path.clone()), read_file(path)?),
+            Content::Text(text) => text.clone(),
+            Content::Entry(file, entry) => {
+                let content = entry.content(&file.bytes, DEFAULT_LIMIT);
+                content.map_err(io::Error::other)?.into_owned().into()
+            }
         };
         Ok(Source {
-            name: self.name(),
-            path,
-            bytes: bytes.into(),
+            name: self.origin.name(),
+            origin: self.origin.clone(),
+            bytes,
         })
     }
 }
@@ -85,7 +152,7 @@ impl Input {
 const LARGE_FILE: usize = 1 << 20;
 
 /// Reads a file to where its bytes stay.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let len = fs::metadata(path)?.len();
     let large = usize::try_from(len).ok().filter(|len| *len > LARGE_FILE);
     match large.map(|len| read_large_file(path, len)) {
@@ -136,7 +203,9 @@ impl Files {
         let mut inputs = Vec::new();
         for file in &self.files {
             if is_stdin(file) {
-                inputs.push(Input::Stdin);
+                let mut bytes = Vec::new();
+                io::stdin().lock().read_to_end(&mut bytes)?;
+                open(None, bytes, None, &mut inputs, status);
             } else if file.is_dir() {
                 let found = walk(file, status);
                 if found.is_empty() {
@@ -146,19 +215,25 @@ impl Files {
                         status,
                     );
                 }
-                inputs.extend(found.into_iter().map(Input::File));
+                inputs.extend(found.iter().map(|path| Input::file(path)));
             } else {
-                inputs.push(Input::File(file.clone()));
+                list_file(file, &mut inputs, status);
             }
         }
         Ok(inputs)
     }
 
-    /// The path of an input below the directory that it was found in, or its name.
-    pub(crate) fn relative(&self, path: Option<&Path>) -> PathBuf {
-        let Some(path) = path else {
-            return "stdin.ptx".into();
+    /// Where the result of an input goes in a directory: its path below the directory that it was found in, or its name.
+    pub(crate) fn relative(&self, origin: &Origin) -> PathBuf {
+        let Some(path) = &origin.file else {
+            return match &origin.module {
+                Some(module) => format!("stdin.{module}").into(),
+                None => "stdin.ptx".into(),
+            };
         };
+        if !origin.is_file {
+            return container::file_name(path, origin.module.as_deref()).into();
+        }
         let below = |folder: &PathBuf| {
             path.strip_prefix(folder)
                 .ok()
@@ -173,6 +248,66 @@ impl Files {
     pub(crate) fn has_stdin(&self) -> bool {
         self.files.iter().any(|f| is_stdin(f))
     }
+}
+
+/// Lists a file, or the modules that it contains.
+fn list_file(path: &Path, inputs: &mut Vec<Input>, status: &mut Status) {
+    let (file, choice) = container::split(path);
+    // What cannot be read is reported when it is its turn.
+    if choice.is_none() && !container::is_container(&file).unwrap_or(false) {
+        inputs.push(Input::file(&file));
+        return;
+    }
+    match read_file(&file) {
+        Ok(bytes) => open(Some(&file), bytes, choice, inputs, status),
+        Err(error) => unreadable(&file.to_string_lossy(), &error, status),
+    }
+}
+
+/// Adds a text, or the modules that a container has.
+fn open(
+    path: Option<&Path>,
+    bytes: Vec<u8>,
+    choice: Option<Choice>,
+    inputs: &mut Vec<Input>,
+    status: &mut Status,
+) {
+    let origin = Origin {
+        is_file: false,
+        ..Origin::new(path)
+    };
+    let fail = |error: &dyn Display, status: &mut Status| unreadable(&origin.name(), error, status);
+    let opened = match Opened::new(bytes) {
+        Ok(opened) => opened,
+        Err(error) => return fail(&error, status),
+    };
+    if !opened.format.is_container() {
+        match choice {
+            Some(_) => fail(
+                &format!(
+                    "{}, which does not contain modules to choose from",
+                    opened.describe()
+                ),
+                status,
+            ),
+            None if opened.is_text() => inputs.push(Input {
+                content: Content::Text(opened.bytes.into()),
+                origin,
+            }),
+            None => fail(&opened.refusal(0), status),
+        }
+        return;
+    }
+    let opened = Arc::new(opened);
+    let modules = container::modules(&opened, choice.as_ref());
+    modules.errors.iter().for_each(|error| fail(error, status));
+    inputs.extend(modules.chosen.into_iter().map(|entry| Input {
+        origin: Origin {
+            module: Some(entry.name()),
+            ..origin.clone()
+        },
+        content: Content::Entry(Arc::clone(&opened), Box::new(entry)),
+    }));
 }
 
 fn is_stdin(path: &Path) -> bool {
@@ -207,7 +342,7 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
     files
 }
 
-fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
+pub(crate) fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
     output::note(format_args!("ptxkit: {}: {error}", clean(name)));
     status.worsen(Status::UsageError);
 }
@@ -237,7 +372,7 @@ pub(crate) fn in_order<T: Send>(
             for (input, result) in batch.iter().zip(results) {
                 match result {
                     Ok(result) => status.worsen(emit(out, result)?),
-                    Err(error) => unreadable(&input.name(), &error, status),
+                    Err(error) => unreadable(&input.origin.name(), &error, status),
                 }
             }
             Ok(out.show()?)
@@ -265,7 +400,7 @@ pub(crate) fn one_by_one(
         });
         match worked {
             Ok(found) => status.worsen(found?),
-            Err(error) => unreadable(&input.name(), &error, status),
+            Err(error) => unreadable(&input.origin.name(), &error, status),
         }
     }
     bar.finish_and_clear();
@@ -282,7 +417,7 @@ fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) 
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     output::detail(format_args!(
         "{}: {size} bytes read in {:.1} ms, processed in {:.1} ms",
-        input.name(),
+        input.origin.name(),
         ms(read),
         ms(start.elapsed() - read)
     ));

@@ -6,7 +6,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, cfg, clean, diff, dump, explain, parse, requires, source, stats, tokens,
+    analyze, callgraph, cfg, clean, diff, dump, explain, list, parse, requires, source, stats,
+    tokens,
 };
 use crate::render::json;
 
@@ -34,6 +35,7 @@ fn schemas_are_those_of_the_types() {
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),
         ("grep-list", schema::<hit::JsonFile<'_>>()),
+        ("list", schema::<list::JsonFile<'_>>()),
         ("parse", schema::<parse::Summary>()),
         ("requires", schema::<requires::Report<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),

@@ -56,7 +56,9 @@ fn every_key_is_described() {
         root("corpus/hand/func_indirect.ptx"),
         root("corpus/broken"),
     ];
-    let commands: [&[&str]; 17] = [
+    let container = root("ptx-container/tests/data/k.a");
+    let commands: [&[&str]; 18] = [
+        &["list", "--json", &container],
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -77,7 +79,7 @@ fn every_key_is_described() {
     ];
     for command in commands {
         let files = match command[0] {
-            "explain" => &[],
+            "explain" | "list" => &[],
             "diff" => &files[..2],
             // Tokens are listed of one file.
             "tokens" => &files[..1],

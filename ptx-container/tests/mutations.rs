@@ -109,6 +109,9 @@ fn mutations() {
     run(100_000);
 }
 
+/// A name, and what makes a file of a number of parts.
+type Crafted<'a> = (&'a str, &'a dyn Fn(usize) -> Vec<u8>);
+
 /// With a quadratic cost, this would take minutes.
 #[test]
 fn crafted_files_take_linear_time() {
@@ -132,7 +135,7 @@ fn crafted_files_take_linear_time() {
     let magic_only = |n: usize| magic.repeat(n);
     // Comments that are not closed.
     let comments = |n: usize| b"/* ".repeat(n);
-    let cases: [(&str, &dyn Fn(usize) -> Vec<u8>); 4] = [
+    let cases: [Crafted<'_>; 4] = [
         ("fatbins", &fatbins),
         ("archive", &archive),
         ("magic", &magic_only),

@@ -13,6 +13,7 @@ pub(crate) mod fmt;
 pub(crate) mod grep;
 pub(crate) mod instrument;
 pub(crate) mod link;
+pub(crate) mod list;
 pub(crate) mod minify;
 pub(crate) mod parse;
 pub(crate) mod rename;

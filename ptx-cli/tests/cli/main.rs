@@ -9,6 +9,7 @@
 mod analyze;
 mod check;
 mod clean;
+mod containers;
 mod diff;
 mod dump;
 mod explain;

@@ -128,7 +128,7 @@ fn help_and_version() {
 fn any_input_is_accepted() {
     let inputs: [&[u8]; 5] = [
         b"",
-        b"\xff\xfe\x00\x01",
+        b"\xff\x80\x01\x02",
         b"\xef\xbb\xbf.version 8.0\r\n",
         b"{{{{((((\"",
         b"// \xc3\xa4\n.version 8.0\n.target sm_90\n// \xff\n.b\xe9d\n",

@@ -78,8 +78,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = Files::pair(&args.left, &args.right).list(&mut status)?;
-    if inputs.len() > 2 {
-        bail!("diff compares two files, not folders");
+    if status != Status::Ok {
+        return Ok(status);
+    }
+    if let [first, _, _, ..] = &inputs[..] {
+        let name = first.origin().name();
+        bail!("diff compares two modules: choose one, such as `{name}`");
     }
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;

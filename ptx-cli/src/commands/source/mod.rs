@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 "ptxkit: note: {name} has no source lines; `nvcc -lineinfo` writes them"
             ));
         }
-        sources.enter(source.path.as_deref());
+        sources.enter(source.origin.file());
         let (file, sources, counts) = (&*source.name, &mut sources, args.counts);
         match (args.by, args.json) {
             (By::Ptx, false) => annotated::write(&listing, sources, out)?,

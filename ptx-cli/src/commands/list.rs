@@ -1,0 +1,239 @@
+//! `ptxkit list`: shows and extracts the PTX in binary files.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
+use serde::Serialize;
+
+use crate::input::container::{Opened, file_name};
+use crate::input::{read_file, unreadable};
+use crate::output::{self, Out, Status};
+use crate::render::{SCHEMA, clean, counted};
+use crate::tables;
+
+/// List the PTX and the machine code in fatbins, executables, libraries, objects and archives
+///
+/// Shows the PTX version, the target, the sizes in bytes and the compression of each module. Every other command takes such a file, too, as all
+/// of its PTX modules; `FILE!NAME` is one of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit list libfoo.so
+  ptxkit list --json program.exe
+  ptxkit list --extract ptx/ libfoo.a
+  ptxkit check 'libfoo.so!3.sm_90.ptx'")]
+pub(crate) struct Args {
+    /// Files, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write one JSON object per file
+    #[arg(long)]
+    json: bool,
+    /// Write the PTX to this directory, as libfoo.3.sm_90.ptx; existing files are not replaced
+    #[arg(long, value_name = "DIR")]
+    extract: Option<PathBuf>,
+    /// Extract machine code, too
+    #[arg(long, requires = "extract")]
+    all: bool,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonFile<'a> {
+    schema: u32,
+    file: &'a str,
+    format: &'static str,
+    gzip: bool,
+    modules: Vec<JsonModule<'a>>,
+    errors: Vec<JsonError<'a>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonModule<'a> {
+    name: String,
+    kind: String,
+    fatbin: usize,
+    index: usize,
+    member: Option<&'a str>,
+    offset: u64,
+    version: String,
+    target: String,
+    size: u64,
+    stored_size: u64,
+    compression: &'static str,
+    flags: Vec<&'static str>,
+    options: &'a str,
+    identifier: &'a str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonError<'a> {
+    code: String,
+    member: Option<&'a str>,
+    offset: u64,
+    message: &'a str,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    if let Some(folder) = &args.extract {
+        fs::create_dir_all(folder)
+            .with_context(|| clean(&folder.to_string_lossy()).into_owned())?;
+    }
+    for path in &args.files {
+        match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
+            Ok(opened) => list(args, path, &opened, &mut out, &mut status)?,
+            Err(error) => unreadable(&path.to_string_lossy(), &error, &mut status),
+        }
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if path.as_os_str() != "-" {
+        return read_file(path);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn list(args: &Args, path: &Path, file: &Opened, out: &mut Out, status: &mut Status) -> Result<()> {
+    let (entries, errors) = file.entries();
+    let name = clean(&path.to_string_lossy()).into_owned();
+    if args.json {
+        out.json(&JsonFile {
+            schema: SCHEMA,
+            file: &name,
+            format: file.format.name(),
+            gzip: file.is_gzip,
+            modules: entries.iter().map(json).collect(),
+            errors: errors.iter().map(json_error).collect(),
+        })?;
+    } else {
+        writeln!(out, "{name}: {}", file.describe())?;
+        show(&entries, out)?;
+    }
+    out.flush()?;
+    for error in &errors {
+        unreadable(&name, error, status);
+    }
+    if entries.is_empty() && errors.is_empty() && !file.is_text() {
+        unreadable(&name, &file.refusal(0), status);
+    }
+    if let Some(folder) = &args.extract {
+        let wanted = |e: &&ContainerEntry| {
+            e.kind() == EntryKind::Ptx || args.all && e.kind() == EntryKind::Cubin
+        };
+        let mut written = 0;
+        for entry in entries.iter().filter(wanted) {
+            let place = folder.join(file_name(path, Some(&entry.name())));
+            match extract(file, entry, &place) {
+                Ok(()) => written += 1,
+                Err(error) => unreadable(&place.to_string_lossy(), &error, status),
+            }
+        }
+        let what = counted(written, "file");
+        output::summary(format_args!(
+            "{name}: {what} written to {}",
+            folder.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Writes the content of an entry to a new file.
+fn extract(file: &Opened, entry: &ContainerEntry, place: &Path) -> io::Result<()> {
+    let content = entry.content(&file.bytes, DEFAULT_LIMIT);
+    let content = content.map_err(io::Error::other)?;
+    let mut new = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(place)?;
+    new.write_all(&content)
+}
+
+fn json(entry: &ContainerEntry) -> JsonModule<'_> {
+    JsonModule {
+        name: entry.name(),
+        kind: entry.kind().to_string(),
+        fatbin: entry.container(),
+        index: entry.index(),
+        member: entry.member(),
+        offset: entry.offset(),
+        version: version(entry),
+        target: entry.target(),
+        size: entry.size(),
+        stored_size: entry.stored_size(),
+        compression: entry.compression().name(),
+        flags: entry.flag_names(),
+        options: entry.options(),
+        identifier: entry.identifier(),
+    }
+}
+
+fn json_error(error: &ContainerError) -> JsonError<'_> {
+    JsonError {
+        code: error.code().to_string(),
+        member: error.member(),
+        offset: error.offset(),
+        message: error.message(),
+    }
+}
+
+fn version(entry: &ContainerEntry) -> String {
+    let (major, minor) = entry.version();
+    format!("{major}.{minor}")
+}
+
+const COLUMNS: [&str; 10] = [
+    "Name",
+    "Version",
+    "Size",
+    "In file",
+    "Compression",
+    "Flags",
+    "Fatbin",
+    "Member",
+    "Source",
+    "Options",
+];
+
+/// A line for each entry; columns without content are left out.
+fn show(entries: &[ContainerEntry], out: &mut Out) -> io::Result<()> {
+    let cells = |entry: &ContainerEntry| {
+        [
+            entry.name(),
+            version(entry),
+            entry.size().to_string(),
+            entry.stored_size().to_string(),
+            entry.compression().name().to_owned(),
+            entry.flag_names().join(" "),
+            entry.container().to_string(),
+            clean(entry.member().unwrap_or_default()).into_owned(),
+            clean(entry.identifier()).into_owned(),
+            clean(entry.options()).into_owned(),
+        ]
+    };
+    let rows: Vec<[String; 10]> = entries.iter().map(cells).collect();
+    let used: Vec<usize> = (0..COLUMNS.len())
+        .filter(|&column| rows.iter().any(|row| !row[column].is_empty()))
+        .collect();
+    if used.is_empty() {
+        return Ok(());
+    }
+    let mut table = tables::table();
+    table.set_header(used.iter().map(|&column| COLUMNS[column]));
+    for row in &rows {
+        table.add_row(used.iter().map(|&column| &row[column]));
+    }
+    tables::align_right(&mut table, &[2, 3]);
+    tables::show(out, &table)
+}

@@ -1,0 +1,148 @@
+//! Files that contain PTX, and those that are something else.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
+use ptx_ir::Code;
+use wildmatch::WildMatch;
+
+use crate::render::counted;
+
+/// More errors of a file are not reported.
+pub(crate) const MOST_ERRORS: usize = 20;
+
+/// A file that was read, decompressed if it is a gzip file.
+pub(crate) struct Opened {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) format: InputFormat,
+    pub(crate) is_gzip: bool,
+}
+
+impl Opened {
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Self, ContainerError> {
+        let format = InputFormat::of(&bytes);
+        let mut opened = Self {
+            bytes,
+            format,
+            is_gzip: format == InputFormat::Gzip,
+        };
+        if opened.is_gzip {
+            opened.bytes = ptx_container::gunzip(&opened.bytes, DEFAULT_LIMIT)?;
+            opened.format = InputFormat::of(&opened.bytes);
+        }
+        Ok(opened)
+    }
+
+    /// `an ELF object in a gzip file`
+    pub(crate) fn describe(&self) -> String {
+        let compressed = if self.is_gzip { " in a gzip file" } else { "" };
+        format!("{}{compressed}", self.format)
+    }
+
+    /// Whether it may be PTX.
+    pub(crate) fn is_text(&self) -> bool {
+        may_be_ptx(self.format)
+    }
+
+    /// All entries, and the first errors.
+    pub(crate) fn entries(&self) -> (Vec<ContainerEntry>, Vec<ContainerError>) {
+        let (mut entries, mut errors) = (Vec::new(), Vec::new());
+        for entry in ptx_container::entries(&self.bytes) {
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(error) if errors.len() < MOST_ERRORS => errors.push(error),
+                Err(_) => {}
+            }
+        }
+        (entries, errors)
+    }
+
+    /// Why nothing can be read from it, given the entries that are not PTX.
+    pub(crate) fn refusal(&self, others: usize) -> String {
+        let what = self.describe();
+        let without = match others {
+            0 if self.format == InputFormat::Binary || !self.format.is_container() => String::new(),
+            0 => " without PTX".to_owned(),
+            n => format!(" without PTX, but with {}", counted(n, "other module")),
+        };
+        format!("{}: expected PTX, found {what}{without}", Code::NoPtx)
+    }
+}
+
+/// Whether a file may be PTX; otherwise it is one that is opened, or refused.
+pub(super) fn may_be_ptx(format: InputFormat) -> bool {
+    matches!(format, InputFormat::Ptx | InputFormat::Text)
+}
+
+/// Whether a file has to be read before it is known how many modules it has.
+pub(super) fn is_container(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(4096).read_to_end(&mut start)?;
+    let format = InputFormat::of(&start);
+    Ok(format.is_container() || format == InputFormat::Gzip)
+}
+
+/// Divides `libfoo.so!sm_90` into the file and which of its modules are meant.
+pub(super) fn split(path: &Path) -> (PathBuf, Option<Choice>) {
+    let text = path.to_string_lossy();
+    let parts = text.rsplit_once('!').filter(|_| !path.exists());
+    let parts = parts.map(|(file, choice)| (PathBuf::from(file), choice));
+    match parts.filter(|(file, _)| file.is_file()) {
+        Some((file, choice)) => (file, Some(Choice(choice.to_owned()))),
+        None => (path.to_owned(), None),
+    }
+}
+
+/// Which modules of a file are meant: a name, a number, a target, a member of an archive, or a pattern for one of these.
+pub(super) struct Choice(String);
+
+impl Choice {
+    fn fits(&self, entry: &ContainerEntry) -> bool {
+        let pattern = WildMatch::new(&self.0);
+        entry.number().to_string() == self.0
+            || pattern.matches(&entry.name())
+            || pattern.matches(&entry.target())
+            || entry.member().is_some_and(|member| pattern.matches(member))
+    }
+}
+
+/// The modules of a file that are meant, and the errors in reading it.
+pub(super) struct Modules {
+    pub(super) chosen: Vec<ContainerEntry>,
+    pub(super) errors: Vec<String>,
+}
+
+pub(super) fn modules(opened: &Opened, choice: Option<&Choice>) -> Modules {
+    let (mut entries, errors) = opened.entries();
+    let mut errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    let all = entries.len();
+    entries.retain(|entry| entry.kind() == EntryKind::Ptx);
+    let (found, first) = (entries.len(), entries.first().map(ContainerEntry::name));
+    entries.retain(|entry| choice.is_none_or(|choice| choice.fits(entry)));
+    if found == 0 && errors.is_empty() {
+        errors.push(opened.refusal(all));
+    }
+    if let (Some(Choice(choice)), Some(first), true) = (choice, first, entries.is_empty()) {
+        let modules = counted(found, "module");
+        errors.push(format!(
+            "`{choice}` is not one of the {modules}, such as `{first}`; `ptxkit list` shows them"
+        ));
+    }
+    Modules {
+        chosen: entries,
+        errors,
+    }
+}
+
+/// `libfoo.3.sm_90.ptx` for a module of `libfoo.so`, as `cuobjdump` names it.
+pub(crate) fn file_name(path: &Path, module: Option<&str>) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    match module {
+        Some(module) => format!("{stem}.{module}"),
+        // `kernel.ptx.gz`
+        None if stem.ends_with(".ptx") => stem.into_owned(),
+        None => format!("{stem}.ptx"),
+    }
+}
