@@ -26,6 +26,7 @@ COMMANDS = [
     (["dump", "--format", "json"], ["dump"]),
     (["diff", "--json", "--all"], ["diff"]),
     (["explain", "mma", "--format", "json"], ["explain"]),
+    (["gate", "--format", "json", "--no-config", "--max", "instructions=50"], ["check", "check-clean"]),
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),
     (["grep", "*", "--json", "--list=functions"], ["grep-list"]),

@@ -8,9 +8,9 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, grep, instrument,
-    link, list, minify, parse, rename, requires, retarget, rewrite, roundtrip, source, stats,
-    tokens,
+    analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
+    instrument, link, list, minify, parse, rename, requires, retarget, rewrite, roundtrip, source,
+    stats, tokens,
 };
 use crate::demangle;
 use crate::generate::Generate;
@@ -73,6 +73,7 @@ macro_rules! commands {
 
 commands! {
     Check(check::Args) => check::run,
+    Gate(gate::Args) => gate::run,
     Requires(requires::Args) => requires::run,
     Retarget(retarget::Args) => retarget::run,
     Clean(clean::Args) => clean::run,

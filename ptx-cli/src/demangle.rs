@@ -1,6 +1,8 @@
 //! Names as in the source language: Rust and C++ names that compilers encoded.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +18,14 @@ const MAX_MANGLED: usize = 1 << 14;
 const MAX_TEXT: usize = 1 << 15;
 /// How deep the types in a name may be nested.
 const MAX_DEPTH: u32 = 96;
+
+/// How many names a thread remembers.
+const MOST_KNOWN: usize = 1 << 12;
+
+thread_local! {
+    /// Names and their demangled form, since a file mentions few names often.
+    static DEMANGLED: RefCell<HashMap<String, Option<String>>> = RefCell::default();
+}
 
 static ENABLED: AtomicBool = AtomicBool::new(true);
 
@@ -34,8 +44,21 @@ pub(crate) fn demangle(name: &str) -> Option<String> {
         Some(at) if name[at + 7..].bytes().all(|b| b.is_ascii_digit()) => name.split_at(at),
         _ => (name, ""),
     };
-    let text = spelling(function, Spelling::Full)?;
-    Some(clean(&text).into_owned() + parameter)
+    if !is_mangled(function) {
+        return None;
+    }
+    DEMANGLED.with_borrow_mut(|known| {
+        if !known.contains_key(function) {
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            let text = spelling(function, Spelling::Full);
+            let text = text.map(|text| clean(&text).into_owned());
+            known.insert(function.to_owned(), text);
+        }
+        let text = known.get(function)?.as_ref()?;
+        Some(format!("{text}{parameter}"))
+    })
 }
 
 /// A name for people, without control characters.
@@ -98,8 +121,13 @@ enum Spelling {
     WithoutParameters,
 }
 
+/// Whether a name may be demangled.
+fn is_mangled(name: &str) -> bool {
+    name.len() <= MAX_MANGLED && MANGLED.iter().any(|start| name.starts_with(start))
+}
+
 fn spelling(name: &str, spelling: Spelling) -> Option<String> {
-    if name.len() > MAX_MANGLED || !MANGLED.iter().any(|start| name.starts_with(start)) {
+    if !is_mangled(name) {
         return None;
     }
     let mut text = Bounded(String::new());

@@ -12,7 +12,7 @@ use crate::output::{self, Out, Status};
 use crate::render::clean;
 
 /// Where the results go.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Destination {
     /// Write the result to this file; with several inputs, to files of the same names in this directory
     #[arg(short, long, value_name = "PATH")]

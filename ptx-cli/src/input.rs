@@ -20,7 +20,7 @@ use crate::render::clean;
 use container::{Choice, Opened};
 
 /// The inputs of a command.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Files {
     /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains:
     /// `libfoo.so`, `libfoo.so!3.sm_90.ptx` or `libfoo.so!sm_90`

@@ -132,10 +132,19 @@ const PLAIN: &[Plain] = &[
         "ptxas.registers",
         "registers of the machine code, with --ptxas",
         |f| f.ptxas.as_ref()?.registers,
-    ),
+    )
+    .short("registers"),
     plain("ptxas.stack_bytes", "stack frame, with --ptxas", |f| {
         ptxas(f, |code| code.stack_bytes)
     })
+    .short("stack")
+    .bytes(),
+    plain(
+        "ptxas.spill_bytes",
+        "stores and loads of spilled registers, with --ptxas",
+        |f| ptxas(f, |code| code.spill_store_bytes + code.spill_load_bytes),
+    )
+    .short("spills")
     .bytes(),
     plain(
         "ptxas.spill_store_bytes",
@@ -203,6 +212,11 @@ impl Metric {
             Some(rest) if rest.starts_with('.') => Accesses::parse(&rest[1..]).map(Self::Memory),
             _ => Err(unknown(name)),
         }
+    }
+
+    /// Whether only ptxas knows it.
+    pub(crate) fn needs_ptxas(&self) -> bool {
+        matches!(self, Self::Plain(metric) if metric.name.starts_with("ptxas."))
     }
 
     pub(crate) fn unit(&self) -> Unit {

@@ -45,6 +45,7 @@ macro_rules! codes {
         /// | 09xx | limits |
         /// | 10xx | modules put together or taken apart |
         /// | 11xx | binary files that contain PTX |
+        /// | 12xx | rules of a project, which `ptxkit gate` checks |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -195,6 +196,10 @@ codes! {
     UnsupportedContainer = 1104, "a fatbin in a format that is not supported";
     CorruptContent = 1105, "compressed content that is damaged";
     ContentTooLarge = 1106, "decompressed content larger than the limit";
+
+    AboveLimit = 1201, "a value above its limit";
+    BelowLimit = 1202, "a value below its limit";
+    DeniedInstruction = 1203, "a denied instruction";
 }
 
 impl Code {

@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod fmt;
+pub(crate) mod gate;
 pub(crate) mod grep;
 pub(crate) mod instrument;
 pub(crate) mod link;

@@ -10,7 +10,7 @@ use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
-/// The options of a command that has none of its own.
+/// The options of a command that only needs files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -112,4 +112,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1104", include_str!("../../pages/PTX1104.md")),
     ("PTX1105", include_str!("../../pages/PTX1105.md")),
     ("PTX1106", include_str!("../../pages/PTX1106.md")),
+    ("PTX1201", include_str!("../../pages/PTX1201.md")),
+    ("PTX1202", include_str!("../../pages/PTX1202.md")),
+    ("PTX1203", include_str!("../../pages/PTX1203.md")),
 ];

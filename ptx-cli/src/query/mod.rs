@@ -7,6 +7,7 @@ mod help;
 mod operand_text;
 mod parse;
 mod paths;
+mod rule;
 mod site;
 mod values;
 
@@ -58,6 +59,7 @@ impl Query {
 
     /// Prepares for the instructions of a function: follows its paths, if the condition asks for them.
     pub(crate) fn enter(&self, function: &mut InFunction<'_>) {
+        function.paths.clear();
         for (direction, condition) in &self.paths {
             let passed = paths::passed(function, *direction, |stmt| {
                 let Some(Statement::Inst(inst)) = function.body.statement(stmt) else {

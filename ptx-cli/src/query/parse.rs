@@ -29,9 +29,17 @@ const MAX_LISTED: usize = 12;
 
 /// Parses a condition; the error shows where it is wrong.
 pub(super) fn parse(text: &str) -> Result<Query, String> {
+    whole(text, |conditions, input| conditions.any(input, 0))
+}
+
+/// Parses all of a text.
+pub(super) fn whole(
+    text: &str,
+    parse: for<'a> fn(&mut Conditions<'_>, &'a str) -> Parsed<'a, Condition>,
+) -> Result<Query, String> {
     let mut paths = Vec::new();
-    let mut parser = Conditions { paths: &mut paths };
-    let error = match parser.any(text.trim_start(), 0) {
+    let mut conditions = Conditions { paths: &mut paths };
+    let error = match parse(&mut conditions, text.trim_start()) {
         Ok(("", condition)) => return Ok(Query { condition, paths }),
         Ok((rest, _)) => Error::new(
             rest,
@@ -44,7 +52,7 @@ pub(super) fn parse(text: &str) -> Result<Query, String> {
 }
 
 /// Why a text is not a condition.
-struct Error {
+pub(super) struct Error {
     /// How much of the text was left at the mistake.
     left: usize,
     message: String,
@@ -79,14 +87,14 @@ impl ParseError<&str> for Error {
     }
 }
 
-type Parsed<'a, T> = IResult<&'a str, T, Error>;
+pub(super) type Parsed<'a, T> = IResult<&'a str, T, Error>;
 
-fn fail<'a, T>(at: &str, message: String) -> Parsed<'a, T> {
+pub(super) fn fail<'a, T>(at: &str, message: String) -> Parsed<'a, T> {
     Err(nom::Err::Failure(Error::new(at, message)))
 }
 
 /// The next word of the input, for messages.
-fn found(rest: &str) -> String {
+pub(super) fn found(rest: &str) -> String {
     let word = rest.split_whitespace().next();
     word.map_or("the end".into(), |word| format!("`{}`", clean(word)))
 }
@@ -96,7 +104,7 @@ fn token<'a>(text: &'static str) -> impl Parser<&'a str, Output = &'a str, Error
 }
 
 /// Letters, digits and the punctuation of PTX names and patterns; may be empty.
-fn word(input: &str) -> Parsed<'_, &str> {
+pub(super) fn word(input: &str) -> Parsed<'_, &str> {
     let is_inside = |c: char| c.is_alphanumeric() || "_$%:.-*?/+@".contains(c);
     terminated(take_while(is_inside), multispace0).parse(input)
 }
@@ -126,12 +134,12 @@ fn comparison(input: &str) -> Parsed<'_, Comparison> {
     .parse(input)
 }
 
-struct Conditions<'p> {
+pub(super) struct Conditions<'p> {
     paths: &'p mut Vec<(Direction, Condition)>,
 }
 
 impl Conditions<'_> {
-    fn any<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
+    pub(super) fn any<'a>(&mut self, input: &'a str, depth: u32) -> Parsed<'a, Condition> {
         let (mut rest, first) = self.all(input, depth)?;
         let mut conditions = vec![first];
         while let Ok((after, _)) = token("||").parse(rest) {
@@ -380,7 +388,7 @@ fn unknown_field(name: &str) -> String {
     format!("unknown field `{}`; {hint}", clean(name))
 }
 
-fn unknown_value(field: &Field, value: &str) -> String {
+pub(super) fn unknown_value(field: &Field, value: &str) -> String {
     let (name, words) = (field.name, field.kind.words());
     let all = || match words.len() {
         0..=MAX_LISTED => format!("expected one of `{}`", words.join("`, `")),

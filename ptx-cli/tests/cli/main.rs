@@ -14,6 +14,7 @@ mod diff;
 mod dump;
 mod explain;
 mod fmt;
+mod gate;
 mod instrument;
 mod names;
 mod parse;

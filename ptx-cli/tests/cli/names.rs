@@ -87,7 +87,13 @@ fn completions_and_the_man_page() {
         let run = ptx(&["--generate", what]);
         assert_eq!((run.status, run.err.as_str()), (0, ""), "{what}");
         assert!(run.out.contains(expected), "{what}");
-        for known in ["retarget", "no-demangle", "deny-warnings"] {
+        for known in [
+            "retarget",
+            "no-demangle",
+            "deny-warnings",
+            "allow-no-match",
+            "source-dir",
+        ] {
             let known = match what {
                 "man" => known.replace('-', "\\-"),
                 _ => known.to_owned(),

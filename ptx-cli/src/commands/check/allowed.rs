@@ -18,15 +18,15 @@ const MARK: &str = "ptxkit:";
 /// A comment before the first token is about the whole file. One on a separate line is about the statement, declaration or
 /// function after it, one at the end of a line about that line.
 #[derive(Default)]
-pub(super) struct Allowed {
+pub(crate) struct Allowed {
     /// For each code the ranges in which it is turned off, in order and without overlap.
     ranges: BTreeMap<Code, Vec<Range<u32>>>,
     /// Errors in other comments that begin with the mark, and where they are.
-    pub(super) mistakes: Vec<(Span, String)>,
+    pub(crate) mistakes: Vec<(Span, String)>,
 }
 
 impl Allowed {
-    pub(super) fn new(module: &Module) -> Self {
+    pub(crate) fn new(module: &Module) -> Self {
         let mut allowed = Self::default();
         let source = module.source();
         if memmem::find(source, MARK.as_bytes()).is_none() {
@@ -94,7 +94,7 @@ impl Allowed {
     }
 
     /// Removes the warnings that comments turn off. Of one with several places, those outside of such comments stay.
-    pub(super) fn retain(&self, diagnostics: &mut Vec<Diagnostic>) {
+    pub(crate) fn retain(&self, diagnostics: &mut Vec<Diagnostic>) {
         diagnostics.retain_mut(|d| {
             let Some(ranges) = self
                 .ranges

@@ -10,20 +10,20 @@ use super::kinds::{LINK, MISTAKES, UNUSED};
 use crate::input::Source;
 use crate::render::source_lines::{Finder, Place};
 
-pub(super) struct Checked {
-    pub(super) source: Source,
+pub(crate) struct Checked {
+    pub(crate) source: Source,
     /// The text with fixes, if there are any, and how many. The diagnostics are about this text.
-    pub(super) fixed: Option<(SourceText, usize)>,
-    pub(super) found: Found,
+    pub(crate) fixed: Option<(SourceText, usize)>,
+    pub(crate) found: Found,
 }
 
 /// The diagnostics of a text.
-pub(super) struct Found {
-    pub(super) diagnostics: Vec<Diagnostic>,
+pub(crate) struct Found {
+    pub(crate) diagnostics: Vec<Diagnostic>,
     /// The function and the source lines of each diagnostic.
-    pub(super) places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
     /// Errors in comments that turn warnings off, and where they are.
-    pub(super) mistakes: Vec<(Span, String)>,
+    pub(crate) mistakes: Vec<(Span, String)>,
 }
 
 /// How often a text is repaired: a fix can uncover another mistake.
@@ -96,7 +96,8 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
     }
 }
 
-fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
+/// Where diagnostics are.
+pub(crate) fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
     if diagnostics.is_empty() {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use crate::generated::pages::PAGES;
 
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     All,
     Unused,
     Link,
@@ -74,8 +74,14 @@ fn hyphenated(name: &str) -> String {
     text
 }
 
-/// Whether diagnostics with this code are warnings, as its page says.
+/// Errors of `ptxkit gate`, which comments turn off, too.
+const GATE: [Code; 3] = [Code::AboveLimit, Code::BelowLimit, Code::DeniedInstruction];
+
+/// Whether diagnostics with this code can be turned off: warnings, as their pages say, and those of `ptxkit gate`.
 fn is_warning(code: Code) -> bool {
+    if GATE.contains(&code) {
+        return true;
+    }
     let code = code.to_string();
     let page = PAGES.iter().find(|(of, _)| *of == code);
     page.is_some_and(|(_, text)| text.lines().any(|line| line == "Severity: warning"))

@@ -1,28 +1,26 @@
 //! `ptxkit check`: reports errors and warnings.
 
-mod allowed;
+pub(crate) mod allowed;
 mod baseline;
-mod diagnose;
+pub(crate) mod diagnose;
 mod kinds;
+pub(crate) mod report;
 mod writer;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::ValueEnum;
-use ptx_ir::LineIndex;
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 
+use crate::config::ConfigFile;
 use crate::destination::Destination;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use crate::render::{clean, counted, tally};
-use baseline::Baseline;
-use diagnose::{Checked, check};
+use crate::render::counted;
+use diagnose::check;
 use kinds::{Kind, kind};
-use writer::Writer;
+use report::{Reporter, Reporting};
 
 /// Check files and report errors
 ///
@@ -30,7 +28,9 @@ use writer::Writer;
 ///
 /// A comment `// ptxkit: allow(KIND)` turns warnings off: at the end of a line for that line, on a separate line for the
 /// statement, declaration or function after it, before the first token for the whole file.
-#[derive(Debug, clap::Args)]
+///
+/// The section `check` of ptxkit.toml has defaults for target, ptx-version, warn, deny, allow, deny-warnings and baseline.
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit check kernel.ptx
@@ -58,12 +58,6 @@ pub(crate) struct Args {
     /// Report unknown instructions, modifiers and directives as warnings
     #[arg(long)]
     allow_unknown: bool,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
-    /// Show at most this many errors per file
-    #[arg(long, value_name = "N")]
-    max_errors: Option<usize>,
     /// Exit with status 1 if there are warnings
     #[arg(long)]
     deny_warnings: bool,
@@ -77,33 +71,18 @@ pub(crate) struct Args {
     /// names that other modules must define
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
-    /// Do not report the findings that this file records. They are compared by file, function, code and message, not by line
-    #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
-    /// Record all findings in this file instead of reporting them
-    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
-    write_baseline: Option<PathBuf>,
-}
-
-#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
-enum Format {
-    /// Source lines with underlined errors
-    Human,
-    /// `FILE:LINE:COL: error[CODE]: message`
-    Short,
-    /// One JSON object per line
-    Json,
-    /// A SARIF 2.1.0 log, which code scanning services read
-    Sarif,
-    /// Workflow commands, which GitHub shows as annotations
-    Github,
+    #[command(flatten)]
+    reporting: Reporting,
+    #[command(flatten)]
+    config: ConfigFile,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
+    let args = &args.with_defaults()?;
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let mut writer = Writer::new(args.format, output::is_colored(), args.max_errors);
+    let mut reporter = Reporter::new(&args.reporting)?;
     if !args.fix && !args.destination.is_stdout() {
         bail!("--output and --write need --fix");
     }
@@ -114,81 +93,59 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     // Where diagnostics go.
     let to_stderr = args.fix && args.destination.is_stdout();
     let mut stderr = io::stderr().lock();
-    writer.begin(if to_stderr { &mut stderr } else { &mut out })?;
-    let (mut errors, mut warnings, mut files) = (0, 0, 0);
+    reporter.begin(if to_stderr { &mut stderr } else { &mut out })?;
     let options = Options::new(args.ptx_version, args.target);
-    let mut baseline = match &args.baseline {
-        Some(path) => Baseline::read(path)?,
-        None => Baseline::default(),
-    };
     let check = |source| check(source, &options, args);
-    let result = input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
-        report_mistakes(&checked);
-        apply(args, &mut baseline, &mut checked);
-        let (e, w) = tally(&checked.found.diagnostics);
-        errors += e;
-        warnings += w;
-        files += usize::from(e + w > 0);
-        let mut status = Status::of(e > 0 || args.deny_warnings && w > 0);
+    input::in_order(&inputs, &mut out, &mut status, check, |out, mut checked| {
         if let Some((_, count)) = checked.fixed {
             let count = counted(count, "mistake");
             output::summary(format_args!("{}: {count} fixed", checked.source.name));
         }
-        writer.write(&checked, if to_stderr { &mut stderr } else { out })?;
+        let to: &mut dyn Write = if to_stderr { &mut stderr } else { out };
+        let (errors, warnings) = reporter.report(&mut checked, to)?;
+        let mut status = Status::of(errors > 0 || args.deny_warnings && warnings > 0);
         if let Some(fixed) = &fixed {
             status.worsen(fixed.write(out, &checked.source, checked.text())?);
         }
         Ok(status)
-    });
-    result?;
-    if let Some(path) = &args.write_baseline {
-        let count = counted(baseline.len(), "finding");
-        baseline.write(path)?;
-        output::summary(format_args!("{count} written to {}", path.display()));
-    }
-    writer.end(if to_stderr { &mut stderr } else { &mut out })?;
+    })?;
+    reporter.end(if to_stderr { &mut stderr } else { &mut out })?;
     out.flush()?;
-    if args.format == Format::Human && errors + warnings > 0 {
-        let mut found = Vec::new();
-        if errors > 0 {
-            found.push(counted(errors, "error"));
-        }
-        if warnings > 0 {
-            found.push(counted(warnings, "warning"));
-        }
-        output::summary(format_args!(
-            "{} in {files} of {}",
-            found.join(" and "),
-            counted(inputs.len(), "file")
-        ));
-    }
+    reporter.summary(inputs.len());
     Ok(status)
 }
 
-/// Records the findings of a file in a baseline, or removes those that it records.
-fn apply(args: &Args, baseline: &mut Baseline, checked: &mut Checked) {
-    let name = &checked.source.name;
-    if args.write_baseline.is_some() {
-        checked.found.retain(|function, diagnostic| {
-            baseline.add(name, function, diagnostic);
-            false
-        });
-    } else if args.baseline.is_some() {
-        let found = &mut checked.found;
-        found.retain(|function, diagnostic| !baseline.take(name, function, diagnostic));
-    }
-}
-
-/// Reports errors in comments that turn warnings off.
-fn report_mistakes(checked: &Checked) {
-    let mistakes = &checked.found.mistakes;
-    if mistakes.is_empty() {
-        return;
-    }
-    let lines = LineIndex::new(checked.text());
-    for (span, mistake) in mistakes {
-        let (name, line) = (&checked.source.name, lines.position(span.start).line);
-        output::summary(format_args!("{name}:{line}: {}", clean(mistake)));
+impl Args {
+    /// With the defaults in the section `check` of a file.
+    fn with_defaults(&self) -> Result<Self> {
+        let mut args = self.clone();
+        let Some(text) = self.config.read()? else {
+            return Ok(args);
+        };
+        let table = text.parse()?;
+        for entry in text.section(table.get_ref(), "check")? {
+            let keys = [
+                "target",
+                "ptx-version",
+                "warn",
+                "deny",
+                "allow",
+                "deny-warnings",
+                "baseline",
+            ];
+            entry.expect_one_of(&keys)?;
+            let value = entry.value;
+            match &*entry.key {
+                "target" => args.target = args.target.or(value.one(target)?),
+                "ptx-version" => args.ptx_version = args.ptx_version.or(value.one(version)?),
+                "warn" => args.warn.extend(value.each(kind)?),
+                "deny" => args.deny.extend(value.each(kind)?),
+                "allow" => args.allow.extend(value.each(kind)?),
+                "deny-warnings" => args.deny_warnings |= value.flag()?,
+                _ => args.reporting.set_baseline(text.path(value.text()?)),
+            }
+        }
+        Ok(args)
     }
 }
 

@@ -6,7 +6,8 @@ use anyhow::Result;
 use ptx_ir::{Diagnostic, LineIndex, Severity};
 use rayon::prelude::*;
 
-use super::{Checked, Format};
+use super::diagnose::Checked;
+use super::report::Format;
 use crate::output;
 use crate::render::source_lines::{self, Place};
 use crate::render::{Renderer, Report, counted, demangled, json, sarif, tally};
@@ -103,8 +104,10 @@ impl Writer {
     }
 
     fn text(&self, report: &Report<'_>, diagnostic: &Diagnostic, place: &Place) -> Result<String> {
-        if self.format == Format::Json {
-            return Ok(report.json(diagnostic, place)?);
+        match self.format {
+            Format::Json => return Ok(report.json(diagnostic, place)?),
+            Format::Short => return Ok(report.short(diagnostic)),
+            _ => {}
         }
         let diagnostic = &demangled(diagnostic);
         match self.format {
@@ -116,9 +119,8 @@ impl Writer {
                     .renderer
                     .render_with(&source, diagnostic, note.as_deref()))
             }
-            Format::Short | Format::Json => Ok(report.short(diagnostic)),
             Format::Sarif => Ok(serde_json::to_string(&report.sarif(diagnostic))?),
-            Format::Github => Ok(report.github(diagnostic)),
+            _ => Ok(report.github(diagnostic)),
         }
     }
 }

@@ -136,14 +136,17 @@ impl<'m> Listing<'m> {
             _ => false,
         };
         let mut rows = Vec::new();
-        let mut chain = (0, 0);
+        let (mut chain, mut last) = ((0, 0), None);
         for (stmt, statement) in body.statements().filter(|(_, s)| !is_loc(*s)) {
             let kind = match statement {
                 Statement::Inst(_) => Kind::Instruction,
                 Statement::Label(_) => Kind::Label,
                 _ => Kind::Other,
             };
-            if kind == Kind::Instruction {
+            // The same place has the same chain.
+            let place = source.place(stmt);
+            if kind == Kind::Instruction && place != last {
+                last = place;
                 let start = self.places.len();
                 for frame in source.frames(stmt).take(MOST_FRAMES) {
                     let place = self.place(&frame);

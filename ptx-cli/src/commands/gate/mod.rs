@@ -1,0 +1,185 @@
+//! `ptxkit gate`: fails if kernels exceed limits, or contain denied instructions.
+
+mod examine;
+mod rules;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, bail};
+use ptx_isa::Target;
+
+use super::check::report::{Reporter, Reporting};
+use super::check::target;
+use crate::config::ConfigFile;
+use crate::functions::Functions;
+use crate::input::{self, Files};
+use crate::metrics;
+use crate::output::{self, Out, Status};
+use examine::{Gate, Ptxas};
+use rules::{Amount, Bound, Denied, Limit, Section};
+
+/// Fail if kernels exceed limits or contain denied instructions
+///
+/// Limits and denied instructions come from the options and from the section `gate` of ptxkit.toml in the current directory or above it, which
+/// can have others for single kernels; docs/gates.md describes it. Limits are about kernels, or the functions that --function names; denied
+/// instructions are looked for in all functions.
+///
+/// A comment `// ptxkit: allow(denied-instruction)`, `allow(above-limit)` or `allow(below-limit)` permits an instruction, or what is found in the function after it.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help())]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    functions: Functions,
+    /// Fail if a metric of a kernel is above a value, such as pressure=64 or shared=48K. May be repeated
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = Amount::parse)]
+    max: Vec<Amount>,
+    /// Fail if a metric of a kernel is below a value
+    #[arg(long, value_name = "METRIC=VALUE", value_parser = Amount::parse)]
+    min: Vec<Amount>,
+    /// Fail if there is such an instruction: `ld.generic in loops`, `*.f64`, or a condition as `ptxkit grep --where` takes.
+    /// May be repeated
+    #[arg(long, value_name = "INSTRUCTIONS")]
+    deny: Vec<String>,
+    /// Succeed if there is no kernel that limits are about
+    #[arg(long)]
+    allow_no_match: bool,
+    /// Also compile each file with this ptxas, for limits of registers, spills and stack
+    #[arg(long, value_name = "PATH")]
+    ptxas: Option<PathBuf>,
+    /// The target that ptxas compiles for, instead of the one in the header
+    #[arg(long, value_name = "sm_XX", value_parser = target, requires = "ptxas")]
+    target: Option<Target>,
+    #[command(flatten)]
+    reporting: Reporting,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+fn help() -> String {
+    format!(
+        "\
+Denied instructions are a pattern or a condition, then `in loops`, then `where` and a condition; the last two are optional:
+  ld.generic in loops             loads through generic addresses
+  *.f64                           everything in double precision
+  st.global where bytes<4         narrow stores
+  atomic && space==shared         the conditions of `ptxkit grep --where`
+A pattern has an opcode and modifiers, in any order; other modifiers may be there, too. `generic` means no state space.
+
+{}
+Examples:
+  ptxkit gate --max pressure=64 --max shared=48K kernel.ptx
+  ptxkit gate --deny 'ld.generic in loops' --function 'gemm*' build/
+  ptxkit gate --ptxas /usr/local/cuda/bin/ptxas --max spills=0 kernel.ptx
+  ptxkit gate --format github build/            the rules of ptxkit.toml",
+        metrics::help()
+    )
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let sections = sections(args)?;
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    let inputs = args.files.list(&mut status)?;
+    let mut reporter = Reporter::new(&args.reporting)?;
+    reporter.begin(&mut out)?;
+    let gate = Gate {
+        sections: &sections,
+        functions: &args.functions,
+        ptxas: args.ptxas.as_deref().map(|path| Ptxas {
+            path,
+            target: args.target,
+        }),
+    };
+    let mut matched = vec![false; sections.len()];
+    let mut used = Vec::new();
+    let work = |source| gate.examine(source);
+    input::in_order(&inputs, &mut out, &mut status, work, |out, examined| {
+        let mut examined = examined?;
+        examined.chosen.note(&mut used);
+        for (all, one) in matched.iter_mut().zip(&examined.matched) {
+            *all |= one;
+        }
+        let (errors, _) = reporter.report(&mut examined.checked, out)?;
+        if let Some(refusal) = &examined.refusal {
+            let name = &examined.checked.source.name;
+            output::note(format_args!("{name}: no figures of ptxas: {refusal}"));
+        }
+        Ok(Status::of(errors > 0 || examined.refusal.is_some()))
+    })?;
+    args.functions.check(&used)?;
+    reporter.end(&mut out)?;
+    reporter.summary(inputs.len());
+    if status != Status::UsageError && !args.allow_no_match {
+        expect_matches(&sections, &matched)?;
+    }
+    Ok(status)
+}
+
+/// The rules of the file, then those of the command line, which replace its limits.
+fn sections(args: &Args) -> Result<Vec<Section>> {
+    let mut sections = match args.config.read()? {
+        Some(text) => rules::read(&text, text.parse()?.get_ref())?,
+        None => Vec::new(),
+    };
+    let limit = |bound, name: &str, amount: &Amount| Limit {
+        bound,
+        place: format!("--{name} {}={}", amount.metric, amount.value),
+        amount: amount.clone(),
+    };
+    let max = args
+        .max
+        .iter()
+        .map(|amount| limit(Bound::Max, "max", amount));
+    let min = args
+        .min
+        .iter()
+        .map(|amount| limit(Bound::Min, "min", amount));
+    let denied = args.deny.iter().map(|text| {
+        let denied = Denied::parse(text, "--deny".to_owned());
+        denied.map_err(|error| anyhow!("--deny, {error}"))
+    });
+    sections.push(Section {
+        place: "command line".to_owned(),
+        limits: max.chain(min).collect(),
+        denied: denied.collect::<Result<_>>()?,
+        ..Section::default()
+    });
+    if sections
+        .iter()
+        .all(|s| s.limits.is_empty() && s.denied.is_empty())
+    {
+        bail!(
+            "nothing to check: expected --max, --min, --deny, or a ptxkit.toml with a section `gate`"
+        );
+    }
+    let limits = || sections.iter().flat_map(|section| &section.limits);
+    if let Some(limit) = limits().find(|l| args.ptxas.is_none() && l.amount.metric.needs_ptxas()) {
+        let (metric, place) = (&limit.amount.metric, &limit.place);
+        bail!("{place}: only ptxas knows `{metric}`; give its path with `--ptxas PATH`");
+    }
+    Ok(sections)
+}
+
+/// Checks that there were functions for all rules.
+fn expect_matches(sections: &[Section], matched: &[bool]) -> Result<()> {
+    for (section, _) in sections
+        .iter()
+        .zip(matched)
+        .filter(|(_, matched)| !**matched)
+    {
+        match &section.function {
+            Some(_) if section.optional => {}
+            Some(name) => bail!(
+                "{}: no function `{name}` with a body; `optional = true` permits that",
+                section.place
+            ),
+            None if section.limits.is_empty() => {}
+            None => bail!(
+                "no kernel that the limits are about; `--function` names other functions, --allow-no-match permits that"
+            ),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The file `ptxkit.toml`: defaults of commands.
+
+use std::borrow::Cow;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use ptx_ir::{LineIndex, Span};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::query::similar;
+use crate::render::clean;
+
+/// The name of the file.
+const NAME: &str = "ptxkit.toml";
+
+/// Which file is read.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ConfigFile {
+    /// Read defaults from this file, instead of ptxkit.toml in the current directory or the nearest one above it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read no ptxkit.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
+}
+
+impl ConfigFile {
+    /// Reads the file, if there is one.
+    pub(crate) fn read(&self) -> Result<Option<Text>> {
+        let path = match &self.config {
+            Some(path) => path.clone(),
+            None if self.no_config => return Ok(None),
+            None => {
+                let folder = std::env::current_dir()?;
+                let mut candidates = folder.ancestors().map(|folder| folder.join(NAME));
+                match candidates.find(|path| path.is_file()) {
+                    Some(path) => path.strip_prefix(&folder).unwrap_or(&path).to_owned(),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        crate::output::detail(format_args!("{}: read", path.display()));
+        Ok(Some(Text { path, text }))
+    }
+}
+
+/// The text of a file.
+pub(crate) struct Text {
+    path: PathBuf,
+    text: String,
+}
+
+/// A value of the file, which knows where it is.
+#[derive(Copy, Clone)]
+pub(crate) struct Value<'t> {
+    file: &'t Text,
+    value: &'t Spanned<DeValue<'t>>,
+}
+
+/// A key and its value.
+pub(crate) struct Entry<'t> {
+    pub(crate) key: Cow<'t, str>,
+    span: Range<usize>,
+    pub(crate) value: Value<'t>,
+}
+
+impl Text {
+    /// The entries of the file.
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'_>>> {
+        DeTable::parse(&self.text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            self.error(span, error.message())
+        })
+    }
+
+    /// A section of the file, if there is one.
+    pub(crate) fn section<'t>(
+        &'t self,
+        table: &'t DeTable<'t>,
+        name: &str,
+    ) -> Result<Vec<Entry<'t>>> {
+        let sections = self.entries(table);
+        for section in &sections {
+            section.expect_one_of(&["check", "gate"])?;
+        }
+        let section = sections.into_iter().find(|s| s.key == name);
+        section.map_or(Ok(Vec::new()), |s| s.value.table())
+    }
+
+    /// In the order of the file.
+    fn entries<'t>(&'t self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
+        let entries = table.iter().map(|(key, value)| Entry {
+            key: Cow::Borrowed(key.get_ref()),
+            span: key.span(),
+            value: Value { file: self, value },
+        });
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(|entry| entry.span.start);
+        entries
+    }
+
+    /// A path in the file, which is relative to its directory.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    fn place(&self, at: usize) -> String {
+        let line = LineIndex::new(self.text.as_bytes())
+            .position(at as u32)
+            .line;
+        format!("{}:{line}", clean(&self.path.to_string_lossy()))
+    }
+
+    /// A message with the place and the line with a mark.
+    fn error(&self, span: Range<usize>, message: &str) -> anyhow::Error {
+        let lines = LineIndex::new(self.text.as_bytes());
+        let at = lines.position(span.start as u32);
+        let line = self
+            .text
+            .lines()
+            .nth(at.line as usize - 1)
+            .unwrap_or_default();
+        let before = line.get(..at.column as usize - 1).unwrap_or(line);
+        let marked = Span::new(span.start as u32, span.end as u32).of(self.text.as_bytes());
+        let marked = String::from_utf8_lossy(marked);
+        let marked = marked
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            .max(1);
+        let message = message.lines().next().unwrap_or_default();
+        let indent = " ".repeat(clean(before).chars().count());
+        anyhow!(
+            "{}:{}:{}: {message}\n  {}\n  {indent}{}",
+            clean(&self.path.to_string_lossy()),
+            at.line,
+            before.chars().count() + 1,
+            clean(line),
+            "^".repeat(marked)
+        )
+    }
+}
+
+impl<'t> Entry<'t> {
+    /// An error at the key.
+    pub(crate) fn error(&self, message: &str) -> anyhow::Error {
+        self.value.file.error(self.span.clone(), message)
+    }
+
+    /// `ptxkit.toml:12`
+    pub(crate) fn place(&self) -> String {
+        self.value.file.place(self.span.start)
+    }
+
+    /// Checks that the key is one of these.
+    pub(crate) fn expect_one_of(&self, keys: &[&str]) -> Result<()> {
+        if keys.contains(&&*self.key) {
+            return Ok(());
+        }
+        let hint = similar(&self.key, keys);
+        let hint = hint.unwrap_or_else(|| format!("expected one of `{}`", keys.join("`, `")));
+        Err(self.error(&format!("unknown key `{}`; {hint}", clean(&self.key))))
+    }
+}
+
+impl<'t> Value<'t> {
+    /// `ptxkit.toml:12`
+    pub(crate) fn place(self) -> String {
+        self.file.place(self.value.span().start)
+    }
+
+    pub(crate) fn error(self, message: &str) -> anyhow::Error {
+        self.file.error(self.value.span(), message)
+    }
+
+    fn expected(self, what: &str) -> anyhow::Error {
+        let found = self.value.get_ref().type_str();
+        self.error(&format!("expected {what}, found {found}"))
+    }
+
+    pub(crate) fn table(self) -> Result<Vec<Entry<'t>>> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => Ok(self.file.entries(table)),
+            _ => Err(self.expected("a table")),
+        }
+    }
+
+    pub(crate) fn text(self) -> Result<&'t str> {
+        self.value
+            .get_ref()
+            .as_str()
+            .ok_or_else(|| self.expected("a string"))
+    }
+
+    pub(crate) fn flag(self) -> Result<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .ok_or_else(|| self.expected("true or false"))
+    }
+
+    /// A string, read as something.
+    pub(crate) fn one<T>(self, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>> {
+        let read = read(self.text()?).map_err(|error| self.error(&error))?;
+        Ok(Some(read))
+    }
+
+    /// One or several values.
+    pub(crate) fn list(self) -> Vec<Self> {
+        match self.value.get_ref() {
+            DeValue::Array(array) => array.iter().map(|value| Self { value, ..self }).collect(),
+            _ => vec![self],
+        }
+    }
+
+    /// Each string, read as something.
+    pub(crate) fn each<T>(self, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>> {
+        let read = self.list().into_iter().map(|value| value.one(&read));
+        Ok(read
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .collect())
+    }
+
+    /// The entries of nested tables, with dots between the keys.
+    pub(crate) fn leaves(self) -> Result<Vec<Entry<'t>>> {
+        let mut found = Vec::new();
+        for entry in self.table()? {
+            match entry.value.value.get_ref() {
+                DeValue::Table(_) => {
+                    let inner = entry.value.leaves()?.into_iter();
+                    found.extend(inner.map(|leaf| Entry {
+                        key: format!("{}.{}", entry.key, leaf.key).into(),
+                        ..leaf
+                    }));
+                }
+                _ => found.push(entry),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The digits of a number, or a text.
+    pub(crate) fn amount(self) -> Result<String> {
+        match self.value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.expected("a number or a string such as \"48K\"")),
+        }
+    }
+}

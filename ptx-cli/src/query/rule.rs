@@ -1,0 +1,183 @@
+//! The grammar of denied instructions, such as `ld.generic in loops`.
+//!
+//! ```text
+//! rule    = (pattern | any) ["in" "loops"] ["where" any]
+//! pattern = OPCODE ("." (MODIFIER | "generic"))*
+//! ```
+//!
+//! `any` is a condition. A pattern is about instructions with this opcode and all of these modifiers, in any order; `*` and `?` are wildcards in
+//! each word. `generic` means an access through a generic address, which has no modifier.
+
+use wildmatch::WildMatch;
+
+use super::fields::{self, Field};
+use super::parse::{self, Conditions, Parsed, fail, found, similar, unknown_value, word};
+use super::{Condition, Query, Test};
+
+/// The word for accesses without a modifier for the state space.
+const GENERIC: &str = "generic";
+
+/// What may follow an instruction or a condition.
+const NEXT: [&str; 2] = ["in", "where"];
+
+impl Query {
+    /// Parses what `--deny` takes; the error says what was expected and where.
+    pub(crate) fn rule(text: &str) -> Result<Self, String> {
+        parse::whole(text, rule)
+    }
+}
+
+fn rule<'a>(conditions: &mut Conditions<'_>, input: &'a str) -> Parsed<'a, Condition> {
+    let (rest, first) = word(input)?;
+    let (mut rest, what) = match is_condition(first, rest) {
+        true => conditions.any(input, 0)?,
+        false => (rest, pattern(input, first)?.1),
+    };
+    let mut all = vec![what];
+    let (mut next, mut keyword) = word(rest)?;
+    if keyword == "in" {
+        let (after, loops) = word(next)?;
+        if loops != "loops" {
+            return fail(
+                next,
+                format!("expected `loops` after `in`, found {}", found(next)),
+            );
+        }
+        all.push(test("in_loop", Test::Flag(true)));
+        rest = after;
+        (next, keyword) = word(rest)?;
+    }
+    if keyword == "where" {
+        let (after, condition) = conditions.any(next, 0)?;
+        all.push(condition);
+        rest = after;
+    }
+    if rest.is_empty() {
+        return Ok((rest, Condition::All(all)));
+    }
+    let hint = similar(word(rest)?.1, &NEXT).map_or(String::new(), |hint| format!("; {hint}"));
+    let found = found(rest);
+    fail(
+        rest,
+        format!("expected `in loops`, `where` or the end, found {found}{hint}"),
+    )
+}
+
+/// Whether a rule is a condition, from its first word and what follows.
+fn is_condition(first: &str, rest: &str) -> bool {
+    let operators = ["&&", "||", "==", "!=", "=~", "<", ">", "("];
+    let is_flag = || {
+        let is_opcode = |field: &Field| field.kind.words().contains(&first);
+        let is_opcode = fields::find("opcode").is_some_and(is_opcode);
+        !is_opcode && fields::find(first).is_some()
+    };
+    let follows = operators.iter().any(|operator| rest.starts_with(operator));
+    first.is_empty() || follows || is_flag()
+}
+
+/// The condition of a pattern for instructions.
+fn pattern<'a>(input: &'a str, pattern: &'a str) -> Parsed<'a, Condition> {
+    let mut all = Vec::new();
+    for (index, word) in pattern.split('.').enumerate() {
+        let name = match (index, word) {
+            (0, _) => "opcode",
+            (_, GENERIC) => "space",
+            _ => "modifier",
+        };
+        let wanted = WildMatch::new(word);
+        let words = fields::find(name).map(|field| field.kind.words());
+        if !words
+            .into_iter()
+            .flatten()
+            .any(|known| wanted.matches(known))
+        {
+            let start = word.as_ptr() as usize - pattern.as_ptr() as usize;
+            let message = fields::find(name).map(|field| unknown_value(field, word));
+            return fail(
+                input.get(start..).unwrap_or(input),
+                message.unwrap_or_default(),
+            );
+        }
+        all.push(test(name, Test::Text(wanted, true)));
+    }
+    Ok((input, Condition::All(all)))
+}
+
+fn test(name: &'static str, test: Test) -> Condition {
+    match fields::find(name) {
+        Some(field) => Condition::Field(field, None, test),
+        None => Condition::Any(Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Query;
+
+    fn error(text: &str) -> String {
+        let error = Query::rule(text).err().unwrap_or_default();
+        error.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn rules_that_are_accepted() {
+        for text in [
+            "ld.generic in loops",
+            "ld",
+            "*.f64",
+            "atom*.global where bytes>=8",
+            " ld.global.v? in loops where !guarded && bytes<8 ",
+            "atomic && space==shared",
+            "atomic in loops",
+            "call",
+            "call in loops",
+            "fence && scope==sys in loops",
+            "!guarded && (opcode==st)",
+            "text=~' where ' where in_loop",
+            "after bar",
+        ] {
+            assert_eq!(error(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_that_are_not() {
+        for (text, message) in [
+            ("", "column 1: expected a field, found the end"),
+            (
+                "atm.global",
+                "column 1: `atm` is not a value of `opcode`; did you mean `atom`?",
+            ),
+            (
+                "ld.globl in loops",
+                "column 4: `globl` is not a value of `modifier`; did you mean `global`?",
+            ),
+            (
+                "ld in lops",
+                "column 7: expected `loops` after `in`, found `lops`",
+            ),
+            (
+                "ld inside loops",
+                "column 4: expected `in loops`, `where` or the end, found `inside`",
+            ),
+            (
+                "ld wher bytes>4",
+                "column 4: expected `in loops`, `where` or the end, found `wher`; did you mean `where`?",
+            ),
+            (
+                "ld where bytse>4",
+                "column 10: unknown field `bytse`; did you mean `bytes`?",
+            ),
+            (
+                "sapce==shared",
+                "column 1: unknown field `sapce`; did you mean `space`?",
+            ),
+            (
+                "atomic ld",
+                "column 8: expected `in loops`, `where` or the end, found `ld`",
+            ),
+        ] {
+            assert_eq!(error(text), message, "{text}");
+        }
+    }
+}
