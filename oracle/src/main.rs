@@ -6,6 +6,7 @@
 mod assembler;
 mod ci;
 mod conformance;
+mod containers;
 mod corpus;
 mod diagnostics;
 mod examples;
@@ -45,6 +46,8 @@ enum Command {
     Constants(corpus::constants::Args),
     /// Verdicts of the verifier on instructions generated from the tables
     Conformance(conformance::Args),
+    /// Entries of fatbins, and what cuobjdump extracts
+    Containers(containers::Args),
     /// Modules built at random from the tables: ptxas has to accept them
     Random(conformance::random::Args),
     /// Random whole modules of a grammar: the verifier and ptxas have to agree
@@ -77,6 +80,7 @@ fn run(command: &Command, shared: &Shared) -> anyhow::Result<()> {
         Command::Corpus(args) => corpus::run(args, shared),
         Command::Constants(args) => corpus::constants::run(args, shared),
         Command::Conformance(args) => conformance::run(args, shared),
+        Command::Containers(args) => containers::run(args, shared),
         Command::Random(args) => conformance::random::run(args, shared),
         Command::Modules(args) => modules::run(args, shared),
         Command::Mutations(args) => mutations::run(args, shared),

@@ -45,6 +45,11 @@ impl Shared {
         self.seed
     }
 
+    /// Whether a missing program is an error.
+    pub(crate) fn requires_ptxas(&self) -> bool {
+        self.require_ptxas
+    }
+
     /// The ptxas binaries. Without any, an error under `--require-ptxas`, else a warning that `what` was not done.
     pub(crate) fn assemblers(&self, what: &str) -> Result<Option<&Assemblers>> {
         if self.assemblers.is_none() {

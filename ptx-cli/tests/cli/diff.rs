@@ -184,7 +184,11 @@ fn functions_and_files() {
     let one = ptx(&["diff", folder, folder]);
     assert_eq!(
         (one.status, one.err.as_str()),
-        (2, "ptxkit: diff compares two files, not folders\n")
+        (
+            2,
+            format!("ptxkit: diff compares two modules: choose one, such as `{folder}/a.ptx`\n")
+                .as_str()
+        )
     );
 }
 
