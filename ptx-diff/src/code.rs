@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use ptx_ir::{
     AddressForm, Attribute, Binding, Body, Declarator, DirectiveStmt, EntityId, FuncId, Interface,
     LabelId, Module, NameId, Operand, OperandParts, OperandPool, OperandSlot, OperandWalk, Param,
-    RegId, Statement, StmtId, TypeName, VarDecl, VarId,
+    RegId, SigId, Statement, StmtId, TypeName, VarDecl, VarId,
 };
 use ptx_isa::Directive;
 
 use crate::names::Numbers;
-use crate::token::{Kind, Token, mix};
+use crate::token::{Kind, LIST, PAIR, Token, VECTOR, mix};
 
 /// A statement that does something, or a label that is used.
 pub(crate) struct Entry {
@@ -40,11 +40,10 @@ pub(crate) struct Variable {
 
 impl Code {
     pub(crate) fn new(module: &Module, id: FuncId, numbers: &Numbers) -> Self {
-        let Some(body) = module.body(id) else {
+        let writer = Writer::of_function(module, id, numbers);
+        let (Some(mut writer), Some(body)) = (writer, module.body(id)) else {
             return Self::default();
         };
-        let mut writer = Writer::new(module, numbers, body.pool(), Some(body));
-        writer.parameters = parameters(module, id);
         let used = used_labels(body);
         let mut code = Self::default();
         for (stmt, statement) in body.statements() {
@@ -200,7 +199,7 @@ pub(crate) fn of_operand(module: &Module, numbers: &Numbers, operand: Operand) -
     writer.tokens
 }
 
-struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     module: &'a Module,
     numbers: &'a Numbers,
     pool: &'a OperandPool,
@@ -232,6 +231,34 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// For the operands of a function.
+    pub(crate) fn of_function(
+        module: &'a Module,
+        id: FuncId,
+        numbers: &'a Numbers,
+    ) -> Option<Self> {
+        let body = module.body(id)?;
+        let mut writer = Self::new(module, numbers, body.pool(), Some(body));
+        writer.parameters = parameters(module, id);
+        Some(writer)
+    }
+
+    /// The tokens of an operand.
+    pub(crate) fn of_operand(&mut self, operand: Operand) -> Vec<Token> {
+        self.operand(operand);
+        core::mem::take(&mut self.tokens)
+    }
+
+    /// The tokens of a statement.
+    pub(crate) fn of_statement(&mut self, stmt: StmtId, statement: Statement) -> Vec<Token> {
+        self.statement(stmt, statement);
+        core::mem::take(&mut self.tokens)
+    }
+
+    pub(crate) fn mnemonic(&self, id: SigId) -> Token {
+        Token::new(Kind::Mnemonic, 0, self.numbers.mnemonic(id))
+    }
+
     fn push(&mut self, kind: Kind, detail: u32, number: u32) {
         self.tokens.push(Token::new(kind, detail, number));
     }
@@ -255,7 +282,7 @@ impl<'a> Writer<'a> {
         match statement {
             Statement::Inst(id) => {
                 if let Some(inst) = body.inst(id) {
-                    self.push(Kind::Mnemonic, 0, self.numbers.mnemonic(inst.sig));
+                    self.tokens.push(self.mnemonic(inst.sig));
                     if let Some(guard) = inst.guard() {
                         self.push(Kind::Guard, 0, guard.negated.into());
                     }
@@ -364,9 +391,9 @@ impl<'a> Writer<'a> {
     fn composed(&mut self, operand: Operand) {
         let which = match operand {
             Operand::Bracket(_) => 0,
-            Operand::Vector(_) => 1,
-            Operand::List(_) => 2,
-            Operand::Pair(_) => 3,
+            Operand::Vector(_) => VECTOR,
+            Operand::List(_) => LIST,
+            Operand::Pair(_) => PAIR,
             Operand::Not(_) => 4,
             Operand::Neg(_) => 5,
             Operand::Generic(_) => 6,

@@ -23,10 +23,12 @@ mod names;
 mod pairing;
 mod text;
 mod token;
+mod values;
 
 use alloc::vec::Vec;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntityId as _, FuncId, LabelId, Module, RegId};
 
 pub use change::{Change, Subject};
@@ -36,6 +38,7 @@ use declarations::Side;
 use matching::{Definition, Match};
 use names::Numbers;
 use pairing::Pairing;
+use values::Terms;
 
 /// What counts as equal.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -44,6 +47,9 @@ pub enum Equality {
     /// The same statements in the same order, but for the names of registers, labels and variables.
     #[default]
     Statements,
+    /// Also code that has the same effects in the same order with the same values: with commuted operands, with independent
+    /// instructions of a basic block in another order, with copies and unused values.
+    Values,
 }
 
 /// How two modules differ.
@@ -102,9 +108,34 @@ impl ModuleDiff {
             .iter()
             .filter_map(|m| Some((x.get(m.left)?.id, m)))
             .collect();
+        let differs = |m: &&Match| match (x.get(m.left), y.get(m.right)) {
+            (Some(a), Some(b)) => Pairing::whole(&a.code, &b.code).is_none(),
+            _ => false,
+        };
+        let different: Vec<&Match> = match equality {
+            Equality::Statements => Vec::new(),
+            Equality::Values => matches.iter().filter(differs).collect(),
+        };
+        let facts = |module, ids: HashSet<Option<FuncId>>| {
+            ModuleFacts::of(module, |id| ids.contains(&Some(id)))
+        };
+        let facts = ptx_ir::parallel::join(
+            || {
+                facts(
+                    left,
+                    different.iter().map(|m| Some(x.get(m.left)?.id)).collect(),
+                )
+            },
+            || {
+                facts(
+                    right,
+                    different.iter().map(|m| Some(y.get(m.right)?.id)).collect(),
+                )
+            },
+        );
         let compared = ptx_ir::parallel::map_functions(left, |ids| {
             let all = ids.iter().map(|id| match partners.get(id) {
-                Some(found) => pair((a, &x), (b, &y), found, equality),
+                Some(found) => pair((a, &x, &facts.0), (b, &y, &facts.1), found, equality),
                 None => FunctionDiff::alone(Some(*id), None),
             });
             all.collect()
@@ -131,10 +162,10 @@ impl ModuleDiff {
 }
 
 fn pair(
-    (a, left): (Side<'_>, &[Definition]),
-    (b, right): (Side<'_>, &[Definition]),
+    (a, left, facts): (Side<'_>, &[Definition], &ModuleFacts<'_>),
+    (b, right, other_facts): (Side<'_>, &[Definition], &ModuleFacts<'_>),
     found: &Match,
-    _equality: Equality,
+    equality: Equality,
 ) -> FunctionDiff {
     let (Some(x), Some(y)) = (left.get(found.left), right.get(found.right)) else {
         return FunctionDiff::alone(None, None);
@@ -145,6 +176,13 @@ fn pair(
         ..FunctionDiff::alone(Some(x.id), Some(y.id))
     };
     if Pairing::whole(&x.code, &y.code).is_some() {
+        return diff;
+    }
+    if equality == Equality::Values
+        && let Some(terms) = Terms::new(facts, x.id, a.numbers)
+        && let Some(others) = Terms::new(other_facts, y.id, b.numbers)
+        && values::equal(terms, others)
+    {
         return diff;
     }
     let (lines, pairing) = lines::compare(&x.code, &y.code);

@@ -23,7 +23,7 @@ fn slot(ids: &mut Vec<u32>, id: u32) -> Option<&mut u32> {
 
 impl Pairing {
     /// Pairs two, unless one of them has another partner.
-    fn pair(&mut self, kind: usize, a: u32, b: u32) -> bool {
+    pub(crate) fn pair(&mut self, kind: usize, a: u32, b: u32) -> bool {
         let (Some(left), Some(right)) = (self.left.get_mut(kind), self.right.get_mut(kind)) else {
             return false;
         };
@@ -34,6 +34,15 @@ impl Pairing {
             (*left, *right) = (b + 1, a + 1);
         }
         (*left, *right) == (b + 1, a + 1)
+    }
+
+    /// Whether two tokens are equal; pairs what is renamed.
+    pub(crate) fn pair_tokens(&mut self, a: Token, b: Token) -> bool {
+        a.shape() == b.shape()
+            && match (a.renamed(), b.renamed()) {
+                (Some((kind, a)), Some((_, b))) => self.pair(kind, a, b),
+                _ => true,
+            }
     }
 
     /// The partner of what the left function has.
@@ -78,13 +87,7 @@ impl Pairing {
         let (x, y) = (a.all_tokens(), b.all_tokens());
         let equal = same_statements
             && x.len() == y.len()
-            && x.iter().zip(y).all(|(a, b)| {
-                a.shape() == b.shape()
-                    && match (a.renamed(), b.renamed()) {
-                        (Some((kind, a)), Some((_, b))) => pairing.pair(kind, a, b),
-                        _ => true,
-                    }
-            });
+            && x.iter().zip(y).all(|(a, b)| pairing.pair_tokens(*a, *b));
         equal.then_some(pairing)
     }
 

@@ -38,7 +38,14 @@ pub(crate) enum Kind {
     /// A register, a label or a variable of a pair, or of neither.
     Paired,
     Unpaired,
+    /// The beginning of a term or of a part of it.
+    Term,
 }
+
+/// The details of [`Kind::Parts`] for `{a, b}`, `(a, b)` and `p|q`.
+pub(crate) const VECTOR: u32 = 1;
+pub(crate) const LIST: u32 = 2;
+pub(crate) const PAIR: u32 = 3;
 
 /// The kinds of things that are renamed.
 pub(crate) const RENAMED: usize = 3;
@@ -59,8 +66,22 @@ impl Token {
         }
     }
 
+    const fn is(self, kind: Kind) -> bool {
+        (self.0 >> 56) == kind as u64
+    }
+
     pub(crate) const fn is_mnemonic(self) -> bool {
-        (self.0 >> 56) == Kind::Mnemonic as u64
+        self.is(Kind::Mnemonic)
+    }
+
+    pub(crate) const fn is_sink(self) -> bool {
+        self.is(Kind::Sink)
+    }
+
+    /// Whether it begins a list in braces or a pair.
+    pub(crate) const fn is_list(self) -> bool {
+        let which = (self.0 >> 32) as u32 & 0xff_ffff;
+        self.is(Kind::Parts) && matches!(which, VECTOR | LIST | PAIR)
     }
 
     /// The same without the id of what is renamed.

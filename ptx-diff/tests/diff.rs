@@ -15,7 +15,9 @@ fn diff(left: &str, right: &str) -> ModuleDiff {
 }
 
 fn kernel(body: &str) -> String {
-    format!(".entry k() {{ .reg .b32 a, b, c, d; .reg .pred p, q; .reg .b64 x; {body} }}\n")
+    format!(
+        ".entry k() {{ .reg .b32 a, b, c, d; .reg .pred p, q; .reg .b64 x; .reg .b32 unused; {body} }}\n"
+    )
 }
 
 fn function(left: &str, right: &str) -> FunctionDiff {
@@ -26,6 +28,7 @@ fn function(left: &str, right: &str) -> FunctionDiff {
 
 /// `-` and `+` for changes, a space for what is the same.
 fn marks(of: &FunctionDiff) -> String {
+    assert!(of.lines.iter().any(|line| line.is_change()));
     let marks = of.lines.iter().map(|line| match line {
         Line::Same(..) => ' ',
         Line::Removed(_) => '-',
@@ -209,4 +212,176 @@ fn long_functions_are_compared_in_linear_time() {
         "{removed} {added}"
     );
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Code is equal by its values, not by its statements.
+#[track_caller]
+fn same_values(left: &str, right: &str) {
+    let (left, right) = (parse(&kernel(left)), parse(&kernel(right)));
+    assert!(!ModuleDiff::new(&left, &right, Equality::Statements).is_equal());
+    assert!(ModuleDiff::new(&left, &right, Equality::Values).is_equal());
+}
+
+#[track_caller]
+fn other_values(left: &str, right: &str) {
+    // Whatever is not recognized is different.
+    let recognized = parse(&kernel(&format!("not.b32 unused, unused; {left}")));
+    let (left, right) = (parse(&kernel(left)), parse(&kernel(right)));
+    assert!(ModuleDiff::new(&left, &recognized, Equality::Values).is_equal());
+    assert!(!ModuleDiff::new(&left, &right, Equality::Values).is_equal());
+}
+
+#[test]
+fn values_in_basic_blocks() {
+    let start = "mov.b64 x, 0; ld.global.b32 a, [x]; ld.global.b32 b, [x+4];";
+    let both = |check: fn(&str, &str), left: &str, right: &str| {
+        check(
+            &format!("{start} {left} st.global.b32 [x], c;"),
+            &format!("{start} {right} st.global.b32 [x], c;"),
+        );
+    };
+    // Commuted operands.
+    both(same_values, "add.s32 c, a, b;", "add.s32 c, b, a;");
+    both(other_values, "sub.s32 c, a, b;", "sub.s32 c, b, a;");
+    both(other_values, "add.s32 c, a, b;", "add.s32 c, b, b;");
+    both(other_values, "add.s32 c, a, b;", "add.s32 c, a, 1;");
+    both(other_values, "add.s32 c, a, b;", "add.u32 c, b, a;");
+    both(
+        same_values,
+        "setp.eq.s32 p, a, b; selp.b32 c, a, b, p;",
+        "setp.eq.s32 q, b, a; selp.b32 c, a, b, q;",
+    );
+    both(
+        other_values,
+        "setp.lt.s32 p, a, b; selp.b32 c, a, b, p;",
+        "setp.lt.s32 q, b, a; selp.b32 c, a, b, q;",
+    );
+    both(
+        other_values,
+        "setp.eq.s32 p, a, b; selp.b32 c, a, b, p;",
+        "setp.eq.s32 p, a, b; selp.b32 c, b, a, p;",
+    );
+    // Another order, other registers, copies, unused values.
+    both(
+        same_values,
+        "not.b32 c, a; not.b32 d, b; xor.b32 c, c, d;",
+        "not.b32 d, b; not.b32 c, a; xor.b32 c, d, c;",
+    );
+    both(
+        same_values,
+        "add.s32 c, a, 1; add.s32 c, c, b;",
+        "add.s32 a, a, 1; add.s32 c, a, b;",
+    );
+    both(
+        same_values,
+        "mov.b32 d, a; add.s32 c, d, b;",
+        "add.s32 c, a, b; add.s32 d, c, c;",
+    );
+    both(
+        other_values,
+        "mov.b32 d, a; add.s32 c, d, b;",
+        "mov.b32 d, b; add.s32 c, d, b;",
+    );
+    // Guards.
+    both(
+        same_values,
+        "setp.eq.s32 p, a, b; mov.b32 c, 1; @p mov.b32 c, 2;",
+        "mov.b32 c, 1; setp.eq.s32 p, b, a; @p mov.b32 c, 2;",
+    );
+    both(
+        other_values,
+        "setp.eq.s32 p, a, b; mov.b32 c, 1; @p mov.b32 c, 2;",
+        "setp.eq.s32 p, a, b; mov.b32 c, 1; @!p mov.b32 c, 2;",
+    );
+    both(
+        other_values,
+        "setp.eq.s32 p, a, b; mov.b32 c, 1; @p mov.b32 c, 2;",
+        "setp.eq.s32 p, a, b; @p mov.b32 c, 2; mov.b32 c, 1;",
+    );
+    // The carry flag.
+    both(
+        same_values,
+        "add.cc.u32 c, a, b; addc.u32 c, a, 0;",
+        "add.cc.u32 d, b, a; addc.u32 c, a, 0;",
+    );
+    both(
+        other_values,
+        "add.cc.u32 c, a, b; addc.u32 c, a, 0;",
+        "add.cc.u32 c, a, a; addc.u32 c, a, 0;",
+    );
+}
+
+#[test]
+fn effects_keep_their_order() {
+    let (one, two) = ("st.global.b32 [x], a;", "st.global.b32 [x+4], b;");
+    let start = "mov.b64 x, 8; mov.b32 a, 1; mov.b32 b, 2;";
+    other_values(
+        &format!("{start} {one} {two}"),
+        &format!("{start} {two} {one}"),
+    );
+    other_values(&format!("{start} {one} {two}"), &format!("{start} {one}"));
+    other_values(
+        &format!("{start} ld.global.b32 c, [x]; {one} st.global.b32 [x], c;"),
+        &format!("{start} {one} ld.global.b32 c, [x]; st.global.b32 [x], c;"),
+    );
+    other_values(
+        &format!("{start} bar.sync 0; {one}"),
+        &format!("{start} {one} bar.sync 0;"),
+    );
+    other_values(&format!("{start} @p {one}"), &format!("{start} {one}"));
+    other_values(
+        "mov.b64 x, 8; mov.u32 a, %clock; mov.u32 b, %clock; st.global.v2.b32 [x], {a, b};",
+        "mov.b64 x, 8; mov.u32 b, %clock; mov.u32 a, %clock; st.global.v2.b32 [x], {a, b};",
+    );
+}
+
+#[test]
+fn values_across_basic_blocks() {
+    let of = |init: &str, step: &str, stored: &str| {
+        format!(
+            "mov.b64 x, 8; {init} l: {step} setp.lt.s32 p, a, 10; @p bra l; st.global.b32 [x], {stored};"
+        )
+    };
+    let loop_of = |step: &str| of("mov.b32 a, 0; mov.b32 b, 1; mov.b32 c, 2;", step, "b");
+    same_values(
+        &loop_of("add.s32 a, a, 1; add.s32 b, b, c;"),
+        &loop_of("add.s32 b, c, b; add.s32 a, a, 1;"),
+    );
+    other_values(
+        &loop_of("add.s32 a, a, 1; add.s32 b, b, c;"),
+        &loop_of("add.s32 a, a, 1; add.s32 b, b, a;"),
+    );
+    // The registers differ, and so do their initial values.
+    let left = of(
+        "mov.b32 a, 0; mov.b32 b, 1; mov.b32 c, 2;",
+        "add.s32 a, a, 1; add.s32 b, b, c;",
+        "b",
+    );
+    let right = of(
+        "mov.b32 d, 1; mov.b32 a, 0; mov.b32 b, 2;",
+        "add.s32 a, a, 1; add.s32 d, b, d;",
+        "d",
+    );
+    same_values(&left, &right);
+    let wrong = right.replace("mov.b32 d, 1", "mov.b32 d, 3");
+    other_values(&left, &wrong);
+    let wrong = right.replace("mov.b32 b, 2", "mov.b32 b, 1");
+    other_values(&left, &wrong);
+    // What is never written is any value, but one.
+    same_values(
+        "not.b32 c, a; add.s32 c, c, b; st.global.b32 [x], c;",
+        "not.b32 c, b; add.s32 c, a, c; st.global.b32 [x], c;",
+    );
+    other_values(
+        "add.s32 c, a, b; st.global.b32 [x], c;",
+        "add.s32 c, a, a; st.global.b32 [x], c;",
+    );
+    other_values(
+        "@p bra l; st.global.b32 [x], a; l: ret;",
+        "@p bra l; st.global.b32 [x], a; l: trap;",
+    );
+    other_values(
+        "@p bra l; bra m; l: trap; m: ret;",
+        "@p bra m; bra l; l: trap; m: ret;",
+    );
 }

@@ -204,3 +204,11 @@ fn renamed_functions() {
     );
     assert_eq!((run.status, run.err.as_str()), (1, "1 function renamed\n"));
 }
+
+#[test]
+fn values() {
+    let right = SAME.replace("add.s32 %z, %y, 0x1;", "add.s32 %z, 1, %y;");
+    assert_eq!(run(&["--stat"], &right).status, 1);
+    expect(&run(&["--semantic"], &right), 0, "", "no differences\n");
+    assert_eq!(run(&["--semantic", "--stat"], &new()).status, 1);
+}

@@ -38,6 +38,10 @@ pub(crate) struct Args {
     /// A line for each function instead of its instructions
     #[arg(long, conflicts_with = "json")]
     stat: bool,
+    /// Code with the same effects and values is equal: commuted operands, renamed values, another order of independent
+    /// instructions inside a basic block
+    #[arg(long)]
+    semantic: bool,
     /// Instructions before and after each difference
     #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = 3)]
     context: usize,
@@ -58,7 +62,7 @@ Examples:
   ptxkit diff old.ptx new.ptx
   ptxkit diff --stat old.ptx new.ptx
   ptxkit diff --function 'gemm*' -U 10 old.ptx new.ptx
-  ptxkit diff --json old.ptx new.ptx
+  ptxkit diff --semantic --json old.ptx new.ptx
   ptxkit diff --fail-if 'instructions>+5%' --fail-if 'pressure>64' old.ptx new.ptx
 
 A limit is METRIC, a comparison (> >= < <= == !=) and a number. With + or - the number is a change, which can be in percent:
@@ -97,7 +101,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let [(left, a), (right, b)] = &sides[..] else {
         return Ok(Status::UsageError);
     };
-    let equality = Equality::Statements;
+    let equality = match args.semantic {
+        true => Equality::Values,
+        false => Equality::Statements,
+    };
     let mut diff = ModuleDiff::new(a, b, equality);
     let (chosen, others) = (args.functions.choose(a), args.functions.choose(b));
     let mut used = Vec::new();
