@@ -1,19 +1,62 @@
 //! Where commands that write PTX put their results.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use ptx_ir::{Diagnostic, Severity};
+use serde::Serialize;
 
+use crate::commands::requires::Cause;
 use crate::input::{Files, Input, Origin, Source};
 use crate::output::{self, Out, Status};
-use crate::render::clean;
+use crate::render::json::Finding;
+use crate::render::source_lines::NOWHERE;
+use crate::render::{Report, SCHEMA, clean};
+
+/// Where the results of a command that rewrites files go.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Destination {
+    #[command(flatten)]
+    place: Place,
+    /// Write one JSON object per input to standard output: whether it was rewritten, or why not; and the text, if it goes there
+    #[arg(long)]
+    json: bool,
+}
+
+impl Destination {
+    /// Whether nothing is written besides standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.place.is_stdout()
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// A writer that writes no results.
+    pub(crate) fn only_list<'a>(&'a self, files: &'a Files) -> Writer<'a> {
+        Writer {
+            place: &self.place,
+            files,
+            folder: false,
+            json: self.json,
+        }
+    }
+
+    /// Refuses what would put several results into one place.
+    pub(crate) fn open<'a>(&'a self, files: &'a Files, inputs: &[Input]) -> Result<Writer<'a>> {
+        self.place.to(files, inputs, self.json)
+    }
+}
 
 /// Where the results go.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Destination {
+pub(crate) struct Place {
     /// Write the result to this file; with several inputs, to files of the same names in this directory
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
@@ -22,7 +65,7 @@ pub(crate) struct Destination {
     write: bool,
 }
 
-impl Destination {
+impl Place {
     /// Whether the results go to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.output.is_none() && !self.write
@@ -30,6 +73,10 @@ impl Destination {
 
     /// Refuses what would put several results into one place.
     pub(crate) fn open<'a>(&'a self, files: &'a Files, inputs: &[Input]) -> Result<Writer<'a>> {
+        self.to(files, inputs, false)
+    }
+
+    fn to<'a>(&'a self, files: &'a Files, inputs: &[Input], json: bool) -> Result<Writer<'a>> {
         if self.write && files.has_stdin() {
             bail!("standard input cannot be rewritten in place");
         }
@@ -41,6 +88,7 @@ impl Destination {
             );
         }
         if self.is_stdout()
+            && !json
             && let [first, _, ..] = inputs
         {
             if first.origin().container().is_some() {
@@ -60,9 +108,10 @@ impl Destination {
             None => false,
         };
         let writer = Writer {
-            destination: self,
+            place: self,
             files,
             folder,
+            json,
         };
         let mut places = HashSet::new();
         for input in inputs.iter().filter(|_| folder) {
@@ -82,20 +131,88 @@ impl Destination {
 
 /// Writes the results of the inputs of a command.
 pub(crate) struct Writer<'a> {
-    destination: &'a Destination,
+    place: &'a Place,
     files: &'a Files,
     /// Whether the output is a directory.
     folder: bool,
+    json: bool,
+}
+
+/// What became of an input, in JSON.
+#[derive(Serialize, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Outcome<'a> {
+    pub(crate) schema: u32,
+    pub(crate) file: &'a str,
+    /// Whether the command did what it should.
+    pub(crate) done: bool,
+    /// Whether the result differs from the input.
+    pub(crate) changed: bool,
+    pub(crate) output: Option<String>,
+    pub(crate) text: Option<Cow<'a, str>>,
+    /// Why it was not done.
+    pub(crate) reason: Option<String>,
+    pub(crate) diagnostics: Vec<Finding<'a>>,
+    /// What the target does not have.
+    pub(crate) blocked: Vec<Cause>,
+}
+
+/// Why an input is not written.
+#[derive(Default)]
+pub(crate) struct Refusal {
+    why: String,
+    pub(crate) errors: Vec<Diagnostic>,
+    blocked: Vec<Cause>,
+}
+
+impl Refusal {
+    pub(crate) fn new(why: impl Display) -> Self {
+        let why = why.to_string();
+        Self {
+            why,
+            ..Self::default()
+        }
+    }
+
+    /// Because of the errors among these diagnostics.
+    pub(crate) fn errors(mut found: Vec<Diagnostic>, why: impl Display) -> Self {
+        found.retain(|d| d.severity == Severity::Error);
+        Self {
+            errors: found,
+            ..Self::new(why)
+        }
+    }
+
+    /// Also because of this.
+    pub(crate) fn with_blocked(self, blocked: Vec<Cause>) -> Self {
+        Self { blocked, ..self }
+    }
+
+    /// Whether there are errors or something is blocked.
+    pub(crate) fn has_causes(&self) -> bool {
+        !self.errors.is_empty() || !self.blocked.is_empty()
+    }
+
+    /// Reports it on standard error.
+    pub(crate) fn note(&self, report: &Report<'_>) {
+        for cause in &self.blocked {
+            output::note(format_args!("{}:{}", report.name, cause.text()));
+        }
+        self.errors
+            .iter()
+            .for_each(|e| output::note(report.short(e)));
+        output::note(format_args!("{}: not written: {}", report.name, self.why));
+    }
 }
 
 impl Writer<'_> {
     /// The file for the result of an input; `None` for standard output.
     fn place(&self, origin: &Origin) -> Option<PathBuf> {
-        match &self.destination.output {
+        match &self.place.output {
             Some(folder) if self.folder => Some(folder.join(self.files.relative(origin))),
             Some(file) => Some(file.clone()),
             None => {
-                let path = origin.path().filter(|_| self.destination.write);
+                let path = origin.path().filter(|_| self.place.write);
                 path.map(Path::to_owned)
             }
         }
@@ -103,21 +220,72 @@ impl Writer<'_> {
 
     /// Writes the result of an input. A file that would not change is left alone; one that cannot be written is reported.
     pub(crate) fn write(&self, out: &mut Out, source: &Source, text: &[u8]) -> Result<Status> {
-        let Some(place) = self.place(&source.origin) else {
+        let path = source.origin.path();
+        let place = self.place(&source.origin);
+        let changed = *source.bytes != *text;
+        if let Some(place) = &place
+            && (changed || path != Some(place))
+            && let Err(error) = write_file(place, text, self.folder)
+        {
+            let place = place.to_string_lossy();
+            output::note(format_args!("ptxkit: {}: {error}", clean(&place)));
+            return Ok(Status::UsageError);
+        }
+        if self.json {
+            let text = || String::from_utf8_lossy(text);
+            out.json(&Outcome {
+                schema: SCHEMA,
+                file: &source.name,
+                done: true,
+                changed,
+                text: place.is_none().then(text),
+                output: place.map(|p| clean(&p.to_string_lossy()).into_owned()),
+                ..Outcome::default()
+            })?;
+        } else if place.is_none() {
             out.write_all(text)?;
-            return Ok(Status::Ok);
-        };
-        if source.origin.path() == Some(&*place) && *source.bytes == *text {
-            return Ok(Status::Ok);
         }
-        match write_file(&place, text, self.folder) {
-            Ok(()) => Ok(Status::Ok),
-            Err(error) => {
-                let place = place.to_string_lossy();
-                output::note(format_args!("ptxkit: {}: {error}", clean(&place)));
-                Ok(Status::UsageError)
-            }
+        Ok(Status::Ok)
+    }
+
+    /// Lists an input if it would change.
+    pub(crate) fn list(&self, out: &mut Out, source: &Source, changed: bool) -> Result<()> {
+        if self.json {
+            out.json(&Outcome {
+                schema: SCHEMA,
+                file: &source.name,
+                done: true,
+                changed,
+                ..Outcome::default()
+            })?;
+        } else if changed {
+            writeln!(out, "{}", source.name)?;
         }
+        Ok(())
+    }
+
+    /// Reports why the result of an input is not written.
+    pub(crate) fn refuse(
+        &self,
+        out: &mut Out,
+        report: &Report<'_>,
+        refusal: Refusal,
+    ) -> Result<Status> {
+        if self.json {
+            let findings = refusal.errors.iter();
+            let findings = findings.map(|d| report.finding(d, &NOWHERE));
+            out.json(&Outcome {
+                schema: SCHEMA,
+                file: report.name,
+                diagnostics: findings.collect(),
+                reason: Some(refusal.why),
+                blocked: refusal.blocked,
+                ..Outcome::default()
+            })?;
+        } else {
+            refusal.note(report);
+        }
+        Ok(Status::Findings)
     }
 }
 

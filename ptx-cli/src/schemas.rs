@@ -6,9 +6,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, cfg, clean, diff, dump, explain, list, parse, requires, source, stats,
-    tokens,
+    analyze, callgraph, cfg, clean, diff, dump, explain, link, list, parse, requires, roundtrip,
+    source, stats, tokens,
 };
+use crate::destination::Outcome;
 use crate::render::json;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
@@ -36,8 +37,11 @@ fn schemas_are_those_of_the_types() {
         ("grep-count", schema::<hit::JsonCount<'_>>()),
         ("grep-list", schema::<hit::JsonFile<'_>>()),
         ("list", schema::<list::JsonFile<'_>>()),
+        ("link", schema::<link::Linked<'_>>()),
         ("parse", schema::<parse::Summary>()),
         ("requires", schema::<requires::Report<'_>>()),
+        ("rewrite", schema::<Outcome<'_>>()),
+        ("roundtrip", schema::<roundtrip::JsonVerdict<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),
         ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),

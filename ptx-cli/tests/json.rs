@@ -57,7 +57,7 @@ fn every_key_is_described() {
         root("corpus/broken"),
     ];
     let container = root("ptx-container/tests/data/k.a");
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 21] = [
         &["list", "--json", &container],
         &["check", "--format", "json"],
         &["requires", "--json"],
@@ -73,6 +73,9 @@ fn every_key_is_described() {
         &["grep", "*", "--json"],
         &["grep", "*", "--json", "--count"],
         &["grep", "*", "--json", "--list=functions"],
+        &["link", "--json"],
+        &["retarget", "--json", "--target", "sm_50"],
+        &["roundtrip", "--json"],
         &["parse", "--json"],
         &["tokens", "--json"],
         &["explain", "mma", "--format", "json"],

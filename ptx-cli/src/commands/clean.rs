@@ -34,9 +34,6 @@ pub(crate) struct Args {
     /// List every change with its line and reason instead of writing the file
     #[arg(long)]
     explain: bool,
-    /// Write one JSON object per change
-    #[arg(long, requires = "explain")]
-    json: bool,
 }
 
 /// A change.
@@ -98,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     if args.explain {
         return rewrite::each(&args.files, |out, mut read| {
             let report = clean_up(&mut read, &options);
-            explain(out, args.json, &read, &report)
+            explain(out, args.destination.is_json(), &read, &report)
         });
     }
     rewrite::each_to(&args.files, &args.destination, |out, writer, mut read| {

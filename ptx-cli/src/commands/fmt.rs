@@ -1,15 +1,15 @@
 //! `ptxkit fmt`: the canonical style.
 
-use std::io::Write;
+use std::io::Write as _;
 use std::str::FromStr;
 
 use anyhow::Result;
 use ptx_ir::{LineIndex, compare};
 use ptx_print::{Indent, Style};
 
-use crate::destination::{Destination, Writer};
+use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
-use crate::output::{self, Out, Status};
+use crate::output::{Out, Status};
 use crate::render::Report;
 
 /// Format files in the canonical style
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let writer = match args.check {
-        true => None,
-        false => Some(args.destination.open(&args.files, &inputs)?),
+        true => args.destination.only_list(&args.files),
+        false => args.destination.open(&args.files, &inputs)?,
     };
     let format = |source| format(source, &style, args.destination.is_stdout());
     input::in_order(&inputs, &mut out, &mut status, format, |out, formatted| {
-        formatted.finish(writer.as_ref(), out)
+        formatted.finish(&writer, args.check, out)
     })?;
     out.flush()?;
     Ok(status)
@@ -76,28 +76,23 @@ struct Formatted {
 enum Outcome {
     /// The canonical text.
     Text(Vec<u8>),
-    /// Errors, one per line.
-    Errors(Vec<String>),
-    /// The canonical text would have another meaning.
-    Changed(String),
+    /// It cannot be formatted.
+    Refused(Refusal),
 }
 
 fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     let outcome = if parsed.has_errors() {
-        let report = Report {
-            name: &source.name,
-            source: &source.bytes,
-            lines: &LineIndex::new(&source.bytes),
-        };
-        Outcome::Errors(parsed.diagnostics.iter().map(|d| report.short(d)).collect())
+        Outcome::Refused(Refusal::errors(parsed.diagnostics, "it has errors"))
     } else {
         let text = ptx_print::canonical(&parsed.module, style);
         // A file is overwritten only if the new text is known to have the same meaning.
         if !only_shown && *text != *source.bytes {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
                 Ok(()) => Outcome::Text(text),
-                Err(difference) => Outcome::Changed(difference.to_string()),
+                Err(difference) => Outcome::Refused(Refusal::new(format_args!(
+                    "the formatted text would differ: {difference}"
+                ))),
             }
         } else {
             Outcome::Text(text)
@@ -107,30 +102,23 @@ fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
 }
 
 impl Formatted {
-    fn finish(self, writer: Option<&Writer<'_>>, out: &mut Out) -> Result<Status> {
+    fn finish(self, writer: &Writer<'_>, check: bool, out: &mut Out) -> Result<Status> {
         let Self { source, outcome } = self;
         match outcome {
-            Outcome::Errors(lines) => {
-                lines.iter().for_each(output::note);
-                Ok(Status::Findings)
+            Outcome::Refused(refusal) => {
+                let report = Report {
+                    name: &source.name,
+                    source: &source.bytes,
+                    lines: &LineIndex::new(&source.bytes),
+                };
+                writer.refuse(out, &report, refusal)
             }
-            Outcome::Changed(difference) => {
-                let name = source.name;
-                output::note(format_args!(
-                    "{name}: not written: the formatted text would differ: {difference}"
-                ));
-                Ok(Status::Findings)
+            Outcome::Text(text) if check => {
+                let differs = *text != *source.bytes;
+                writer.list(out, &source, differs)?;
+                Ok(Status::of(differs))
             }
-            Outcome::Text(text) => match writer {
-                Some(writer) => writer.write(out, &source, &text),
-                None => {
-                    let differs = *text != *source.bytes;
-                    if differs {
-                        writeln!(out, "{}", source.name)?;
-                    }
-                    Ok(Status::of(differs))
-                }
-            },
+            Outcome::Text(text) => writer.write(out, &source, &text),
         }
     }
 }

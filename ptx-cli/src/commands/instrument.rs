@@ -11,7 +11,7 @@ use ptx_isa::StateSpace;
 use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Timing, Trace};
 
 use super::rewrite::{self, Read};
-use crate::destination::{Destination, Writer};
+use crate::destination::{Destination, Refusal, Writer};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 
@@ -103,9 +103,10 @@ fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<S
     let (module, report) = match apply(&read.module, args)? {
         Ok(done) => done,
         Err(error @ Error::Taken(_)) => {
-            return Ok(read.refuse(format_args!("{error}; use --name to choose another one")));
+            let why = format_args!("{error}; use --name to choose another one");
+            return writer.refuse(out, &read.report(), Refusal::new(why));
         }
-        Err(error) => return Ok(read.refuse(error)),
+        Err(error) => return writer.refuse(out, &read.report(), Refusal::new(error)),
     };
     let status = writer.write(out, &read.source, &ptx_print::verbatim(&module))?;
     if let Some(path) = &args.sites {

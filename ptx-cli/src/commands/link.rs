@@ -1,18 +1,23 @@
 //! `ptxkit link`: combines several modules into one.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use ptx_ir::Module;
+use ptx_ir::{Diagnostic, Module};
 use ptx_transform::{LinkDiagnostic, LinkOptions};
+use serde::Serialize;
 
-use super::rewrite::{self, Read};
+use super::rewrite::Read;
 use crate::demangle::{self, Wanted};
-use crate::input::Files;
+use crate::destination::Refusal;
+use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use crate::render::clean;
+use crate::render::json::Finding;
+use crate::render::source_lines::NOWHERE;
+use crate::render::{JsonSpan, SCHEMA, clean};
 
 /// Link several modules into one
 ///
@@ -33,16 +38,66 @@ pub(crate) struct Args {
     /// Remove `.visible` from this name, mangled or demangled, which is not used outside of the result
     #[arg(long, value_name = "NAME")]
     hide: Vec<Wanted>,
+    /// Write one JSON object to standard output: whether the files were linked, or why not; and the text, if it goes there
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of the inputs, in JSON.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Linked<'a> {
+    schema: u32,
+    files: Vec<&'a str>,
+    done: bool,
+    output: Option<String>,
+    text: Option<Cow<'a, str>>,
+    diagnostics: Vec<LinkFinding<'a>>,
+}
+
+/// A diagnostic with places in other files.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LinkFinding<'a> {
+    #[serde(flatten)]
+    finding: Finding<'a>,
+    elsewhere: Vec<Elsewhere<'a>>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Elsewhere<'a> {
+    file: &'a str,
+    message: &'a str,
+    span: JsonSpan,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut read: Vec<Read> = Vec::new();
-    let status = rewrite::each(&args.files, |_, one| {
-        read.push(one);
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    let (mut read, mut errors) = (Vec::new(), Vec::new());
+    let inputs = args.files.list(&mut status)?;
+    input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
+        let (file, found) = Read::new(source);
+        let refusal = Refusal::errors(found, "it has errors");
+        if refusal.has_causes() && !args.json {
+            refusal.note(&file.report());
+        }
+        let number = read.len();
+        errors.extend(refusal.errors.into_iter().map(|error| (number, error)));
+        read.push(file);
         Ok(Status::Ok)
     })?;
     if status != Status::Ok {
         return Ok(status);
+    }
+    if !errors.is_empty() {
+        if args.json {
+            let errors = errors.iter().map(|(input, error)| (*input, error, &[][..]));
+            out.json(&Linked::new(args, &read, errors, None))?;
+            out.flush()?;
+        }
+        return Ok(Status::Findings);
     }
     let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
     let names = modules.iter().flat_map(|m| {
@@ -64,23 +119,58 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Err(found) => (found, None),
         };
     found.sort_by_key(|d| (d.input, d.diagnostic.span.start));
-    for diagnostic in &found {
-        show(&read, diagnostic);
+    if let (Some(path), Some(text)) = (&args.output, &text) {
+        fs::write(path, text)
+            .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?;
     }
-    let Some(text) = text else {
-        output::note("not linked");
-        return Ok(Status::Findings);
-    };
-    match &args.output {
-        Some(path) => fs::write(path, text)
-            .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?,
-        None => {
-            let mut out = Out::new();
-            out.write_all(&text)?;
-            out.flush()?;
+    if args.json {
+        let found = found.iter();
+        let found = found.map(|d| (d.input, &d.diagnostic, &*d.elsewhere));
+        out.json(&Linked::new(args, &read, found, text.as_deref()))?;
+    } else {
+        found.iter().for_each(|diagnostic| show(&read, diagnostic));
+        match &text {
+            Some(text) if args.output.is_none() => out.write_all(text)?,
+            Some(_) => {}
+            None => output::note("not linked"),
         }
     }
-    Ok(Status::Ok)
+    out.flush()?;
+    Ok(Status::of(text.is_none()))
+}
+
+impl<'a> Linked<'a> {
+    fn new(
+        args: &Args,
+        read: &'a [Read],
+        found: impl Iterator<Item = (usize, &'a Diagnostic, &'a [ptx_transform::Elsewhere])>,
+        text: Option<&'a [u8]>,
+    ) -> Self {
+        let elsewhere = |place: &'a ptx_transform::Elsewhere| {
+            let file = read.get(place.input)?;
+            Some(Elsewhere {
+                file: &file.source.name,
+                message: &place.message,
+                span: JsonSpan::new(place.span, &file.lines),
+            })
+        };
+        let diagnostics = found.filter_map(|(input, diagnostic, places)| {
+            Some(LinkFinding {
+                finding: read.get(input)?.report().finding(diagnostic, &NOWHERE),
+                elsewhere: places.iter().filter_map(elsewhere).collect(),
+            })
+        });
+        let path = args.output.as_ref();
+        let shown = |path: &PathBuf| clean(&path.to_string_lossy()).into_owned();
+        Self {
+            schema: SCHEMA,
+            files: read.iter().map(|file| &*file.source.name).collect(),
+            done: text.is_some(),
+            output: path.filter(|_| text.is_some()).map(shown),
+            text: text.filter(|_| path.is_none()).map(String::from_utf8_lossy),
+            diagnostics: diagnostics.collect(),
+        }
+    }
 }
 
 /// Writes a diagnostic: a line for its location, one for each location in another file, and one for the help.

@@ -102,8 +102,8 @@ struct Function<'m> {
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Cause<'m> {
-    what: &'m str,
+pub(crate) struct Cause {
+    what: String,
     line: u32,
     column: u32,
     count: usize,
@@ -121,19 +121,19 @@ pub(crate) struct Report<'m> {
     pairs: Vec<Pair>,
     functions: Vec<Function<'m>>,
     /// The features that are not available everywhere.
-    reasons: Vec<Cause<'m>>,
+    reasons: Vec<Cause>,
     /// What makes the file illegal on the target that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    blocked: Option<Blocked<'m>>,
+    blocked: Option<Blocked>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Blocked<'m> {
+struct Blocked {
     target: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ptx: Option<String>,
-    reasons: Vec<Cause<'m>>,
+    reasons: Vec<Cause>,
 }
 
 /// The lowest targets of each availability; many functions have the same one.
@@ -160,7 +160,7 @@ impl<'m> Report<'m> {
         let mut cause = |r: &'m Reason| {
             let place = lines.position(r.span().start);
             Cause {
-                what: r.what(),
+                what: r.what().to_owned(),
                 line: place.line,
                 column: place.column,
                 count: r.count(),
@@ -216,14 +216,14 @@ impl<'m> Report<'m> {
                 }
                 let plain = |p: &&Pair| line(p.target) == Some(Arch::Plain);
                 let first = self.minimal.iter().find(plain).or(self.minimal.first());
-                let same = |c: &&Cause<'_>| {
+                let same = |c: &&Cause| {
                     first.is_some_and(|f| {
                         c.minimal
                             .iter()
                             .any(|p| p.target == f.target || p.ptx == f.ptx)
                     })
                 };
-                let forcing: Vec<&Cause<'_>> = self.reasons.iter().filter(same).collect();
+                let forcing: Vec<&Cause> = self.reasons.iter().filter(same).collect();
                 causes(out, forcing)
             }
         }
@@ -250,28 +250,24 @@ fn text(pair: &Pair) -> String {
     text
 }
 
-/// What makes a module illegal on a target, a line for each feature with its first place.
-pub(super) fn blocking(file: &str, module: &Module, target: Target) -> Vec<String> {
+/// What makes a module illegal on a target, each feature with its first place.
+pub(super) fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
     let needs = ptx_verify::requires(module);
     let report = Report::new(file, module, &needs, Some(target));
     let blocked = report.blocked.filter(|blocked| blocked.ptx.is_none());
-    let reasons = blocked.map(|blocked| blocked.reasons).unwrap_or_default();
-    reasons.iter().map(Cause::text).collect()
+    blocked.map(|blocked| blocked.reasons).unwrap_or_default()
 }
 
-fn causes<'c, 'm: 'c>(
-    out: &mut impl Write,
-    causes: impl IntoIterator<Item = &'c Cause<'m>>,
-) -> Result<()> {
+fn causes<'c>(out: &mut impl Write, causes: impl IntoIterator<Item = &'c Cause>) -> Result<()> {
     for cause in causes {
         writeln!(out, "  {}", cause.text())?;
     }
     Ok(())
 }
 
-impl Cause<'_> {
+impl Cause {
     /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let first: Vec<String> = self
             .minimal
             .iter()
@@ -282,7 +278,7 @@ impl Cause<'_> {
             n => format!(" ({n} times)"),
         };
         let (line, column) = (self.line, self.column);
-        let what = demangle::in_message(self.what);
+        let what = demangle::in_message(&self.what);
         format!("{line}:{column}: {what}{times}: {}", first.join(", "))
     }
 }

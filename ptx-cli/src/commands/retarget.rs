@@ -10,9 +10,9 @@ use ptx_verify::Options;
 use super::check::{target, version};
 use super::requires;
 use super::rewrite::Read;
-use crate::destination::{Destination, Writer};
+use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
-use crate::output::{self, Out, Status};
+use crate::output::{Out, Status};
 
 /// Change the target of a file, or report what prevents it
 ///
@@ -79,20 +79,14 @@ fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Resul
     if !blocking.is_empty() {
         found.retain(|d| !is_missing(d));
     }
-    for line in &blocking {
-        output::note(format_args!("{}:{line}", read.source.name));
-    }
     let why = format_args!("not legal in PTX {version} on {target}");
-    let status = match read.refuse_errors(&found, why) {
-        Status::Ok if !blocking.is_empty() => read.refuse(why),
-        status => status,
-    };
-    if status == Status::Ok {
-        let text = ptx_verify::retarget(module, target, version);
-        let text = text.context("the header has no `.version` or no `.target`")?;
-        return writer.write(out, &read.source, &text);
+    let refusal = Refusal::errors(found, why).with_blocked(blocking);
+    if refusal.has_causes() {
+        return writer.refuse(out, &read.report(), refusal);
     }
-    Ok(status)
+    let text = ptx_verify::retarget(module, target, version);
+    let text = text.context("the header has no `.version` or no `.target`")?;
+    writer.write(out, &read.source, &text)
 }
 
 /// The version to write.

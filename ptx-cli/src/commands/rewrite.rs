@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ptx_ir::{Diagnostic, LineIndex, Module, Rewritten, Severity};
+use ptx_ir::{Diagnostic, LineIndex, Module, Rewritten};
 
-use crate::destination::{Destination, Writer};
+use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Input, Source};
-use crate::output::{self, Out, Status};
+use crate::output::{Out, Status};
 use crate::render::Report;
 
 /// The options of a command that only needs files.
@@ -55,27 +55,6 @@ impl Read {
             lines: &self.lines,
         }
     }
-
-    /// Reports on standard error why it is not written.
-    pub(crate) fn refuse(&self, why: impl std::fmt::Display) -> Status {
-        output::note(format_args!("{}: not written: {why}", self.source.name));
-        Status::Findings
-    }
-
-    /// Reports errors on standard error, if there are any.
-    pub(crate) fn refuse_errors(
-        &self,
-        found: &[Diagnostic],
-        why: impl std::fmt::Display,
-    ) -> Status {
-        let errors = found.iter().filter(|d| d.severity == Severity::Error);
-        let report = self.report();
-        let count = errors.map(|e| output::note(report.short(e))).count();
-        match count {
-            0 => Status::Ok,
-            _ => self.refuse(why),
-        }
-    }
 }
 
 /// Processes each file without errors. The errors of others go to standard error.
@@ -85,7 +64,7 @@ pub(crate) fn each(
 ) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = files.list(&mut status)?;
-    each_of(&inputs, status, with)
+    each_of(&inputs, status, None, with)
 }
 
 /// The same for a command that writes a result for each file.
@@ -97,20 +76,28 @@ pub(crate) fn each_to(
     let mut status = Status::Ok;
     let inputs = files.list(&mut status)?;
     let writer = destination.open(files, &inputs)?;
-    each_of(&inputs, status, |out, read| with(out, &writer, read))
+    each_of(&inputs, status, Some(&writer), |out, read| {
+        with(out, &writer, read)
+    })
 }
 
 fn each_of(
     inputs: &[Input],
     mut status: Status,
+    writer: Option<&Writer<'_>>,
     mut with: impl FnMut(&mut Out, Read) -> Result<Status>,
 ) -> Result<Status> {
     let mut out = Out::new();
     input::one_by_one(inputs, &mut out, &mut status, |out, source| {
         let (read, found) = Read::new(source);
-        match read.refuse_errors(&found, "it has errors") {
-            Status::Ok => with(out, read),
-            refused => Ok(refused),
+        let refusal = Refusal::errors(found, "it has errors");
+        match writer {
+            _ if !refusal.has_causes() => with(out, read),
+            Some(writer) => writer.refuse(out, &read.report(), refusal),
+            None => {
+                refusal.note(&read.report());
+                Ok(Status::Findings)
+            }
         }
     })?;
     out.flush()?;
@@ -126,7 +113,7 @@ pub(crate) fn run(
     each_to(files, destination, |out, writer, read| {
         match rewrite(&read.source, &read.module) {
             Ok(new) => writer.write(out, &read.source, &new.text),
-            Err(why) => Ok(read.refuse(why)),
+            Err(why) => writer.refuse(out, &read.report(), Refusal::new(why)),
         }
     })
 }

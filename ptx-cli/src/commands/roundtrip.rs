@@ -5,10 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use ptx_ir::{LineIndex, Severity, Span, compare};
 use ptx_print::Style;
+use serde::Serialize;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::{Report, clean, counted, tally};
+use crate::render::{Report, SCHEMA, clean, counted, tally};
 
 /// Check that parsing and printing are lossless
 ///
@@ -22,6 +23,20 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
+    /// Write one JSON object per file
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of a file in JSON.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonVerdict<'a> {
+    schema: u32,
+    file: &'a str,
+    lossless: bool,
+    /// How it fails.
+    reason: Option<&'a str>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -35,6 +50,16 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         &mut status,
         judge,
         |out, verdict| match verdict.result {
+            result if args.json => {
+                let reason = result.err();
+                out.json(&JsonVerdict {
+                    schema: SCHEMA,
+                    file: &verdict.name,
+                    lossless: reason.is_none(),
+                    reason: reason.as_deref(),
+                })?;
+                Ok(Status::of(reason.is_some()))
+            }
             Ok(remark) => {
                 passed += 1;
                 writeln!(out, "{}: ok{remark}", verdict.name)?;
@@ -47,7 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             }
         },
     )?;
-    writeln!(out, "{passed} passed, {failed} failed")?;
+    if !args.json {
+        writeln!(out, "{passed} passed, {failed} failed")?;
+    }
     out.flush()?;
     Ok(status)
 }

@@ -91,13 +91,20 @@ impl<'a> Clean<'a> {
     }
 }
 
-impl Report<'_> {
+impl<'s> Report<'s> {
     /// One object on one line, without a newline.
     pub(crate) fn json(
         &self,
         diagnostic: &Diagnostic,
         place: &Place,
     ) -> serde_json::Result<String> {
+        serde_json::to_string(&self.finding(diagnostic, place))
+    }
+
+    pub(crate) fn finding<'f>(&self, diagnostic: &'f Diagnostic, place: &'f Place) -> Finding<'f>
+    where
+        's: 'f,
+    {
         let labels = diagnostic.labels.iter().map(|label| Label {
             message: &label.message,
             span: JsonSpan::new(label.span, self.lines),
@@ -108,7 +115,7 @@ impl Report<'_> {
             span: JsonSpan::new(edit.span, self.lines),
             text: &edit.text,
         });
-        serde_json::to_string(&Finding {
+        Finding {
             schema: SCHEMA,
             file: self.name,
             code: diagnostic.code.to_string(),
@@ -122,6 +129,6 @@ impl Report<'_> {
             function: place.function.as_deref(),
             demangled: place.function.as_deref().and_then(demangle),
             source: &place.source,
-        })
+        }
     }
 }

@@ -30,6 +30,12 @@ pub(crate) struct Place {
     pub(crate) source: Vec<JsonFrame>,
 }
 
+/// Outside of functions.
+pub(crate) static NOWHERE: Place = Place {
+    function: None,
+    source: Vec::new(),
+};
+
 impl JsonFrame {
     fn new(frame: Frame<'_>) -> Self {
         Self {

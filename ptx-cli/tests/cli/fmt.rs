@@ -52,7 +52,8 @@ fn fmt_does_not_write_files_with_errors() {
     let folder = Folder::new("fmt-errors");
     let bad = folder.file("bad.ptx", BAD);
     let line = format!(
-        "{bad}:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n"
+        "{bad}:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n\
+         {bad}: not written: it has errors\n"
     );
     for arguments in [
         &["fmt", &bad][..],

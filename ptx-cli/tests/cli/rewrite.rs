@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::support::{BAD, Folder, GOOD, expect, ptx, with_input};
+use serde_json::Value;
+
+use crate::support::{BAD, Folder, GOOD, expect, objects, ptx, with_input};
 
 #[test]
 fn renaming_and_text_rewriting() {
@@ -128,4 +130,70 @@ fn every_command_that_writes_ptx_takes_an_output() {
         expect(&run, 0, "", &shown.err);
         assert_eq!(fs::read_to_string(&path).unwrap(), shown.out, "{command:?}");
     }
+}
+
+#[test]
+fn results_as_json() {
+    let folder = Folder::new("results-json");
+    let good = folder.file("good.ptx", GOOD);
+    let bad = folder.file("bad.ptx", BAD);
+    let run = ptx(&["fmt", "--json", &good, &bad]);
+    let [formatted, refused] = &objects(&run.out)[..] else {
+        panic!("{}", run.out)
+    };
+    assert_eq!((run.status, &*run.err), (1, ""));
+    assert_eq!(
+        (&formatted["done"], &formatted["changed"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(formatted["text"], ptx(&["fmt", &good]).out);
+    assert_eq!(
+        (&refused["done"], &refused["text"]),
+        (&false.into(), &Value::Null)
+    );
+    assert_eq!(refused["reason"], "it has errors");
+    assert_eq!(refused["diagnostics"][0]["span"]["line"], 6);
+    let listed = objects(&ptx(&["fmt", "--check", "--json", &good]).out);
+    assert_eq!(
+        (&listed[0]["changed"], &listed[0]["text"]),
+        (&true.into(), &Value::Null)
+    );
+    let target = folder.file("new.ptx", "");
+    let run = ptx(&[
+        "retarget", "--json", "--target", "sm_100", "-o", &target, &good,
+    ]);
+    let new = &objects(&run.out)[0];
+    assert_eq!(
+        (&new["output"], &new["text"]),
+        (&(&*target).into(), &Value::Null)
+    );
+    assert!(std::fs::read_to_string(&target).unwrap().contains("sm_100"));
+    let text = GOOD.replace("ret;", "mbarrier.init.shared.b64 [tile], 1; ret;");
+    let run = with_input(
+        &["retarget", "--json", "--target", "sm_70", "-"],
+        text.as_bytes(),
+    );
+    let refused = &objects(&run.out)[0];
+    assert_eq!((run.status, &refused["done"]), (1, &false.into()));
+    assert_eq!(
+        refused["blocked"][0]["what"], "mbarrier.init.shared.b64",
+        "{refused}"
+    );
+    let linked = &objects(&ptx(&["link", "--json", &good]).out)[0];
+    assert_eq!(
+        (&linked["done"], linked["text"].is_string()),
+        (&true.into(), true)
+    );
+    let run = ptx(&["link", "--json", &good, &good]);
+    let refused = &objects(&run.out)[0];
+    assert_eq!((run.status, &refused["done"]), (1, &false.into()));
+    assert_eq!(
+        refused["diagnostics"][0]["elsewhere"][0]["file"], good,
+        "{refused}"
+    );
+    let checked = &objects(&ptx(&["roundtrip", "--json", &good]).out)[0];
+    assert_eq!(
+        (&checked["lossless"], &checked["reason"]),
+        (&true.into(), &Value::Null)
+    );
 }

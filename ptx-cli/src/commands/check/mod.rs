@@ -14,7 +14,7 @@ use ptx_isa::{PtxVersion, Target};
 use ptx_verify::Options;
 
 use crate::config::ConfigFile;
-use crate::destination::Destination;
+use crate::destination::Place;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use crate::render::counted;
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    destination: Destination,
+    destination: Place,
     /// Make the edits that diagnostics suggest. The result goes to standard output, and the remaining diagnostics to standard
     /// error, unless --output or --write names files
     #[arg(long)]
