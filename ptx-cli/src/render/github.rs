@@ -6,15 +6,15 @@ use super::Report;
 
 impl Report<'_> {
     /// `::error file=a.ptx,line=6,endLine=6,col=5,endColumn=10,title=PTX0104::message`
-    pub(crate) fn github(&self, diagnostic: &Diagnostic) -> String {
+    pub(crate) fn github(&self, diagnostic: &Diagnostic, note: Option<&str>) -> String {
         let (from, to) = (
             self.lines.position(diagnostic.span.start),
             self.lines.position(diagnostic.span.end),
         );
         let mut text = diagnostic.message.clone();
-        if let Some(help) = &diagnostic.help {
+        for more in diagnostic.help.as_deref().into_iter().chain(note) {
             text.push('\n');
-            text.push_str(help);
+            text.push_str(more);
         }
         format!(
             "::{} file={},line={},endLine={},col={},endColumn={},title={}::{}",

@@ -4,6 +4,7 @@ use ptx_ir::{Code, Diagnostic, Patch, Severity, Span};
 use serde_json::{Value, json};
 
 use super::Report;
+use super::source_lines::JsonFrame;
 
 /// The beginning of a log, up to its results.
 pub(crate) fn head() -> String {
@@ -29,8 +30,8 @@ pub(crate) fn head() -> String {
 pub(crate) const TAIL: &str = "]}]}";
 
 impl Report<'_> {
-    /// A result.
-    pub(crate) fn sarif(&self, diagnostic: &Diagnostic) -> Value {
+    /// A result, with the source lines of its place.
+    pub(crate) fn sarif(&self, diagnostic: &Diagnostic, source: &[JsonFrame]) -> Value {
         let mut result = json!({
             "ruleId": diagnostic.code.to_string(),
             "level": match diagnostic.severity {
@@ -45,7 +46,8 @@ impl Report<'_> {
         let labels = diagnostic.labels.iter().map(|l| (l.span, &*l.message));
         let repeats = diagnostic.repeats.iter().map(|span| (*span, "here, too"));
         let related = |(span, text): (Span, &str)| json!({"physicalLocation": self.sarif_location(span), "message": {"text": text}});
-        let related: Vec<Value> = labels.chain(repeats).map(related).collect();
+        let lines = source.iter().enumerate().filter_map(source_line);
+        let related: Vec<Value> = labels.chain(repeats).map(related).chain(lines).collect();
         if let Some(result) = result.as_object_mut() {
             if !related.is_empty() {
                 result.insert("relatedLocations".to_owned(), related.into());
@@ -98,6 +100,22 @@ impl Report<'_> {
             1 + String::from_utf8_lossy(before).chars().count(),
         )
     }
+}
+
+/// A source line as a related location: the line itself, then the calls at which it was inlined.
+fn source_line((depth, frame): (usize, &JsonFrame)) -> Option<Value> {
+    let file = frame.file.as_deref().filter(|_| frame.line > 0)?;
+    let mut region = json!({"startLine": frame.line});
+    if frame.column > 0 {
+        region["startColumn"] = frame.column.into();
+    }
+    let text = if depth == 0 {
+        "from here"
+    } else {
+        "inlined here"
+    };
+    let location = json!({"artifactLocation": {"uri": uri(file)}, "region": region});
+    Some(json!({"physicalLocation": location, "message": {"text": text}}))
 }
 
 /// A path as a URI reference: relative to the directory of the run, or absolute.

@@ -192,11 +192,19 @@ fn formats_of_services() {
     assert_eq!(
         format("github"),
         "::error file=a.ptx,line=14,endLine=14,col=5,endColumn=24,title=PTX1203::`ld.f32` in `_Z4gemmPf` (gemm(float*)) is denied%0A\
-         the rule `ld.generic in loops` is that of --deny\n"
+         the rule `ld.generic in loops` is that of --deny%0Afrom /src/a.cu:7:3\n"
     );
     let log: serde_json::Value = serde_json::from_str(&format("sarif")).unwrap();
     let run = &log["runs"][0];
     assert_eq!(run["results"][0]["ruleId"], "PTX1203");
+    let related = &run["results"][0]["relatedLocations"][0];
+    assert_eq!(related["message"]["text"], "from here");
+    let place = &related["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "file:///src/a.cu");
+    assert_eq!(
+        place["region"],
+        serde_json::json!({"startLine": 7, "startColumn": 3})
+    );
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
     assert!(rules.iter().any(|rule| rule["id"] == "PTX1203"));
     let found = &objects(&format("json"))[0];

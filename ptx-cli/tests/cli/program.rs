@@ -72,10 +72,81 @@ fn a_missing_file_does_not_hide_the_others() {
     assert!(run.err.starts_with("ptxkit: no/such.ptx: "), "{}", run.err);
     assert_eq!(run.err.lines().count(), 1);
     assert_eq!(run.status, 2);
-    for verb in ["fmt", "parse", "stats", "roundtrip", "tokens"] {
-        let run = ptx(&[verb, "no/such.ptx"]);
-        assert_eq!(run.status, 2, "{verb}");
-        assert!(run.err.contains("no/such.ptx"), "{verb}");
+}
+
+/// All commands that read PTX, with the options that they need.
+const READERS: [&[&str]; 23] = [
+    &["analyze"],
+    &["callgraph"],
+    &["cfg"],
+    &["check"],
+    &["clean"],
+    &["dump"],
+    &["extract", "--kernel", "k"],
+    &["flatten"],
+    &["fmt"],
+    &["gate", "--no-config", "--max", "loops=0"],
+    &["grep", "add*"],
+    &["instrument", "--probe", "trace"],
+    &["link"],
+    &["minify"],
+    &["parse"],
+    &["renumber"],
+    &["requires"],
+    &["retarget", "--target", "sm_90"],
+    &["roundtrip"],
+    &["source"],
+    &["stats"],
+    &["strip"],
+    &["tokens"],
+];
+
+#[test]
+fn inputs_that_match_no_file_are_errors() {
+    let folder = Folder::new("no-files");
+    let empty = folder.0.to_str().unwrap();
+    folder.file("note.txt", GOOD);
+    for command in READERS {
+        for (input, message) in [
+            ("no/such.ptx", "ptxkit: no/such.ptx: "),
+            (empty, ": no .ptx file in this directory\n"),
+        ] {
+            let run = ptx(&[command, &[input]].concat());
+            assert_eq!(run.status, 2, "{command:?} {input}");
+            assert!(run.err.contains(message), "{command:?}: {}", run.err);
+        }
+    }
+}
+
+/// Options of the program are options of each command.
+#[test]
+fn every_command_takes_the_options_of_the_program() {
+    let folder = Folder::new("global-options");
+    let file = folder.file("a.ptx", GOOD);
+    for command in READERS {
+        let plain = ptx(&[command, &[&file]].concat());
+        assert!(plain.status <= 1, "{command:?}: {}", plain.err);
+        let quiet = [
+            "--quiet",
+            "--jobs",
+            "1",
+            "--color",
+            "never",
+            "--no-demangle",
+            &file,
+        ];
+        let quiet = ptx(&[command, &quiet].concat());
+        assert_eq!(
+            (quiet.status, &quiet.out),
+            (plain.status, &plain.out),
+            "{command:?}"
+        );
+        let verbose = ptx(&[command, &["-v", "-j2", &file]].concat());
+        assert!(
+            verbose.err.contains(" bytes read in "),
+            "{command:?}: {}",
+            verbose.err
+        );
     }
 }
 

@@ -129,6 +129,20 @@ fn every_command_that_writes_ptx_takes_an_output() {
         let run = ptx(&[command, &[&file, "-o", path.to_str().unwrap()]].concat());
         expect(&run, 0, "", &shown.err);
         assert_eq!(fs::read_to_string(&path).unwrap(), shown.out, "{command:?}");
+        let own = folder.file("own.ptx", GOOD);
+        let run = ptx(&[command, &[&own, "--write"]].concat());
+        assert_eq!(
+            (run.status, run.out.as_str()),
+            (0, ""),
+            "{command:?}: {}",
+            run.err
+        );
+        assert_eq!(fs::read_to_string(&own).unwrap(), shown.out, "{command:?}");
+        if command[0] != "rename" {
+            let run = ptx(&[command, &[&file, &file]].concat());
+            assert_eq!((run.status, run.out.as_str()), (2, ""), "{command:?}");
+            assert!(run.err.contains("several inputs need"), "{}", run.err);
+        }
     }
 }
 

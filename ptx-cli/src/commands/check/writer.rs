@@ -110,17 +110,19 @@ impl Writer {
             _ => {}
         }
         let diagnostic = &demangled(diagnostic);
+        let text = source_lines::text(&place.source);
+        let note = (!text.is_empty()).then(|| format!("from {text}"));
+        let note = note.as_deref();
         match self.format {
             Format::Human => {
-                let text = source_lines::text(&place.source);
-                let note = (!text.is_empty()).then(|| format!("from {text}"));
                 let source = report.named_source();
-                Ok(self
-                    .renderer
-                    .render_with(&source, diagnostic, note.as_deref()))
+                Ok(self.renderer.render_with(&source, diagnostic, note))
             }
-            Format::Sarif => Ok(serde_json::to_string(&report.sarif(diagnostic))?),
-            _ => Ok(report.github(diagnostic)),
+            Format::Sarif => {
+                let result = report.sarif(diagnostic, &place.source);
+                Ok(serde_json::to_string(&result)?)
+            }
+            _ => Ok(report.github(diagnostic, note)),
         }
     }
 }

@@ -12,9 +12,6 @@ use crate::demangle::{in_text, shown};
 use crate::output::{self, Out};
 use crate::render::{SCHEMA, clean};
 
-/// The longest name of an inlined function.
-const LONGEST_NAME: usize = 60;
-
 /// `Kernel scal<float>(float*, int)`
 pub(super) fn title(function: &Listed<'_>) -> String {
     let kind = match function.function.kind {
@@ -95,7 +92,7 @@ fn source_line(listing: &Listing<'_>, sources: &mut Sources<'_>, place: Place) -
     let mut text = format!("{path}:{}:", place.line);
     if let Some(name) = listing.inlined(place) {
         text += " in ";
-        text += &console::truncate_str(name, LONGEST_NAME, "…");
+        text += name;
         text.push(':');
     }
     if let Some(line) = source.as_ref().and_then(|s| s.line(place.line)) {

@@ -76,8 +76,10 @@ pub(super) struct Sources<'a> {
     search: &'a Search,
     /// The directory of the PTX file.
     folder: PathBuf,
-    /// By directory of the PTX file and path in it.
-    found: HashMap<(PathBuf, String), Option<Rc<SourceFile>>>,
+    /// By path in the PTX file.
+    found: HashMap<String, Option<Rc<SourceFile>>>,
+    /// The paths of all PTX files that were not found.
+    missing: HashSet<String>,
 }
 
 impl<'a> Sources<'a> {
@@ -86,31 +88,32 @@ impl<'a> Sources<'a> {
             search,
             folder: PathBuf::new(),
             found: HashMap::new(),
+            missing: HashSet::new(),
         }
     }
 
     /// Continues with another PTX file.
     pub(super) fn enter(&mut self, ptx: Option<&Path>) {
-        let folder = ptx.and_then(Path::parent);
-        self.folder = folder.unwrap_or(Path::new("")).to_owned();
+        let folder = ptx.and_then(Path::parent).unwrap_or(Path::new(""));
+        if folder != self.folder {
+            self.folder = folder.to_owned();
+            self.found.clear();
+        }
     }
 
     /// The source of a path in the PTX file. One that cannot be read is reported once.
     pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
-        let key = (self.folder.clone(), path.to_owned());
-        if let Some(found) = self.found.get(&key) {
+        if let Some(found) = self.found.get(path) {
             return found.clone();
         }
         let found = self.find(path).map(Rc::new);
-        let is_new = !self.found.keys().any(|(_, known)| known == path);
-        let found = found
-            .inspect_err(|why| {
-                if is_new {
-                    output::summary(format_args!("ptxkit: note: {}: {why}", clean(path)));
-                }
-            })
-            .ok();
-        self.found.insert(key, found.clone());
+        if let Err(why) = &found
+            && self.missing.insert(path.to_owned())
+        {
+            output::summary(format_args!("ptxkit: note: {}: {why}", clean(path)));
+        }
+        let found = found.ok();
+        self.found.insert(path.to_owned(), found.clone());
         found
     }
 

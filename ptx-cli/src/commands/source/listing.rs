@@ -7,7 +7,7 @@ use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
 use ptx_isa::Directive;
 
 use super::schema::JsonInstruction;
-use crate::demangle::demangle;
+use crate::demangle::{demangle, shown};
 use crate::functions::Chosen;
 use crate::render::clean;
 use crate::render::source_lines::{JsonFrame, MOST_FRAMES};
@@ -20,9 +20,19 @@ pub(super) struct Listing<'m> {
     places: Vec<Place>,
     /// The paths in the module.
     files: Interned<String>,
-    /// The names of inlined functions, and their demangled form.
-    names: Interned<(String, Option<String>)>,
+    names: Interned<Name>,
 }
+
+/// The name of a function that was inlined.
+struct Name {
+    mangled: String,
+    demangled: Option<String>,
+    /// For people.
+    short: String,
+}
+
+/// The length of a short name.
+const LONGEST_NAME: usize = 60;
 
 /// A function with its statements, without `.loc`.
 pub(super) struct Listed<'m> {
@@ -174,7 +184,14 @@ impl<'m> Listing<'m> {
     }
 
     fn place(&mut self, frame: &Frame<'_>) -> Place {
-        let name = |name: &String| (clean(name).into_owned(), demangle(name));
+        let name = |name: &String| {
+            let short = shown(name);
+            Name {
+                mangled: clean(name).into_owned(),
+                demangled: demangle(name),
+                short: console::truncate_str(&short, LONGEST_NAME, "…").into_owned(),
+            }
+        };
         let function = frame.function.as_ref();
         let file = frame.file.as_deref();
         Place {
@@ -205,8 +222,9 @@ impl<'m> Listing<'m> {
 
     /// The inlined function that contains a place, for people.
     pub(super) fn inlined(&self, place: Place) -> Option<&str> {
-        let (name, demangled) = self.names.get(place.function)?;
-        Some(demangled.as_deref().unwrap_or(name))
+        self.names
+            .get(place.function)
+            .map(|name| name.short.as_str())
     }
 
     /// The text of a statement with one space between words.
@@ -222,8 +240,8 @@ impl<'m> Listing<'m> {
                 file: self.path(place.file).map(|file| clean(file).into_owned()),
                 line: place.line,
                 column: place.column,
-                function: function.map(|(name, _)| name.clone()),
-                demangled: function.and_then(|(_, demangled)| demangled.clone()),
+                function: function.map(|name| name.mangled.clone()),
+                demangled: function.and_then(|name| name.demangled.clone()),
             }
         };
         JsonInstruction {
