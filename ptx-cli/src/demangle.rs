@@ -253,8 +253,21 @@ fn listed(names: &[&str]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
+/// A name and its demangled forms: whole, without the result, and without parameters; spaces are as [`normal`] leaves them.
+pub(crate) fn spellings(name: &str) -> Vec<String> {
+    let all = [
+        Spelling::Full,
+        Spelling::WithoutResult,
+        Spelling::WithoutParameters,
+    ];
+    let demangled = all.iter().filter_map(|how| spelling(name, *how));
+    let mut names = vec![name.to_owned()];
+    names.extend(demangled.map(|text| normal(&text)));
+    names
+}
+
 /// Without spaces, except between two words.
-fn normal(text: &str) -> String {
+pub(crate) fn normal(text: &str) -> String {
     let mut new = String::new();
     for word in text.split_whitespace() {
         if new.ends_with(is_name_char) && word.starts_with(is_name_char) {

@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Number,
     /// Any text.
     Text,
+    /// A name of the program, mangled or demangled.
+    Name,
     /// Any number of texts, which can be counted.
     List,
     /// One of these words.
@@ -121,6 +123,7 @@ impl Kind {
             Self::Flag => "flag",
             Self::Number => "number",
             Self::Text => "text",
+            Self::Name => "name",
             Self::List => "list",
             Self::Word(_) => "word",
             Self::Version => "PTX version",
@@ -211,9 +214,9 @@ fn special_registers() -> Vec<&'static str> {
 #[rustfmt::skip]
 pub(crate) static FIELDS: &[Field] = {
     use Group::{Effects, Memory, Mnemonic, Operands, Place, Requirements};
-    use Kind::{Access, Flag, List, Number, Path, Text, Version, Word};
+    use Kind::{Access, Flag, List, Name, Number, Path, Text, Version, Word};
     &[
-        field(Mnemonic, "mnemonic", Text, "Opcode and modifiers as written.", "text", v::mnemonic),
+        field(Mnemonic, "mnemonic", Text, "Opcode and modifiers as written; of a statement that was not recognized its first word.", "text", v::mnemonic),
         field(Mnemonic, "opcode", Word(opcodes), "The first word of the mnemonic.", "text", v::opcode),
         field(Mnemonic, "modifier", Word(modifiers), "Each modifier, without its dot.", "text", v::modifier),
         field(Mnemonic, "type", Word(types), "Each type in the mnemonic.", "text", v::types),
@@ -232,7 +235,7 @@ pub(crate) static FIELDS: &[Field] = {
         field(Operands, "immediate", Number, "Each integer constant that is an operand or part of a vector, or that of one operand; not offsets.", "operands", v::immediate).index(Index::Optional),
         field(Operands, "register_type", Word(types), "The declared type of each register in the operands, or in one operand.", "declarations", v::register_type).index(Index::Optional),
         field(Operands, "special", Word(special_registers), "Each special register in the operands, or in one operand, without `.x`, `.y` and `.z`.", "operands", v::special).index(Index::Optional),
-        field(Operands, "symbol", Text, "Each variable, parameter and function that the operands name.", "operands", v::symbol).index(Index::Optional),
+        field(Operands, "symbol", Name, "Each variable, parameter and function that the operands name.", "operands", v::symbol).index(Index::Optional),
         field(Operands, "reads", List, "The registers that it reads, that of its guard included.", "instruction tables", v::reads),
         field(Operands, "writes", List, "The registers that it always writes.", "instruction tables", v::writes),
         field(Operands, "cond_writes", List, "The registers that it may write: under a guard, or because it is unknown.", "instruction tables", v::cond_writes),
@@ -241,7 +244,7 @@ pub(crate) static FIELDS: &[Field] = {
 
         field(Place, "file", Text, "The path of the PTX file, or its last part.", "command line", v::file),
         field(Place, "line", Number, "The line of the PTX file, counted from 1.", "text", v::line),
-        field(Place, "function", Text, "The name of the function.", "text", v::function),
+        field(Place, "function", Name, "The name of the function.", "text", v::function),
         field(Place, "kind", Word(|| vec!["entry", "func"]), "A kernel, or another function.", "text", v::kind),
         field(Place, "block", Number, "The number of its basic block.", "control-flow graph", v::block),
         field(Place, "label", Text, "The label at the start of its basic block.", "control-flow graph", v::label),
@@ -254,13 +257,13 @@ pub(crate) static FIELDS: &[Field] = {
         field(Place, "source.file", Text, "Each file that it comes from, as a path or its last part: of the line itself and of the calls that were inlined.", "`.loc`, `.file`, line markers", v::source_file),
         field(Place, "source.line", Number, "Each line that it comes from.", "`.loc`, line markers", v::source_line),
         field(Place, "source.column", Number, "Each column that it comes from.", "`.loc`", v::source_column),
-        field(Place, "source.function", Text, "Each function that was inlined and contains it.", "`.loc`, debug sections", v::source_function),
+        field(Place, "source.function", Name, "Each function that was inlined and contains it.", "`.loc`, debug sections", v::source_function),
         field(Place, "inline_asm", Flag, "It is inline assembly.", "comments of the compiler", v::inline_asm),
 
         field(Effects, "control", Flag, "It can change the flow of control.", "instruction tables", v::control),
         field(Effects, "flow", Word(|| labels::FLOWS.to_vec()), "Where control goes.", "instruction tables", v::flow),
         field(Effects, "call", Flag, "It calls a function.", "instruction tables", v::call),
-        field(Effects, "callee", Text, "Each function that it is known to call.", "operands", v::callee),
+        field(Effects, "callee", Name, "Each function that it is known to call.", "operands", v::callee),
         field(Effects, "barrier", Flag, "It waits for other threads or signals them.", "instruction tables", v::barrier),
         field(Effects, "fence", Flag, "It orders memory accesses.", "instruction tables", v::fence),
         field(Effects, "side_effects", Flag, "It does more than write its registers.", "instruction tables", v::side_effects),

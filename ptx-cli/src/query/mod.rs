@@ -118,6 +118,9 @@ impl Test {
             (Self::Text(pattern, equal), Value::Names(names)) => {
                 names.iter().any(|name| pattern.matches(name)) == *equal
             }
+            (Self::Text(pattern, equal), Value::Spellings(names)) => {
+                names.iter().any(|name| pattern.matches(name)) == *equal
+            }
             _ => false,
         }
     }

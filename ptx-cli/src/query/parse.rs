@@ -7,6 +7,8 @@
 //!      | FIELD [ "(" INTEGER ")" ] comparison VALUE
 //! ```
 
+use std::borrow::Cow;
+
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while};
 use nom::character::complete::multispace0;
@@ -20,6 +22,7 @@ use wildmatch::WildMatch;
 use super::fields::{self, Comparison, Direction, FIELDS, Field, Index, Kind};
 use super::values::{target_rank, version_rank};
 use super::{Condition, Query, Test};
+use crate::demangle::normal;
 use crate::render::clean;
 
 /// The deepest nesting of parentheses and `!`.
@@ -338,9 +341,10 @@ fn test(field: &Field, comparison: Comparison, value: &str) -> Result<Test, Wron
         ))),
         _ if value.is_empty() => Err(expected(kind)),
         _ => {
-            let value = match field.kind {
-                Kind::Word(_) => value.trim_start_matches('.'),
-                _ => value,
+            let value = &*match field.kind {
+                Kind::Word(_) => Cow::Borrowed(value.trim_start_matches('.')),
+                Kind::Name => Cow::Owned(normal(value)),
+                _ => Cow::Borrowed(value),
             };
             let pattern = match comparison {
                 Contains => WildMatch::new(&format!("*{value}*")),

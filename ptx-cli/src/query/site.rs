@@ -1,16 +1,19 @@
 //! An instruction in its function, with what is computed of the function when a condition asks for it.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, RegLane, RegUse};
-use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, Span, StmtId};
+use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, StmtId};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::InstRequirements;
 
+use crate::demangle::spellings;
 use crate::render::register_names::RegisterNames;
 
 /// A module with what conditions ask of it.
@@ -36,6 +39,7 @@ pub(crate) struct InFunction<'a> {
     source: OnceCell<FunctionLines<'a, 'a>>,
     names: OnceCell<(Variables, RegisterNames)>,
     entered: OnceCell<()>,
+    spellings: RefCell<HashMap<String, Rc<[String]>>>,
 }
 
 /// The blocks and loops of a function.
@@ -51,6 +55,8 @@ pub(crate) struct Site<'f, 'a> {
     pub(crate) function: &'f InFunction<'a>,
     pub(crate) stmt: StmtId,
     pub(crate) inst: InstId,
+    /// Instead of an instruction.
+    opaque: Option<OpaqueId>,
     pub(crate) facts: Facts<'a>,
     access: Option<MemoryAccess>,
 }
@@ -73,11 +79,31 @@ impl<'a> InFunction<'a> {
             source: OnceCell::new(),
             names: OnceCell::new(),
             entered: OnceCell::new(),
+            spellings: RefCell::default(),
         }
     }
 
     pub(crate) fn name(&self) -> &'a str {
         self.module.module.name(self.function.name)
+    }
+
+    /// A name and its demangled forms.
+    pub(super) fn spellings(&self, name: &str) -> Rc<[String]> {
+        let mut known = self.spellings.borrow_mut();
+        if let Some(names) = known.get(name) {
+            return names.clone();
+        }
+        let names: Rc<[String]> = spellings(name).into();
+        known.insert(name.to_owned(), names.clone());
+        names
+    }
+
+    /// A statement of its body that was not recognized.
+    pub(crate) fn unrecognized(&self, stmt: StmtId, opaque: OpaqueId) -> Site<'_, 'a> {
+        // No instruction has this number, so that nothing is known of it.
+        let site = self.site(stmt, InstId::new(u32::MAX));
+        let opaque = Some(opaque);
+        Site { opaque, ..site }
     }
 
     /// One of its instructions.
@@ -86,6 +112,7 @@ impl<'a> InFunction<'a> {
             function: self,
             stmt,
             inst,
+            opaque: None,
             facts: self.facts.inst(inst),
             access: None,
         }
@@ -153,6 +180,19 @@ impl<'f, 'a> Site<'f, 'a> {
         words.join(" ")
     }
 
+    /// Opcode and modifiers; the first word of a statement that was not recognized, after a guard.
+    pub(crate) fn mnemonic(&self) -> &'a str {
+        let module = self.module();
+        if let Some(inst) = self.function.body.inst(self.inst) {
+            return module.signature(inst.sig).text();
+        }
+        let text = self.span().of(module.source());
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        let mut words = text.split(|c: char| c.is_whitespace() || "{[(,;".contains(c));
+        let word = words.find(|word| !word.is_empty() && !word.starts_with('@'));
+        word.unwrap_or_default()
+    }
+
     /// `%p1`, `!%p1`, or `?` for what is not a register.
     pub(crate) fn guard(&self) -> Option<String> {
         self.facts.guard()?;
@@ -168,7 +208,11 @@ impl<'f, 'a> Site<'f, 'a> {
     /// The names of the registers that are used in a way, each once.
     pub(super) fn registers(&self, used: impl Fn(&RegUse) -> bool, mut name: impl FnMut(&str)) {
         let (variables, names) = self.function.names();
-        let uses = self.facts.registers().filter(used);
+        let mentions = match self.opaque {
+            Some(opaque) => self.function.facts.opaque(opaque),
+            None => self.facts.registers(),
+        };
+        let uses = mentions.filter(used);
         let mut found: Vec<u32> = uses.flat_map(|u| variables.of(u.place)).collect();
         found.sort_unstable();
         found.dedup();

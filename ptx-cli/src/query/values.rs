@@ -16,6 +16,8 @@ pub(crate) enum Value<'v> {
     Text(&'v str),
     /// One value with several names.
     Names([&'v str; 2]),
+    /// A name, mangled and demangled.
+    Spellings(&'v [String]),
 }
 
 /// What gets the values.
@@ -42,6 +44,10 @@ fn path(path: &str, visit: Visit<'_>) {
     visit(Value::Names([path, name]));
 }
 
+fn spelled(site: At<'_, '_, '_>, name: &str, visit: Visit<'_>) {
+    visit(Value::Spellings(&site.function.spellings(name)));
+}
+
 pub(super) fn nothing(_: At<'_, '_, '_>, _: Operands, _: Visit<'_>) {}
 
 // Opcode and modifiers.
@@ -52,12 +58,12 @@ fn signature<'a>(site: At<'_, '_, 'a>) -> Option<Signature<'a>> {
 }
 
 pub(super) fn mnemonic(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    signature(site).iter().for_each(|s| word(s.text(), visit));
+    visit(Value::Text(site.mnemonic()));
 }
 
 pub(super) fn opcode(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    let signature = signature(site);
-    signature.iter().for_each(|s| word(s.opcode_text(), visit));
+    let opcode = site.mnemonic().split('.').next();
+    opcode.iter().for_each(|opcode| word(opcode, visit));
 }
 
 pub(super) fn modifier(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -171,7 +177,7 @@ fn name(site: At<'_, '_, '_>, operand: Operand) -> Option<String> {
 pub(super) fn symbol(site: At<'_, '_, '_>, index: Operands, visit: Visit<'_>) {
     let parts = parts(site, index).into_iter().flatten();
     let names = parts.filter_map(|(_, operand)| name(site, operand));
-    names.for_each(|n| visit(Value::Text(&n)));
+    names.for_each(|n| spelled(site, &n, visit));
 }
 
 pub(super) fn reads(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -208,7 +214,7 @@ pub(super) fn line(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 }
 
 pub(super) fn function(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
-    visit(Value::Text(site.function.name()));
+    spelled(site, site.function.name(), visit);
 }
 
 pub(super) fn kind(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -275,7 +281,7 @@ pub(super) fn source_column(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>)
 pub(super) fn source_function(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
     let frames = site.function.source().frames(site.stmt);
     let functions = frames.filter_map(|f| f.function);
-    functions.for_each(|f| visit(Value::Text(&f)));
+    functions.for_each(|f| spelled(site, &f, visit));
 }
 
 pub(super) fn inline_asm(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
@@ -299,7 +305,7 @@ pub(super) fn call(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
 pub(super) fn callee(site: At<'_, '_, '_>, _: Operands, visit: Visit<'_>) {
     let listed = |list: &[Operand], visit: Visit<'_>| {
         let names = list.iter().filter_map(|&o| name(site, o));
-        names.for_each(|n| visit(Value::Text(&n)));
+        names.for_each(|n| spelled(site, &n, visit));
     };
     match site.facts.callees() {
         Some(Callees::Function(symbol)) => listed(&[Operand::Symbol(symbol)], visit),

@@ -104,3 +104,40 @@ fn completions_and_the_man_page() {
     assert_eq!(ptx(&["--generate", "poem"]).status, 2);
     assert_eq!(ptx(&["--quiet"]).status, 2);
 }
+
+#[test]
+fn conditions_take_demangled_names() {
+    let count = |condition: &str| {
+        let run = input(&["grep", "*", "--count", "--where", condition, "-"]);
+        assert_eq!(run.err, "", "{condition}");
+        run.out.trim().rsplit(' ').next().unwrap().to_owned()
+    };
+    let conditions = [
+        ("function==_Z3fooPi", "1"),
+        ("function=='foo(int*)'", "1"),
+        ("function=='foo( int * )'", "1"),
+        ("function==foo", "2"),
+        ("function=='foo*'", "2"),
+        ("function=~'scal<float'", "2"),
+        ("function=='void scal<float>(float*, int)'", "2"),
+        ("function!=foo", "2"),
+        ("function==fo", "0"),
+        ("callee=='foo(int*)'", "1"),
+        ("callee!='foo(float*, int)'", "1"),
+        ("callee=='foo(float*, int)'", "0"),
+        ("symbol==foo", "1"),
+    ];
+    for (condition, wanted) in conditions {
+        assert_eq!(count(condition), wanted, "{condition}");
+    }
+    let run = input(&[
+        "grep",
+        "*",
+        "--where",
+        "function==foo",
+        "--not",
+        "--count",
+        "-",
+    ]);
+    assert_eq!(run.out, "<stdin>: 2\n");
+}

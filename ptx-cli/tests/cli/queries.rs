@@ -493,3 +493,26 @@ fn paths_of_random_functions() {
         assert_eq!(lines, wanted, "{condition}");
     }
 }
+
+#[test]
+fn statements_that_were_not_recognized_are_found() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>;\n.reg .pred %p;\n\
+        @%p add.s32 %r1 %r2 ;\nadd.s32 %r1, %r1, 1;\nret;\n}\n";
+    let found = |arguments: &[&str]| {
+        let all = [&["grep"], arguments, &["-"]].concat();
+        crate::support::with_input(&all, text.as_bytes()).out
+    };
+    let line = "<stdin>:7: @%p add.s32 %r1 %r2 ;\n";
+    assert_eq!(found(&["*", "--where", "!known"]), line);
+    assert_eq!(found(&["add*", "--where", "reads=='%r2'"]), line);
+    assert_eq!(found(&["*", "--where", "opcode==add && memory"]), line);
+    assert_eq!(found(&["add.s32", "--count"]), "<stdin>: 2\n");
+    assert_eq!(found(&["ret", "--not", "--count"]), "<stdin>: 2\n");
+    assert_eq!(found(&["sub*"]), "");
+    let hit: serde_json::Value =
+        serde_json::from_str(&found(&["add*", "--where", "!known", "--json"])).unwrap();
+    assert_eq!(
+        (&hit["mnemonic"], &hit["line"]),
+        (&serde_json::Value::Null, &7.into())
+    );
+}

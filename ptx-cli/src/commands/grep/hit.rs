@@ -41,7 +41,8 @@ pub(crate) struct JsonHit {
     column: u32,
     function: String,
     demangled: Option<String>,
-    mnemonic: String,
+    /// `None` for a statement that was not recognized.
+    mnemonic: Option<String>,
     text: String,
     guard: Option<String>,
     operands: Vec<String>,
@@ -68,7 +69,7 @@ impl JsonHit {
             column: position.column,
             function: clean(function.name()).into_owned(),
             demangled: demangle(function.name()),
-            mnemonic: signature.unwrap_or_default().to_owned(),
+            mnemonic: signature.map(str::to_owned),
             text: clean(&site.text()).into_owned(),
             guard: site.guard(),
             operands: operands.iter().map(|o| clean(o).into_owned()).collect(),

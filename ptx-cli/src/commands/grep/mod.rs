@@ -16,7 +16,8 @@ use search::{Found, Output, Search};
 
 /// Find instructions by mnemonic and by their properties
 ///
-/// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one.
+/// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one. Of a statement that was not recognized
+/// the first word is compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A condition combines fields with `&&`, `||`, `!` and parentheses:

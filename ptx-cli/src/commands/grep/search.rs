@@ -75,7 +75,10 @@ impl Search<'_> {
         let pattern = WildMatch::new(self.pattern);
         let ids = module.signatures().ids();
         let matching = ids.map(|id| pattern.matches(module.signature(id).text()));
-        let matching = Matching(matching.collect());
+        let matching = Matching {
+            signatures: matching.collect(),
+            pattern,
+        };
         let wanted: Vec<bool> = module
             .functions()
             .ids()
@@ -145,15 +148,13 @@ impl Search<'_> {
 
     fn function(&self, function: &InFunction<'_>, matching: &Matching, matches: &mut Matches) {
         for (stmt, statement) in function.body.statements() {
-            let Statement::Inst(inst) = statement else {
-                continue;
+            let site: Site<'_, '_> = match statement {
+                Statement::Inst(inst) => function.site(stmt, inst),
+                Statement::Opaque(opaque) => function.unrecognized(stmt, opaque),
+                _ => continue,
             };
-            let Some(sig) = function.body.inst(inst).map(|i| i.sig) else {
-                continue;
-            };
-            let site: Site<'_, '_> = function.site(stmt, inst);
             let holds = || self.query.as_ref().is_none_or(|q| q.holds(&site));
-            if (matching.has(sig) && holds()) == self.inverts() {
+            if (matching.has(&site) && holds()) == self.inverts() {
                 continue;
             }
             match matches {
@@ -173,15 +174,27 @@ impl Search<'_> {
     }
 }
 
-/// Which mnemonics match the pattern. Each is compared with it once, however often it occurs.
-struct Matching(Vec<bool>);
+/// Which mnemonics match the pattern. Each of an instruction is compared with it once, however often it occurs.
+struct Matching {
+    signatures: Vec<bool>,
+    pattern: WildMatch,
+}
 
 impl Matching {
-    fn has(&self, sig: SigId) -> bool {
-        self.0.get(sig.as_u32() as usize) == Some(&true)
+    fn has(&self, site: &Site<'_, '_>) -> bool {
+        match site.function.body.inst(site.inst) {
+            Some(inst) => self.has_signature(inst.sig),
+            None => self.pattern.matches(site.mnemonic()),
+        }
     }
 
+    fn has_signature(&self, sig: SigId) -> bool {
+        self.signatures.get(sig.as_u32() as usize) == Some(&true)
+    }
+
+    /// Whether a body may have a match.
     fn any(&self, body: &Body) -> bool {
-        body.inst_table().values().any(|inst| self.has(inst.sig))
+        let mut insts = body.inst_table().values();
+        !body.opaques().is_empty() || insts.any(|inst| self.has_signature(inst.sig))
     }
 }
