@@ -36,6 +36,18 @@ pub fn canonical_fixpoint(text: &[u8]) {
     check::canonical_is_stable(&check::verbatim_is_exact(cut(text)));
 }
 
+/// Listing any bytes as a container and reading what they contain ends, within the limit.
+pub fn container_total(bytes: &[u8]) {
+    const LIMIT: u64 = 1 << 20;
+    let unpacked = ptx_container::gunzip(bytes, LIMIT);
+    let bytes = unpacked.as_deref().unwrap_or(cut(bytes));
+    for entry in ptx_container::entries(bytes).flatten() {
+        if let Ok(content) = entry.content(bytes, LIMIT) {
+            assert!(content.len() as u64 <= entry.size().min(LIMIT));
+        }
+    }
+}
+
 /// What is done with a text; it panics where a promise is broken.
 pub type Target = fn(&[u8]);
 
@@ -45,7 +57,8 @@ pub fn target(name: &str) -> Option<Target> {
 }
 
 /// Every target with its name.
-pub const TARGETS: [(&str, Target); 3] = [
+pub const TARGETS: [(&str, Target); 4] = [
+    ("container_total", container_total),
     ("parse_total", parse_total),
     ("roundtrip_exact", roundtrip_exact),
     ("canonical_fixpoint", canonical_fixpoint),

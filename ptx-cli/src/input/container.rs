@@ -76,10 +76,14 @@ pub(super) fn may_be_ptx(format: InputFormat) -> bool {
     matches!(format, InputFormat::Ptx | InputFormat::Text)
 }
 
-/// Whether a file has to be read before it is known how many modules it has.
-pub(super) fn is_container(path: &Path) -> io::Result<bool> {
+/// Whether a file has to be read before it is known how many modules it has. A pipe can be read only once.
+pub(super) fn has_to_be_read(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Ok(true);
+    }
     let mut start = Vec::new();
-    File::open(path)?.take(4096).read_to_end(&mut start)?;
+    file.take(4096).read_to_end(&mut start)?;
     let format = InputFormat::of(&start);
     Ok(format.is_container() || format == InputFormat::Gzip)
 }

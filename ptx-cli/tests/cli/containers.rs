@@ -161,6 +161,22 @@ fn standard_input_may_be_a_container() {
     assert!(run.out.starts_with("-: an ELF object\n"), "{}", run.out);
 }
 
+/// A pipe can be read only once, so that what it contains is not tried first.
+#[cfg(target_os = "linux")]
+#[test]
+fn pipes_are_read_once() {
+    let run = with_input(&["check", "/dev/stdin"], GOOD.as_bytes());
+    expect(&run, 0, "", "");
+    let object = fs::read(data("k.o")).unwrap();
+    let run = with_input(&["parse", "/dev/stdin"], &object);
+    assert!(
+        run.out.contains("/dev/stdin!1.sm_90.ptx"),
+        "{}{}",
+        run.out,
+        run.err
+    );
+}
+
 #[test]
 fn a_choice_that_fits_nothing() {
     let file = data("k.a");

@@ -1,0 +1,116 @@
+//! Reads inputs and works on them, several at a time.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+
+use super::item::{Input, Source};
+use super::unreadable;
+use crate::output::{self, Out, Status};
+
+/// The number of bytes of sources that are held at a time, unless a single file is larger.
+const BATCH_BYTES: u64 = 256 << 20;
+
+/// Reads every input and works on several at a time; `emit` gets the results in the order of the
+/// inputs. Files that cannot be read are reported and worsen the status.
+pub(crate) fn in_order<T: Send>(
+    inputs: &[Input],
+    out: &mut Out,
+    status: &mut Status,
+    work: impl Fn(Source) -> T + Sync,
+    mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
+) -> Result<()> {
+    let bar = progress(inputs);
+    let mut rest = inputs;
+    while !rest.is_empty() {
+        let (batch, later) = rest.split_at(batch_len(rest));
+        rest = later;
+        let results: Vec<io::Result<T>> = batch
+            .par_iter()
+            .map(|input| process(input, &bar, &work))
+            .collect();
+        bar.suspend(|| -> Result<()> {
+            for (input, result) in batch.iter().zip(results) {
+                match result {
+                    Ok(result) => status.worsen(emit(out, result)?),
+                    Err(error) => unreadable(&input.origin.name(), &error, status),
+                }
+            }
+            Ok(out.show()?)
+        })?;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// Reads every input and works on one at a time.
+pub(crate) fn one_by_one(
+    inputs: &[Input],
+    out: &mut Out,
+    status: &mut Status,
+    mut work: impl FnMut(&mut Out, Source) -> Result<Status>,
+) -> Result<()> {
+    let bar = progress(inputs);
+    for input in inputs {
+        let worked = process(input, &bar, |source| {
+            bar.suspend(|| -> Result<Status> {
+                let found = work(out, source)?;
+                out.show()?;
+                Ok(found)
+            })
+        });
+        match worked {
+            Ok(found) => status.worsen(found?),
+            Err(error) => unreadable(&input.origin.name(), &error, status),
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// Reads an input and works on it.
+fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) -> io::Result<T> {
+    let start = Instant::now();
+    let source = input.read()?;
+    let (size, read) = (source.bytes.len(), start.elapsed());
+    let result = work(source);
+    bar.inc(size as u64);
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    output::detail(format_args!(
+        "{}: {size} bytes read in {:.1} ms, processed in {:.1} ms",
+        input.origin.name(),
+        ms(read),
+        ms(start.elapsed() - read)
+    ));
+    Ok(result)
+}
+
+/// The number of inputs that are processed before the results are written.
+fn batch_len(inputs: &[Input]) -> usize {
+    let most = rayon::current_num_threads() * 8;
+    let mut bytes = 0u64;
+    let fit = inputs.iter().take(most).take_while(|input| {
+        bytes = bytes.saturating_add(input.size());
+        bytes <= BATCH_BYTES
+    });
+    fit.count().max(1)
+}
+
+/// A progress bar on standard error if that is a terminal and there is much to read.
+fn progress(inputs: &[Input]) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bytes = inputs.iter().map(Input::size).sum();
+    if bytes < 32 << 20 {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,119 @@
+//! An input, and its content.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use ptx_container::{ContainerEntry, DEFAULT_LIMIT, InputFormat};
+use ptx_ir::SourceText;
+use rayon::prelude::*;
+
+use super::container::{self, Opened};
+use super::origin::Origin;
+
+/// An input.
+pub(crate) struct Input {
+    pub(super) origin: Origin,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    /// That of the file, which is not read yet.
+    File,
+    /// A file that was read to know what it is.
+    Text(SourceText),
+    /// An entry of a file.
+    Entry(Arc<Opened>, Box<ContainerEntry>),
+}
+
+/// The content of an input with its name.
+pub(crate) struct Source {
+    /// The path with control characters escaped.
+    pub(crate) name: String,
+    pub(crate) origin: Origin,
+    /// Its content.
+    pub(crate) bytes: SourceText,
+}
+
+impl Input {
+    pub(super) fn file(path: &Path) -> Self {
+        Self {
+            origin: Origin::new(Some(path)),
+            content: Content::File,
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The size in bytes, as far as it is known before reading.
+    pub(super) fn size(&self) -> u64 {
+        match &self.content {
+            Content::File => {
+                let path = self.origin.file.as_deref();
+                path.and_then(|p| fs::metadata(p).ok())
+                    .map_or(0, |m| m.len())
+            }
+            Content::Text(text) => text.len() as u64,
+            Content::Entry(_, entry) => entry.size(),
+        }
+    }
+
+    pub(super) fn read(&self) -> io::Result<Source> {
+        let bytes: SourceText = match &self.content {
+            Content::File => {
+                let bytes = read_file(self.origin.file.as_deref().unwrap_or(Path::new("-")))?;
+                let format = InputFormat::of(&bytes);
+                if !container::may_be_ptx(format) {
+                    let opened = Opened::new(bytes).map_err(io::Error::other)?;
+                    return Err(io::Error::other(opened.refusal(0)));
+                }
+                bytes.into()
+            }
+            Content::Text(text) => text.clone(),
+            Content::Entry(file, entry) => {
+                let content = entry.content(&file.bytes, DEFAULT_LIMIT);
+                content.map_err(io::Error::other)?.into_owned().into()
+            }
+        };
+        Ok(Source {
+            name: self.origin.name(),
+            origin: self.origin.clone(),
+            bytes,
+        })
+    }
+}
+
+/// A larger file is read by several threads, which share the page faults.
+const LARGE_FILE: usize = 1 << 20;
+
+/// Reads a file to where its bytes stay.
+pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let len = fs::metadata(path)?.len();
+    let large = usize::try_from(len).ok().filter(|len| *len > LARGE_FILE);
+    match large.map(|len| read_large_file(path, len)) {
+        Some(Ok(bytes)) => Ok(bytes),
+        // It may have changed.
+        _ => fs::read(path),
+    }
+}
+
+#[cfg(unix)]
+fn read_large_file(path: &Path, len: usize) -> io::Result<Vec<u8>> {
+    use std::os::unix::fs::FileExt as _;
+    let file = fs::File::open(path)?;
+    let mut bytes = vec![0; len];
+    let chunks = bytes.par_chunks_mut(LARGE_FILE / 2).enumerate();
+    chunks.try_for_each(|(i, chunk)| file.read_exact_at(chunk, (i * (LARGE_FILE / 2)) as u64))?;
+    match file.read_at(&mut [0], len as u64)? {
+        0 => Ok(bytes),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn read_large_file(path: &Path, _len: usize) -> io::Result<Vec<u8>> {
+    fs::read(path)
+}
