@@ -133,18 +133,7 @@ impl InstProblem {
                 text.fix(both, Side::CopyOf(Part::Operand(kept)), "")
             }
             InstProblemKind::MissingParentheses(function, last) => {
-                let message = format!("expected lists in parentheses, found `{found}`");
-                let text = Text::error(Code::OperandKind, message)
-                    .help("arguments are in parentheses, and so are results");
-                let lists = [(0, function), (function + 1, last + 1)];
-                let lists = lists.into_iter().filter(|(start, end)| start < end);
-                lists.fold(text, |text, (start, end)| {
-                    text.fix(Part::Operand(start), Side::Before, "(").fix(
-                        Part::Operand(end - 1),
-                        Side::After,
-                        ")",
-                    )
-                })
+                in_parentheses(found, function, last)
             }
             InstProblemKind::Count(form, found, least, most, extra) => {
                 let expected = match most - least {
@@ -303,6 +292,22 @@ fn floor_text(floor: &Since, joint: &str) -> String {
     });
     let names: Vec<String> = names.collect();
     format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
+}
+
+/// The text of the error of a call without parentheses around the lists before and after the function.
+fn in_parentheses(found: &str, function: u32, last: u32) -> Text {
+    let message = format!("expected lists in parentheses, found `{found}`");
+    let text = Text::error(Code::OperandKind, message)
+        .help("arguments are in parentheses, and so are results");
+    let lists = [(0, function), (function + 1, last + 1)];
+    let lists = lists.into_iter().filter(|(start, end)| start < end);
+    lists.fold(text, |text, (start, end)| {
+        text.fix(Part::Operand(start), Side::Before, "(").fix(
+            Part::Operand(end - 1),
+            Side::After,
+            ")",
+        )
+    })
 }
 
 /// The text of the error of operands in the wrong order.
