@@ -299,7 +299,7 @@ impl Parser<'_> {
         let mut found: Vec<Attribute> = Vec::new();
         loop {
             let Some(word) = self.cursor.dot_word() else {
-                return Err(self.cursor.unexpected("an attribute"));
+                return Err(self.wrong_attribute("an attribute"));
             };
             let start = self.cursor.pos;
             self.cursor.advance(word.len());
@@ -315,7 +315,7 @@ impl Parser<'_> {
                 }
                 _ => {
                     self.cursor.pos = start;
-                    return Err(self.cursor.unexpected("`.managed` or `.unified`"));
+                    return Err(self.wrong_attribute("`.managed` or `.unified`"));
                 }
             };
             found.push(attribute);
@@ -331,6 +331,17 @@ impl Parser<'_> {
             start,
             len: found.len() as u32,
         })
+    }
+
+    /// The error of another word where an attribute should be.
+    #[cold]
+    fn wrong_attribute(&mut self, expected: &str) -> Box<Diagnostic> {
+        let d = self.cursor.unexpected(expected);
+        let word = String::from_utf8_lossy(d.span.of(self.cursor.src)).into_owned();
+        let dotted = format!(".{}", word.trim_start_matches('.'));
+        let attributes = [(".managed", ()), (".unified", ())].into_iter();
+        let nearest = suggest::nearest_of(&dotted, attributes);
+        Box::new(correct(*d, &word, nearest.map(|(similar, ())| similar)))
     }
 
     /// One name with its range, dimensions and initializer.

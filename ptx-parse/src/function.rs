@@ -51,11 +51,7 @@ impl Parser<'_> {
         let depth = self.scopes.depth();
         let mut header = Header::new(id, start, ParamNames::Bind);
         if let Err(d) = self.function_header(&mut header) {
-            let d = other_notations::explain(self.cursor.src, start, *d);
-            let d = match d.fix.is_empty() {
-                true => extra(self.cursor.src, d),
-                false => d,
-            };
+            let d = of_header(self.cursor.src, start, *d);
             self.report_unless_cascading(start, d);
             self.out.scratch.clear();
             header.function.raw_header = true;
@@ -118,7 +114,7 @@ impl Parser<'_> {
             && !function.raw_header
             && let Err(d) = self.missing_end(function.kind)
         {
-            self.report(extra(self.cursor.src, *d));
+            self.report(of_header(self.cursor.src, start, *d));
             function.raw_header = true;
             self.skip_malformed_header(start);
         }
@@ -367,6 +363,16 @@ impl Parser<'_> {
             d = d.with_label(first, "first declared here");
         }
         self.report(d);
+    }
+}
+
+/// The syntax error of a header, explained by marks that do not belong there.
+#[cold]
+fn of_header(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
+    let d = other_notations::explain(src, start, d);
+    match d.fix.is_empty() {
+        true => extra(src, d),
+        false => d,
     }
 }
 

@@ -65,6 +65,19 @@ pub(crate) fn explain(src: &[u8], start: usize, d: Diagnostic) -> Diagnostic {
                 None => return d,
             }
         }
+        Some(b'=') if in_directive(src, at) => ("remove the `=`", vec![(one, String::new())]),
+        Some(b',') if in_directive(src, at) && !before.ends_with(b",") => {
+            let help = "numbers of this directive are separated with spaces";
+            let commas = commas_between_numbers(line).map(|i| Span::at(at + i, at + i + 1));
+            (help, commas.map(|span| (span, String::new())).collect())
+        }
+        Some(b'0'..=b'9') if in_directive(src, at) && ends_with_number(before) => {
+            let end = start + before.len();
+            let gaps = gaps_between_numbers(line).map(|i| at + i);
+            let places = core::iter::once(end).chain(gaps);
+            let edits = places.map(|place| (Span::at(place, place), String::from(",")));
+            ("separate the numbers with `,`", edits.collect())
+        }
         Some(b'*') if ends_with_type(before) => (
             "a pointer is a parameter of type `.u64`, perhaps with `.ptr`",
             vec![(one, String::new())],
@@ -116,6 +129,46 @@ fn moved_guard(src: &[u8], start: usize, at: usize) -> Option<Vec<(Span, String)
         ),
         (Span::at(end, at + guard.len()), String::new()),
     ])
+}
+
+/// Whether the line before `at` is a directive and its numbers.
+fn in_directive(src: &[u8], at: usize) -> bool {
+    let start = memchr::memrchr(b'\n', &src[..at]).map_or(0, |i| i + 1);
+    let mut words = src[start..at]
+        .trim_ascii()
+        .split(|b| b.is_ascii_whitespace());
+    let directive = words.next().and_then(Directive::from_text);
+    let number = |word: &[u8]| word.iter().all(|b| b.is_ascii_digit() || *b == b',');
+    directive.is_some() && words.all(number)
+}
+
+/// The numbers at the start of a text, with what separates them.
+fn numbers(text: &[u8]) -> &[u8] {
+    let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b',' | b' ');
+    let len = text.iter().take_while(|b| is_part(b)).count();
+    &text[..len]
+}
+
+fn starts_with_number(text: &[u8]) -> bool {
+    let first = text.trim_ascii_start().first();
+    first.is_some_and(u8::is_ascii_digit)
+}
+
+/// The commas between numbers at the start of a text.
+fn commas_between_numbers(text: &[u8]) -> impl Iterator<Item = usize> {
+    let list = numbers(text);
+    (0..list.len()).filter(|&i| list[i] == b',' && starts_with_number(&list[i + 1..]))
+}
+
+/// The ends of numbers at the start of a text that another one follows without a comma.
+fn gaps_between_numbers(text: &[u8]) -> impl Iterator<Item = usize> {
+    let list = numbers(text);
+    let ends = (1..list.len()).filter(|&i| list[i] == b' ' && list[i - 1].is_ascii_digit());
+    ends.filter(|&i| starts_with_number(&list[i..]))
+}
+
+fn ends_with_number(text: &[u8]) -> bool {
+    text.last().is_some_and(u8::is_ascii_digit)
 }
 
 fn ends_with_type(text: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::name::{split_numeric_suffix_str, suffix_number};
 use ptx_ir::{Code, Diagnostic, NameId, Span, StmtId, SymbolKind};
-use ptx_isa::{ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
+use ptx_isa::{Directive, ForeignWord, Opcode, Role, ScalarType, SpecialReg, TypeKind};
 
 use crate::cascade;
 use crate::labels::LabelRange;
@@ -508,7 +508,7 @@ impl Group<'_, '_> {
                     .map(|r| (r.text().to_string(), (true, None)))
                     .collect()
             }
-            Expected::Variable | Expected::Name => symbol(false).collect(),
+            Expected::Variable | Expected::Name => symbol(false).chain(symbol(true)).collect(),
         };
         if !matches!(context.expected, Expected::Label | Expected::Function) {
             all.extend(declared.plain.iter().map(candidate));
@@ -619,8 +619,11 @@ impl Context {
             operands.all(|o| o.role() == Role::Label)
         };
         let count = |mark: &[u8]| tokens.iter().filter(|t| text(t) == mark).count();
+        let list = tokens.first().map(text).and_then(Directive::from_text);
         let expected = match tokens.last().map(text) {
             _ if takes_only_labels => Expected::Label,
+            _ if list == Some(Directive::Branchtargets) => Expected::Label,
+            _ if list == Some(Directive::Calltargets) => Expected::Function,
             _ if name.starts_with('%') => Expected::Register,
             Some(b"[") => Expected::Variable,
             _ if count(b"(") > count(b")") => Expected::Name,

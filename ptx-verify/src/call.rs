@@ -124,7 +124,7 @@ impl<'c, 'm> Call<'c, 'm> {
                 (None, List::Parameters) => return None,
             }
         }
-        Some(texts.join(", "))
+        (!texts.is_empty()).then(|| texts.join(", "))
     }
 
     /// Arguments or results for the last parameters, which have none.

@@ -65,7 +65,7 @@ pub(crate) fn explain(
 pub(crate) struct Explainer<'a, 'q> {
     pub(crate) environment: Environment,
     pub(crate) query: &'a InstQuery<'q>,
-    search: Search,
+    pub(crate) search: Search,
 }
 
 impl Explainer<'_, '_> {
@@ -129,7 +129,7 @@ impl Explainer<'_, '_> {
         if !own(&first) {
             return vec![whole(self.environment, self.query, selected, first)];
         }
-        if let Some(found) = self.missing_braces() {
+        if let Some(found) = self.missing_braces().or_else(|| self.apart()) {
             return vec![found];
         }
         // Where no row of a table matches, operands have no types and lengths.

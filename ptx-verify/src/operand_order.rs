@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use ptx_isa::{ActualOperand, FormMatch, MAX_OPERANDS, OperandShape, OperandViolation, Violation};
 
-use crate::explain::{Explainer, Explanation, named};
+use crate::explain::{Explainer, Explanation, Search, named};
 use crate::location::Part;
 use crate::problem::instruction::InstProblemKind;
 
@@ -24,7 +24,10 @@ impl Explainer<'_, '_> {
         }
         wrong.dedup();
         // One wrong operand is wrong itself.
-        if wrong.len() < 2 || self.query.operands().len() > MAX_OPERANDS {
+        if wrong.len() < 2
+            || self.search == Search::None
+            || self.query.operands().len() > MAX_OPERANDS
+        {
             return None;
         }
         let reordered = self.reordered(selected);
@@ -74,6 +77,35 @@ impl Explainer<'_, '_> {
         let extra = (0..self.query.operands().len()).find(legal)? as u32;
         let kind = InstProblemKind::Extra(named(selected), extra);
         Some(Explanation::new(Part::Operand(extra), kind))
+    }
+
+    /// An address in brackets, or a pair, that is written as two operands.
+    pub(crate) fn apart(&self) -> Option<Explanation> {
+        let operands = self.query.operands();
+        if self.search == Search::None || operands.len() > MAX_OPERANDS + 1 {
+            return None;
+        }
+        for first in 0..operands.len().saturating_sub(1) {
+            let (before, rest) = operands.split_at(first);
+            let ([a, b], after) = (rest.get(..2)?, rest.get(2..)?) else {
+                return None;
+            };
+            let pair = [*a, *b];
+            let bracket = match a.shape {
+                OperandShape::Bracket([inner]) => [*inner, *b],
+                _ => pair,
+            };
+            for joined in [OperandShape::Pair(&pair), OperandShape::Bracket(&bracket)] {
+                let joined = [ActualOperand::new(joined)];
+                if self.is_legal(&[before, &joined, after].concat()) {
+                    let is_pair = matches!(joined[0].shape, OperandShape::Pair(_));
+                    let first = first as u32;
+                    let kind = InstProblemKind::Apart(first, is_pair);
+                    return Some(Explanation::new(Part::Operands(first, first + 1), kind));
+                }
+            }
+        }
+        None
     }
 
     /// Lists of a call that are written without parentheses.

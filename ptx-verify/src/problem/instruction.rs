@@ -33,6 +33,8 @@ pub(crate) enum InstProblemKind {
     Reordered(Named, u32, u32),
     /// An operand is not expected.
     Extra(Named, u32),
+    /// Two operands that are one: a pair, or else an address.
+    Apart(u32, bool),
     /// The arguments of a call, and the results before its function, are not in parentheses: the number of the function, and
     /// that of the last operand.
     MissingParentheses(u32, u32),
@@ -132,6 +134,7 @@ impl InstProblem {
                 };
                 text.fix(both, Side::CopyOf(Part::Operand(kept)), "")
             }
+            InstProblemKind::Apart(first, is_pair) => joined(op, found, first, is_pair),
             InstProblemKind::MissingParentheses(function, last) => {
                 in_parentheses(found, function, last)
             }
@@ -292,6 +295,20 @@ fn floor_text(floor: &Since, joint: &str) -> String {
     });
     let names: Vec<String> = names.collect();
     format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
+}
+
+/// The text of the error of two operands that are one.
+fn joined(op: &str, found: &str, first: u32, is_pair: bool) -> Text {
+    let operands = split(found);
+    let inner = operands.first().map_or("", |o| o.trim_matches(['[', ']']));
+    let last = operands.last().copied().unwrap_or_default();
+    let (what, text) = match is_pair {
+        true => ("a pair", format!("{inner}|{last}")),
+        false => ("an address", format!("[{inner}, {last}]")),
+    };
+    let message = format!("expected {what} as operand of `{op}`, found 2 operands");
+    let error = Text::error(Code::OperandKind, message).help(format!("write `{text}`"));
+    error.fix(Part::Operands(first, first + 1), Side::Whole, text)
 }
 
 /// The text of the error of a call without parentheses around the lists before and after the function.
