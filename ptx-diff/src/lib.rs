@@ -178,14 +178,21 @@ fn pair(
     if Pairing::whole(&x.code, &y.code).is_some() {
         return diff;
     }
-    if equality == Equality::Values
-        && let Some(terms) = Terms::new(facts, x.id, a.numbers)
-        && let Some(others) = Terms::new(other_facts, y.id, b.numbers)
-        && values::equal(terms, others)
+    let mut terms = match equality {
+        Equality::Statements => None,
+        Equality::Values => {
+            Terms::new(facts, x.id, a.numbers).zip(Terms::new(other_facts, y.id, b.numbers))
+        }
+    };
+    if let Some((left, right)) = &mut terms
+        && values::equal(left, right)
     {
         return diff;
     }
-    let (lines, pairing) = lines::compare(&x.code, &y.code);
+    let (mut lines, pairing) = lines::compare(&x.code, &y.code);
+    if let Some((left, right)) = &mut terms {
+        lines = values::without_equal(lines, (left, right), &pairing);
+    }
     let ids = |kind| pairing.pairs(kind).map(|(a, b)| (a as usize, b as usize));
     FunctionDiff {
         lines,

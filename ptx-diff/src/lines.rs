@@ -13,7 +13,8 @@ use crate::token::{RENAMED, mix};
 /// Statements of one or of both functions.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Line {
-    /// In both, but for the names of registers, labels and variables.
+    /// In both, but for the names of registers, labels and variables; with [`Equality::Values`](crate::Equality::Values) also statements
+    /// of a basic block that has the same effects and values.
     Same(StmtId, StmtId),
     /// Only in the left function.
     Removed(StmtId),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use fastrand::Rng;
-use ptx_diff::{Equality, ModuleDiff};
+use ptx_diff::{Equality, Line, ModuleDiff};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Module, Statement};
 use ptx_transform::{Minify, flatten, minify, renumber};
@@ -160,7 +160,7 @@ fn a_changed_instruction_is_a_difference() {
         {
             continue;
         }
-        for _ in 0..60 {
+        for _ in 0..10 {
             let tokens = tokens(&module, rng.usize(..module.bodies().len()));
             let words: Vec<&str> = tokens.iter().map(|range| &text[range.clone()]).collect();
             let at = rng.usize(..tokens.len().max(1));
@@ -224,4 +224,40 @@ fn unused_values_do_not_matter() {
     }
     println!("{equal} of {all}");
     assert!(equal * 100 > all * 95, "{equal} of {all}");
+}
+
+/// Files of one source for several targets and compilers, and others.
+#[test]
+fn lines_are_all_statements_in_their_order() {
+    let files: Vec<Module> = corpus().iter().map(|(_, text)| parse(text)).collect();
+    let mut changed = 0;
+    for pair in files.windows(2) {
+        let [left, right] = pair else { panic!() };
+        for function in ModuleDiff::new(left, right, Equality::Values).functions {
+            let (Some(a), Some(b), false) =
+                (function.left, function.right, function.lines.is_empty())
+            else {
+                continue;
+            };
+            let check = |module: &Module, id, stmt: fn(Line) -> Option<ptx_ir::StmtId>| {
+                let body = module.body(id).unwrap();
+                let found: Vec<_> = function
+                    .lines
+                    .iter()
+                    .filter_map(|line| stmt(*line))
+                    .collect();
+                assert!(found.is_sorted_by(|a, b| a < b));
+                let insts = body
+                    .statements()
+                    .filter(|(_, s)| matches!(s, Statement::Inst(_)));
+                for (inst, _) in insts {
+                    assert!(found.binary_search(&inst).is_ok());
+                }
+            };
+            check(left, a, Line::left);
+            check(right, b, Line::right);
+            changed += 1;
+        }
+    }
+    assert!(changed > 100, "{changed}");
 }

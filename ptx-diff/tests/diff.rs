@@ -385,3 +385,26 @@ fn values_across_basic_blocks() {
         "@p bra m; bra l; l: trap; m: ret;",
     );
 }
+
+#[test]
+fn basic_blocks_of_equal_values_are_no_differences() {
+    let of = |sum: &str, difference: &str| {
+        let loads = "mov.b64 x, 8; ld.global.b32 a, [x]; ld.global.b32 b, [x+4];";
+        let start = format!("{loads} not.b32 a, a; not.b32 b, b; st.global.v2.b32 [x], {{a, b}};");
+        let body = format!(
+            "{start} {sum} st.global.b32 [x], c; @p bra l; {difference} st.global.b32 [x], d; l: ret;"
+        );
+        parse(&kernel(&body))
+    };
+    let left = of("add.s32 c, a, b;", "sub.s32 d, a, b;");
+    let right = of("add.s32 c, b, a;", "sub.s32 d, b, a;");
+    let edits =
+        |right: &Module, equality| ModuleDiff::new(&left, right, equality).functions[0].edits();
+    assert_eq!(edits(&right, Equality::Statements), (2, 2));
+    assert_eq!(edits(&right, Equality::Values), (1, 1));
+    // Another register, whose value is another one.
+    let right = of("add.s32 c, b, a;", "sub.s32 d, a, a;");
+    assert_eq!(edits(&right, Equality::Values), (1, 1));
+    let right = of("add.s32 c, b, b;", "sub.s32 d, a, b;");
+    assert_eq!(edits(&right, Equality::Values), (1, 1));
+}

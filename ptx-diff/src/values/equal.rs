@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use hashbrown::HashSet;
 
-use super::terms::{CARRY, Id, Term, Terms};
+use super::terms::{CARRY, Id, Sequence, Term, Terms};
 use crate::pairing::Pairing;
 use crate::token::Token;
 
@@ -12,26 +12,15 @@ use crate::token::Token;
 const MOST_PAIRS: usize = 16;
 
 /// Whether two functions have the same effects with the same values.
-pub(crate) fn equal(mut a: Terms, mut b: Terms) -> bool {
-    let same_sequences = a.sequences.len() == b.sequences.len()
-        && a.sequences
-            .iter()
-            .zip(&b.sequences)
-            .all(|(a, b)| a.effects.len() == b.effects.len() && a.before == b.before);
-    if !same_sequences {
-        return false;
-    }
-    let hashes = (a.hashes(), b.hashes());
-    let mut comparison = Comparison {
-        left: &mut a,
-        right: &mut b,
-        hashes,
-        pairs: HashSet::new(),
-        open: Vec::new(),
-        assumed: HashSet::new(),
-        names: Pairing::default(),
-    };
-    comparison.all().is_some()
+pub(crate) fn equal(a: &mut Terms, b: &mut Terms) -> bool {
+    let different = Comparison::new(a, b, None).and_then(Comparison::all);
+    different.is_some_and(|all| !all.contains(&true))
+}
+
+/// For each sequence of two functions whether it does something else, if registers correspond as in `registers`; `None` if the
+/// functions do not have the same sequences.
+pub(super) fn different(a: &mut Terms, b: &mut Terms, registers: &Pairing) -> Option<Vec<bool>> {
+    Comparison::new(a, b, Some(registers))?.all()
 }
 
 struct Comparison<'t> {
@@ -39,35 +28,72 @@ struct Comparison<'t> {
     right: &'t mut Terms,
     hashes: (Vec<u64>, Vec<u64>),
     pairs: HashSet<(Id, Id)>,
-    /// The pairs to compare.
-    open: Vec<(Id, Id)>,
+    /// The pairs to compare, with their sequence.
+    open: Vec<(Id, Id, u32)>,
     /// The registers that have to be equal at the beginning of a sequence.
     assumed: HashSet<(u32, u32, u32)>,
     /// The variables that correspond, and the registers that have to be equal where the function begins: nothing has written
     /// them, so that a one-to-one relation makes them equal.
     names: Pairing,
+    /// The registers that may correspond; `None` for all. Then the first difference ends the comparison.
+    registers: Option<&'t Pairing>,
+    different: Vec<bool>,
 }
 
-impl Comparison<'_> {
-    fn all(&mut self) -> Option<()> {
-        for (a, b) in self.left.sequences.iter().zip(&self.right.sequences) {
-            self.open
-                .extend(a.effects.iter().copied().zip(b.effects.iter().copied()));
+impl<'t> Comparison<'t> {
+    /// `None` if the functions do not have the same sequences.
+    fn new(
+        left: &'t mut Terms,
+        right: &'t mut Terms,
+        registers: Option<&'t Pairing>,
+    ) -> Option<Self> {
+        let mut both = left.sequences.iter().zip(&right.sequences);
+        let effects =
+            |a: &Sequence, b: &Sequence| a.effects.len() == b.effects.len() || registers.is_some();
+        let same = left.sequences.len() == right.sequences.len()
+            && both.all(|(a, b)| effects(a, b) && a.before == b.before);
+        same.then(|| Self {
+            hashes: (left.hashes(), right.hashes()),
+            different: vec![false; left.sequences.len()],
+            left,
+            right,
+            pairs: HashSet::new(),
+            open: Vec::new(),
+            assumed: HashSet::new(),
+            names: Pairing::default(),
+            registers,
+        })
+    }
+
+    /// The sequences that differ, or at least one of them; `None` if there is too much to compare.
+    fn all(mut self) -> Option<Vec<bool>> {
+        let both = self.left.sequences.iter().zip(&self.right.sequences);
+        for ((a, b), at) in both.zip(0..) {
+            let effects = a.effects.iter().zip(&b.effects);
+            self.open.extend(effects.map(|(a, b)| (*a, *b, at)));
+            if let Some(different) = self.different.get_mut(at as usize) {
+                *different = a.effects.len() != b.effects.len();
+            }
         }
         let most = (self.left.terms.len() + self.right.terms.len()) * MOST_PAIRS;
-        while let Some((a, b)) = self.open.pop() {
-            if self.pairs.insert((a, b)) {
-                self.pair(a, b)?;
+        while let Some((a, b, sequence)) = self.open.pop() {
+            if self.pairs.insert((a, b)) && self.pair(a, b, sequence).is_none() {
+                if let Some(different) = self.different.get_mut(sequence as usize) {
+                    *different = true;
+                }
+                if self.registers.is_none() {
+                    break;
+                }
             }
             if self.pairs.len() > most {
                 return None;
             }
         }
-        Some(())
+        Some(self.different)
     }
 
     /// Compares two terms without their parts, which it adds to the open ones.
-    fn pair(&mut self, a: Id, b: Id) -> Option<()> {
+    fn pair(&mut self, a: Id, b: Id, now: u32) -> Option<()> {
         let terms = (
             self.left.terms.get(a as usize)?,
             self.right.terms.get(b as usize)?,
@@ -120,7 +146,8 @@ impl Comparison<'_> {
                 if let ([(_, x), (_, y), ..], true) = (&mut pairs[..], crossed) {
                     core::mem::swap(x, y);
                 }
-                self.open.extend(pairs);
+                self.open
+                    .extend(pairs.into_iter().map(|(a, b)| (a, b, now)));
                 Some(())
             }
             _ => None,
@@ -129,6 +156,10 @@ impl Comparison<'_> {
 
     /// Registers are equal at the beginning of a sequence if they are at the end of all before it.
     fn assume(&mut self, sequence: u32, (a, b): (u32, u32), shape: Token) -> Option<()> {
+        let may_correspond = |of: &Pairing| a == CARRY || of.right(0, a) == Some(b);
+        if !self.registers.is_none_or(may_correspond) {
+            return None;
+        }
         if !self.assumed.insert((sequence, a, b)) {
             return Some(());
         }
@@ -140,7 +171,7 @@ impl Comparison<'_> {
         for sequence in before {
             let x = self.left.at_end(sequence, a, shape);
             let y = self.right.at_end(sequence, b, shape);
-            self.open.push((x, y));
+            self.open.push((x, y, sequence));
         }
         Some(())
     }

@@ -59,6 +59,8 @@ pub(super) enum Term {
 #[derive(Default)]
 pub(super) struct Sequence {
     pub(super) effects: Vec<Id>,
+    /// The first statement.
+    first: Option<StmtId>,
     /// The registers that it writes, with their values at its end.
     pub(super) end: HashMap<u32, Id>,
     /// The sequences before it, in ascending order.
@@ -103,6 +105,7 @@ impl Terms {
         for (now, blocks) in sequences.blocks.iter().enumerate() {
             builder.now = now as u32;
             builder.terms.sequences.push(Sequence {
+                first: blocks.first().and_then(|b| cfg.block(*b)).map(|b| b.first),
                 before: sequences.before(&cfg, now),
                 is_entry: now == 0,
                 ..Sequence::default()
@@ -115,6 +118,12 @@ impl Terms {
             }
         }
         Some(builder.terms)
+    }
+
+    /// The sequence that a statement is in.
+    pub(super) fn sequence_of(&self, stmt: StmtId) -> usize {
+        let later = |s: &Sequence| s.first.is_none_or(|first| first <= stmt);
+        self.sequences.partition_point(later).saturating_sub(1)
     }
 
     fn add(&mut self, term: Term) -> Id {

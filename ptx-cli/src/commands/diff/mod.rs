@@ -118,8 +118,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         diff.functions
             .retain(|f| contains(&chosen, f.left) || contains(&others, f.right));
     }
+    let context = (!args.stat).then_some(args.context);
     let sides = [Side::new(left, a), Side::new(right, b)];
-    let report = Report::new(&sides, &diff, args.context, args.all, &args.limits);
+    let report = Report::new(&sides, &diff, context, args.all, &args.limits);
     if args.json {
         out.json(&report)?;
     } else if args.stat {

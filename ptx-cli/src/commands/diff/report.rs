@@ -226,10 +226,11 @@ fn names(
 }
 
 impl Report {
+    /// Without `context` no statements.
     pub(super) fn new(
         sides: &[Side<'_>; 2],
         diff: &ModuleDiff,
-        context: usize,
+        context: Option<usize>,
         all: bool,
         limits: &[Limit],
     ) -> Self {
@@ -323,7 +324,7 @@ impl Function {
         sides: &[Side<'_>; 2],
         diff: &FunctionDiff,
         (left, right): (Option<&OfFunction>, Option<&OfFunction>),
-        context: usize,
+        context: Option<usize>,
     ) -> Self {
         let of = |i: usize, id: Option<FuncId>| id.map(|id| sides[i].name(id));
         let (old, new) = (of(0, diff.left), of(1, diff.right));
@@ -355,7 +356,7 @@ impl Function {
             added,
             changes,
             metrics: compared(left, right),
-            hunks: all_hunks(sides, diff, context),
+            hunks: context.map_or(Vec::new(), |context| all_hunks(sides, diff, context)),
         }
     }
 

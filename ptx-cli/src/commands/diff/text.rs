@@ -240,6 +240,15 @@ pub(super) fn stat(out: &mut impl Write, report: &Report) -> io::Result<()> {
         row.push(format!("{remark}{}", of.title()));
         table.add_row(row);
     }
+    if let [_, _, ..] = &report.functions[..] {
+        let sum =
+            |number: fn(&Function) -> usize| report.functions.iter().map(number).sum::<usize>();
+        let (removed, added) = (sum(|f| f.removed), sum(|f| f.added));
+        let mut row = vec![removed.to_string(), added.to_string()];
+        row.extend(columns.map(|_| String::new()));
+        row.push("total".to_owned());
+        table.add_row(row);
+    }
     align_right(&mut table, &[0, 1]);
     show(out, &table)
 }
