@@ -74,7 +74,8 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 
 /// The program of the environment variable, or the one on PATH.
 fn find() -> Option<PathBuf> {
-    let named = std::env::var_os("CUOBJDUMP").map(PathBuf::from);
+    let named = std::env::var_os("CUOBJDUMP").filter(|path| !path.is_empty());
+    let named = named.map(PathBuf::from);
     named.or_else(|| {
         let path = std::env::var_os("PATH")?;
         let mut places = std::env::split_paths(&path).map(|folder| folder.join("cuobjdump"));
@@ -127,16 +128,15 @@ fn compare(program: &Path, path: &Path, tally: &mut Tally) -> Result<()> {
             .arg(&input)
             .current_dir(&to)
             .output()?;
+        let complaint = String::from_utf8_lossy(&output.stderr);
         let output = String::from_utf8_lossy(&output.stdout);
         let extracted = output
             .lines()
             .filter(|line| line.starts_with("Extracting"))
             .count();
         if extracted != own.len() {
-            bail!(
-                "{kind}: {} entries, but cuobjdump extracts {extracted}",
-                own.len()
-            );
+            let found = own.len();
+            bail!("{kind}: {found} entries, but cuobjdump extracts {extracted}: {complaint}");
         }
         let mut files = Vec::new();
         collect(&to, &mut files)?;
