@@ -268,7 +268,7 @@ fn registers(v: &Vocabulary) -> Enum<'_> {
 fn directives(v: &Vocabulary) -> Enum<'_> {
     let words = v.directives.iter().map(|d| {
         let facts = format!(
-            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, greatest: {}, texts: &{:?}, until: {}, summary: {:?}, {} }}",
+            "DirectiveFacts {{ section: {:?}, positions: &[{}], ending: Ending::{:?}, integers: {}, greatest: {}, texts: &{:?}, until: {}, summary: {:?}, example: {}, {} }}",
             d.section,
             list(&d.positions, |p| format!("P::{p:?}")),
             d.ending,
@@ -277,6 +277,7 @@ fn directives(v: &Vocabulary) -> Enum<'_> {
             d.values.as_ref().map_or(&[][..], |(_, texts)| texts),
             option(d.until.map(version)),
             d.about,
+            option((!d.example.is_empty()).then(|| format!("{:?}", d.example))),
             support(&d.since),
         );
         (d.name.text.as_str(), facts)

@@ -259,11 +259,11 @@ pub(crate) fn pattern(at: Span<'_>) -> Parsed<'_, Word> {
     .parse(at)
 }
 
-/// A string in quotes.
+/// A string in double quotes, or in single quotes if it contains double ones.
 pub(crate) fn string(at: Span<'_>) -> Parsed<'_, String> {
-    let (rest, _) = punct("\"").parse(at)?;
-    let end = expect("`\"` at the end of the string", char('"'));
-    let (rest, text) = terminated(take_till(|c| c == '"'), end).parse(rest)?;
+    let (rest, quote) = alt((value('"', punct("\"")), value('\'', punct("'")))).parse(at)?;
+    let end = expect("a quote at the end of the string", char(quote));
+    let (rest, text) = terminated(take_till(|c| c == quote), end).parse(rest)?;
     Ok((rest, text.to_string()))
 }
 

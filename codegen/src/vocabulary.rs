@@ -14,7 +14,7 @@ use crate::input::{
 };
 use crate::naming::variant;
 use crate::notation::Version;
-use crate::read_text::{about, about_word};
+use crate::read_text::{about, about_and_example, about_word};
 
 keywords! {
     TypeKind {
@@ -116,6 +116,7 @@ rows! {
         since: Support = expect("`since`", since);
         until: Option<Version> = opt(preceded(keyword("until"), expect_version));
         about: String = success(String::new());
+        example: String = success(String::new());
     }
     /// A property of an operand, as the instruction files name it.
     MarkRow {
@@ -423,7 +424,7 @@ impl Vocabulary {
 
     fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
         let mut row = line.parse(DirectiveRow::parse)?;
-        row.about = about(line)?;
+        (row.about, row.example) = about_and_example(line)?;
         self.once("directive", &row.name)?;
         self.directives.push(row);
         Ok(())

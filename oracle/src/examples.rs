@@ -1,9 +1,9 @@
-//! `cargo oracle examples`: the examples of the instructions, assembled by ptxas.
+//! `cargo oracle examples`: the examples of instructions and directives, assembled by ptxas.
 
 use anyhow::{Result, bail};
 use ptx_ir::Severity;
-use ptx_isa::describe::example_module;
-use ptx_isa::{Instruction, PtxVersion, Target};
+use ptx_isa::describe::{directive_module, example_module};
+use ptx_isa::{Directive, Instruction, PtxVersion, Target};
 
 use crate::assembler::{Assemblers, Job};
 use crate::shared::Shared;
@@ -27,6 +27,7 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
     for batch in &batches {
         refused += judge(assemblers, batch)?;
     }
+    refused += directives(assemblers)?;
     let count: usize = batches.iter().map(|b| b.examples.len()).sum();
     println!(
         "{count} examples in {} modules, {refused} refused; {unplaced} for versions that no ptxas here knows",
@@ -36,6 +37,30 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
         bail!("ptxas refuses examples");
     }
     Ok(())
+}
+
+/// The number of examples of directives that ptxas refuses in all versions that it knows.
+fn directives(assemblers: &Assemblers) -> Result<usize> {
+    let (mut count, mut refused) = (0, 0);
+    for directive in Directive::ALL {
+        let Some(example) = directive.example() else {
+            continue;
+        };
+        let target = Target::Sm90;
+        let versions = PtxVersion::KNOWN.iter().rev();
+        let version = versions
+            .copied()
+            .find(|v| assemblers.of(target, *v).is_some());
+        let text = directive_module(example, version.unwrap_or(PtxVersion::CURRENT), target);
+        let verdict = assemblers.run(text.to_string().as_bytes(), Job::Check)?;
+        count += 1;
+        if !verdict.accepted {
+            refused += 1;
+            println!("{}: {}", directive.text(), verdict.reason());
+        }
+    }
+    println!("{count} examples of directives, {refused} refused");
+    Ok(refused)
 }
 
 /// Adds an example to the batch of the first version and target on which the verifier accepts it; false if ptxas knows none.

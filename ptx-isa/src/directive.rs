@@ -44,6 +44,9 @@ facts! {
     DirectiveFacts of Directive in directive {
         /// One sentence that says what it is.
         summary: &'static str,
+        /// Statements of a module that show it, which [`describe::directive_module`](crate::describe::directive_module) makes a module
+        /// of; `None` for directives that ptxas rejects.
+        example: Option<&'static str>,
         /// The section of the PTX ISA manual.
         section: &'static str,
         /// How it ends.

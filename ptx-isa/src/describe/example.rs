@@ -61,6 +61,28 @@ pub fn example_module<'a>(
     })
 }
 
+/// A module with the [example](crate::Directive::example) of a directive. That of a directive of the header has its own header.
+///
+/// ```
+/// use ptx_isa::{Directive, PtxVersion, Target, describe};
+/// let example = Directive::Maxnreg.example().unwrap();
+/// let text = describe::directive_module(example, PtxVersion::new(8, 0), Target::Sm90).to_string();
+/// assert!(text.ends_with(".address_size 64\n.entry k() .maxnreg 64 { ret; }\n"));
+/// ```
+#[must_use]
+pub fn directive_module(
+    example: &str,
+    version: PtxVersion,
+    target: Target,
+) -> impl fmt::Display + use<'_> {
+    from_fn(move |f| {
+        if !example.starts_with(".version") {
+            writeln!(f, ".version {version}\n.target {target}\n.address_size 64")?;
+        }
+        writeln!(f, "{example}")
+    })
+}
+
 fn kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Result {
     writeln!(f, ".visible .entry example{number}()\n{{")?;
     for (name, ty) in REGISTERS {

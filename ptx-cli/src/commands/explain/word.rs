@@ -100,6 +100,7 @@ fn ty(ty: ScalarType) -> Entry {
 fn directive(directive: Directive) -> Entry {
     let mut entry = Entry::new("directive", directive.text(), directive.summary());
     entry.section = Some(directive.section());
+    entry.examples = directive.example().into_iter().collect();
     let places: Vec<&str> = directive.places().iter().map(|p| place(*p)).collect();
     entry.facts.push(format!("allowed {}", places.join(", ")));
     match directive.integers() {
