@@ -387,7 +387,7 @@ fn values_across_basic_blocks() {
 }
 
 #[test]
-fn basic_blocks_of_equal_values_are_no_differences() {
+fn basic_blocks_of_equal_values_are_left_out() {
     let of = |sum: &str, difference: &str| {
         let loads = "mov.b64 x, 8; ld.global.b32 a, [x]; ld.global.b32 b, [x+4];";
         let start = format!("{loads} not.b32 a, a; not.b32 b, b; st.global.v2.b32 [x], {{a, b}};");
