@@ -99,7 +99,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         Ok(Status::Ok)
     })?;
     let [(left, a), (right, b)] = &sides[..] else {
-        return Ok(Status::UsageError);
+        if status == Status::Ok {
+            bail!("diff compares two modules, found {}", sides.len());
+        }
+        return Ok(status);
     };
     let equality = match args.semantic {
         true => Equality::Values,
