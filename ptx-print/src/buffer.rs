@@ -34,9 +34,18 @@ pub(crate) struct Out<'a, S: Sink> {
 
 impl<'a, S: Sink> Out<'a, S> {
     pub(crate) fn new(sink: &'a mut S) -> Self {
+        Self::with_capacity(sink, CAPACITY)
+    }
+
+    /// For a single statement.
+    pub(crate) fn short_text(sink: &'a mut S) -> Self {
+        Self::with_capacity(sink, 256)
+    }
+
+    fn with_capacity(sink: &'a mut S, capacity: usize) -> Self {
         Self {
             sink,
-            buffer: vec![0; CAPACITY],
+            buffer: vec![0; capacity],
             len: 0,
             failed: None,
         }

@@ -202,7 +202,7 @@ pub fn write_canonical_statement<S: Sink>(
     style: &Style,
     sink: &mut S,
 ) -> Result<(), S::Error> {
-    let mut printer = Printer::new(module, style, Out::new(sink));
+    let mut printer = Printer::new(module, style, Out::short_text(sink));
     printer.enter(body);
     printer.statement(body, statement);
     printer.finish()
