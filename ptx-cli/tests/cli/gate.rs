@@ -489,3 +489,21 @@ fn defaults_of_check() {
         (0, 0)
     );
 }
+
+#[test]
+fn the_example_of_the_documentation_is_read() {
+    let page = include_str!("../../../docs/gates.md");
+    let (_, text) = page.split_once("```toml\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    let folder = folder("documentation");
+    folder.file("ptxkit.toml", text);
+    assert_eq!(
+        short(&folder, &[]),
+        [
+            "4:17: PTX1202: `tensor_core.arithmetic` of kernel `_Z4gemmPf` (gemm(float*)) is 0, expected at least 1",
+            "14:5: PTX1203: `ld.f32` in `_Z4gemmPf` (gemm(float*)) is denied",
+        ]
+    );
+    let run = run(&folder, &["check", "a.ptx"]);
+    assert!(run.err.starts_with("ptxkit: known.json: "), "{}", run.err);
+}
