@@ -26,7 +26,7 @@ use report::{Report, Side};
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples())]
 pub(crate) struct Args {
-    /// The file to compare with; `-` for standard input
+    /// The file to compare with, `-` for standard input; a module in a binary file is `libfoo.so!3` or `libfoo.so!sm_90`
     #[arg(value_name = "A")]
     left: PathBuf,
     /// The file that may have changed
