@@ -212,3 +212,16 @@ fn values() {
     expect(&run(&["--semantic"], &right), 0, "", "no differences\n");
     assert_eq!(run(&["--semantic", "--stat"], &new()).status, 1);
 }
+
+#[test]
+fn files_with_errors_are_compared() {
+    let right = SAME.replace("add.s32 %z, %y, 0x1;", "add.s32 %z, %y 1;");
+    let one = run(&["--stat"], &right);
+    assert_eq!(one.status, 1);
+    assert!(
+        one.err
+            .contains("b.ptx: 1 error, which `ptxkit check` shows\n"),
+        "{}",
+        one.err
+    );
+}

@@ -15,6 +15,7 @@ use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::metrics;
 use crate::output::{self, Out, Status};
+use crate::render::{counted, tally};
 use limits::Limit;
 use report::{Report, Side};
 
@@ -90,14 +91,25 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         bail!("diff compares two modules: choose one, such as `{name}`");
     }
     let work = |source: Source| {
-        let module = ptx_parse::parse_shared(source.bytes, &Limits::default()).module;
-        (source.name, module)
+        let parsed = ptx_parse::parse_shared(source.bytes, &Limits::default());
+        let (errors, _) = tally(&parsed.diagnostics);
+        (source.name, parsed.module, errors)
     };
     let mut sides = Vec::new();
-    input::in_order(&inputs, &mut out, &mut status, work, |_, side| {
-        sides.push(side);
-        Ok(Status::Ok)
-    })?;
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        work,
+        |_, (name, module, errors)| {
+            if errors > 0 {
+                let errors = counted(errors, "error");
+                output::summary(format_args!("{name}: {errors}, which `ptxkit check` shows"));
+            }
+            sides.push((name, module));
+            Ok(Status::Ok)
+        },
+    )?;
     let [(left, a), (right, b)] = &sides[..] else {
         if status == Status::Ok {
             bail!("diff compares two modules, found {}", sides.len());
