@@ -239,7 +239,7 @@ impl<'a> Writer<'a> {
                 let name = label.map_or(&b""[..], |l| module.name_bytes(l.name));
                 named("label", name, None);
             }
-            Operand::Name(name) => named("undeclared", module.name_bytes(name), None),
+            Operand::Name(name) => named("name", module.name_bytes(name), None),
             Operand::Section(name) => named("section", module.name_bytes(name), None),
             Operand::Str(name) => {
                 raw(&mut self.out, "{\"kind\":\"string\",\"text\":");

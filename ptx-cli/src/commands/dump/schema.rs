@@ -273,7 +273,8 @@ enum Operand {
     Label {
         name: String,
     },
-    Undeclared {
+    /// A word of a directive, or a name that is not declared.
+    Name {
         name: String,
     },
     Section {
