@@ -10,7 +10,7 @@ use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
 use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::ResourceProblem;
-use crate::uses::{FunctionNames, Uses};
+use crate::uses::{ModuleNames, Uses};
 use crate::{memory, unresolved};
 
 /// Warns of legal PTX for which ptxas cannot generate code, as far as the text shows: too much memory, undefined
@@ -25,7 +25,7 @@ use crate::{memory, unresolved};
 #[must_use]
 pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
-    let (uses, names) = (Uses::new(module), FunctionNames::new(module));
+    let (uses, names) = (Uses::new(module), ModuleNames::new(module));
     addresses(&mut context);
     unresolved::functions(&mut context, &uses, &names);
     unresolved::variables(&mut context);
@@ -60,7 +60,7 @@ fn addresses(context: &mut Context<'_>) {
 }
 
 /// Values that the calling convention does not pass: predicates, and integers of 8 and 16 bits.
-fn parameters(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     // A function with several results switches the convention off.
     let several = |f: &Function| f.interface.returns.len > 1;
@@ -91,7 +91,7 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
                 _ => ScalarType::B16,
             };
             let problem = ResourceProblem::SmallParameter(function.name, ty, wide);
-            context.report(names.get(id), problem);
+            context.report(names.function(id), problem);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Where the names of operands are declared.
 
-use ptx_ir::{Body, Operand, RegId, Span};
+use ptx_ir::{Body, FuncId, Module, Operand, RegId};
 
-use crate::location::Part;
+use crate::location::{Location, Part};
+use crate::uses::ModuleNames;
 
 /// The operand that a part of an instruction begins with.
 fn operand_of(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> {
@@ -23,13 +24,13 @@ fn operand_of(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> 
     }
 }
 
-/// The register or variable that a part of an instruction names.
+/// The register, variable or function that a part of an instruction names.
 fn named(body: &Body, operands: &[Operand], part: Part) -> Option<Operand> {
     let pool = body.pool();
     let mut operand = operand_of(body, operands, part)?;
     loop {
         operand = match operand {
-            Operand::Reg(_) | Operand::Var(_) => return Some(operand),
+            Operand::Reg(_) | Operand::Var(_) | Operand::Symbol(_) => return Some(operand),
             Operand::Address(id) => pool.address(id)?.base,
             Operand::Not(at) | Operand::Neg(at) | Operand::Lane(_, at) => pool.get(at),
             _ => return None,
@@ -49,12 +50,26 @@ pub(crate) fn register_of(body: &Body, operands: &[Operand], part: Part) -> Opti
     }
 }
 
-/// The statement of the body that declares the register or variable in a part of an instruction.
-pub(crate) fn declaration(body: &Body, operands: &[Operand], part: Part) -> Option<Span> {
-    let stmt = match named(body, operands, part)? {
-        Operand::Reg(id) => body.reg_decl_of(id)?.stmt?,
-        Operand::Var(id) => body.vars().get(id)?.stmt?,
-        _ => return None,
-    };
-    Some(body.source_span(stmt))
+/// Where the names in the instructions of a function are declared.
+pub(crate) struct Declarations<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) names: &'a ModuleNames,
+    pub(crate) function: FuncId,
+    pub(crate) body: &'a Body,
+}
+
+impl Declarations<'_> {
+    /// The declaration of the register, variable, parameter or function in a part of an instruction.
+    pub(crate) fn of(&self, operands: &[Operand], part: Part) -> Option<Location> {
+        let (stmt, name) = match named(self.body, operands, part)? {
+            Operand::Reg(id) => self.body.reg_decl_of(id).map(|d| (d.stmt, d.name))?,
+            Operand::Var(id) => self.body.vars().get(id).map(|v| (v.stmt, v.name))?,
+            Operand::Symbol(id) => return self.names.symbol(self.module, id),
+            _ => return None,
+        };
+        match stmt {
+            Some(stmt) => Some(Location::exact(self.body.source_span(stmt))),
+            None => self.names.parameter(self.function, name),
+        }
+    }
 }

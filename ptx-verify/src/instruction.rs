@@ -10,7 +10,7 @@ use ptx_isa::{Form, FormOperand, InstQuery, Marks, Role, ScalarType};
 use crate::call::Call;
 use crate::call_tables::CallTables;
 use crate::context::Context;
-use crate::declared::declaration;
+use crate::declared::Declarations;
 use crate::explain::{Explanation, Search, explain};
 use crate::finding::Repair;
 use crate::location::{Location, Part};
@@ -19,6 +19,7 @@ use crate::param_access::{Effects, Parameters};
 use crate::problem::call::CallProblem;
 use crate::problem::instruction::{InstProblem, InstProblemKind};
 use crate::register_choice::{self, RegisterUses};
+use crate::uses::ModuleNames;
 
 /// For how many different wrong instructions of a function repairs are searched: a search takes up to some milliseconds.
 const MOST_SEARCHES: usize = 16;
@@ -98,6 +99,10 @@ pub(crate) struct Instructions {
     explained: Vec<Explained>,
     /// Those of the entered body, once an instruction is wrong.
     registers: Option<RegisterUses>,
+    /// The function whose body was entered.
+    function: FuncId,
+    /// Those of the module, once an instruction is wrong.
+    names: Option<ModuleNames>,
     /// For how many instructions of the body registers are still searched.
     searches_left: usize,
 }
@@ -112,6 +117,8 @@ impl Instructions {
             tables: CallTables::default(),
             explained: Vec::new(),
             registers: None,
+            function: FuncId::new(0),
+            names: None,
             searches_left: 0,
         }
     }
@@ -126,6 +133,7 @@ impl Instructions {
     /// Takes note of changed declarations of the module.
     pub(crate) fn update_symbols(&mut self, module: &Module) {
         self.queries.update_symbols(module);
+        self.names = None;
     }
 
     /// What the names of the module and of the entered body denote.
@@ -164,6 +172,7 @@ impl Instructions {
         self.parameters.fill(module, function, body);
         self.tables.clear();
         self.explained.clear();
+        self.function = function;
         self.registers = None;
         self.searches_left = MOST_SEARCHES;
     }
@@ -254,7 +263,20 @@ impl Instructions {
         ) in found.into_iter().zip(repairs)
         {
             let is_operand = matches!(kind, InstProblemKind::Operand(_));
-            let declared = is_operand.then(|| declaration(body, operands, part));
+            let declared = match is_operand {
+                true => {
+                    let names = self.names.get_or_insert_with(|| ModuleNames::new(module));
+                    let function = self.function;
+                    let declarations = Declarations {
+                        module,
+                        names,
+                        function,
+                        body,
+                    };
+                    declarations.of(operands, part)
+                }
+                false => None,
+            };
             let at = Location::part(statement, part);
             let finding = context.report(at, InstProblem { sig, kind });
             finding.repair = repair;
@@ -262,8 +284,8 @@ impl Instructions {
                 .into_iter()
                 .map(|part| Location::part(statement, part))
                 .collect();
-            if let Some(span) = declared.flatten() {
-                finding.with_label(Location::exact(span), "declared here");
+            if let Some(at) = declared {
+                finding.with_label(at, "declared here");
             }
         }
     }

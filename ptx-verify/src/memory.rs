@@ -10,7 +10,7 @@ use ptx_isa::StateSpace;
 use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
-use crate::uses::{FunctionNames, Uses};
+use crate::uses::{ModuleNames, Uses};
 
 /// The bytes of one declarator, of all members of a range.
 fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
@@ -124,7 +124,7 @@ fn kernels(module: &Module) -> impl Iterator<Item = (FuncId, &Function)> {
 }
 
 /// Checks that the shared variables of each kernel fit.
-pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     let mut graph = SharedUses::new(module, uses);
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
@@ -135,12 +135,12 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNam
     for (id, function) in kernels(module) {
         let Some(bytes) = graph.bytes(id, function) else {
             let problem = ResourceProblem::SharedBytesUnknown(function.name);
-            context.report(names.get(id), problem);
+            context.report(names.function(id), problem);
             return;
         };
         if bytes > MOST_SHARED_BYTES {
             let problem = ResourceProblem::SharedBytes(function.name, bytes);
-            context.report(names.get(id), problem);
+            context.report(names.function(id), problem);
         }
     }
 }

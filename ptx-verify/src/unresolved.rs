@@ -9,7 +9,7 @@ use ptx_isa::{Directive, StateSpace};
 use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::ResourceProblem;
-use crate::uses::{FunctionNames, Uses};
+use crate::uses::{ModuleNames, Uses};
 
 /// Functions that the driver provides.
 fn is_of_driver(name: &str) -> bool {
@@ -18,7 +18,7 @@ fn is_of_driver(name: &str) -> bool {
 }
 
 /// Functions that are declared and not defined.
-pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     let module = context.module;
     let used = uses.all();
     let definitions = module.definitions();
@@ -39,7 +39,7 @@ pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &Function
         } else {
             continue;
         };
-        context.report(names.get(id), problem);
+        context.report(names.function(id), problem);
     }
 }
 

@@ -1,9 +1,10 @@
-//! Which names of the module each body uses, and where functions are declared.
+//! Which names of the module each body uses, and where they are declared.
 
 use alloc::vec::Vec;
 
 use ptx_ir::{
-    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, SymbolId, parallel,
+    Body, EntityId, EntitySet, FuncId, Item, Module, NameId, Operand, OperandPool, Span, SymbolId,
+    SymbolKind, parallel,
 };
 
 use crate::location::Location;
@@ -60,25 +61,62 @@ pub(crate) fn symbol(operand: Operand) -> Option<SymbolId> {
     }
 }
 
-/// The location of the name in each function's header.
-pub(crate) struct FunctionNames(Vec<Option<Location>>);
+/// Where the functions and variables of the module are declared.
+#[derive(Clone, Debug)]
+pub(crate) struct ModuleNames {
+    /// The name in the header of each function.
+    functions: Vec<Option<Location>>,
+    /// The statement of each declaration.
+    declarations: Vec<Span>,
+}
 
-impl FunctionNames {
+impl ModuleNames {
     pub(crate) fn new(module: &Module) -> Self {
-        let mut all = vec![None; module.functions().len()];
+        let mut names = Self {
+            functions: vec![None; module.functions().len()],
+            declarations: vec![Span::default(); module.declarations().decls.len()],
+        };
         for (item, of_module) in module.items() {
-            if let Item::Function(id) = of_module
-                && let Some(function) = module.functions().get(id)
-                && let Some(entry) = all.get_mut(id.index())
-            {
-                *entry = Some(Location::name(module.span(item), function.name));
+            match of_module {
+                Item::Function(id) => {
+                    let function = module.functions().get(id);
+                    if let (Some(f), Some(entry)) = (function, names.functions.get_mut(id.index()))
+                    {
+                        *entry = Some(Location::name(module.span(item), f.name));
+                    }
+                }
+                Item::Decl(id) => {
+                    if let Some(entry) = names.declarations.get_mut(id.index()) {
+                        *entry = module.span(item);
+                    }
+                }
+                _ => {}
             }
         }
-        Self(all)
+        names
     }
 
-    pub(crate) fn get(&self, id: FuncId) -> Location {
-        let known = self.0.get(id.index()).copied().flatten();
-        known.unwrap_or(Location::exact(ptx_ir::Span::default()))
+    pub(crate) fn function(&self, id: FuncId) -> Location {
+        let known = self.functions.get(id.index()).copied().flatten();
+        known.unwrap_or(Location::exact(Span::default()))
+    }
+
+    /// The declaration of a name of the module.
+    pub(crate) fn symbol(&self, module: &Module, id: SymbolId) -> Option<Location> {
+        let symbol = module.symbols().get(id)?;
+        match symbol.kind {
+            SymbolKind::Function(function) => self.functions.get(function.index()).copied()?,
+            SymbolKind::Variable(_, decl) => {
+                let statement = self.declarations.get(decl.index())?;
+                Some(Location::name(*statement, symbol.name))
+            }
+            _ => None,
+        }
+    }
+
+    /// A parameter or result of a function.
+    pub(crate) fn parameter(&self, function: FuncId, name: NameId) -> Option<Location> {
+        let header = self.functions.get(function.index()).copied().flatten()?;
+        Some(Location::name(header.statement, name))
     }
 }
