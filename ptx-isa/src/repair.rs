@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::form::ModifierBits;
 use crate::{
-    Expected, FormMatch, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Spaces,
-    Target, TypeKind, Violation, canonical_order,
+    Expected, FormMatch, InstQuery, MAX_MODIFIERS, Modifier, Opcode, OperandShape, PtxVersion,
+    ScalarType, Spaces, Target, TypeKind, Violation, canonical_order,
 };
 
 /// A change of one modifier. Indices are those of the modifiers of the query.
@@ -110,6 +110,10 @@ impl InstQuery<'_> {
     /// ```
     #[must_use]
     pub fn repairs(&self, version: PtxVersion, target: Option<Target>) -> Vec<Repair> {
+        // One edit leaves too many for any form.
+        if self.modifiers.len() > MAX_MODIFIERS + 1 {
+            return Vec::new();
+        }
         let search = Search {
             query: *self,
             version,

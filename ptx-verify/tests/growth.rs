@@ -68,3 +68,14 @@ fn many_kernels_with_a_large_call_graph() {
         found[0]
     );
 }
+
+#[test]
+fn one_wrong_instruction_with_many_parts() {
+    let errors = |instruction: &str| {
+        let text = format!("{HEADER}.entry k() {{ .reg .b32 %r; {instruction}; ret; }}\n");
+        let module = ptx_parse::parse_str(&text).module;
+        ptx_verify::verify(&module, &Options::default()).len()
+    };
+    assert_eq!(errors(&format!("add.s32 %r{}", ", %r".repeat(N))), 1);
+    assert_eq!(errors(&format!("add{} %r, %r, %r", ".s32".repeat(N))), 1);
+}
