@@ -69,7 +69,7 @@ impl Declarations<'_> {
         };
         match stmt {
             Some(stmt) => Some(Location::exact(self.body.source_span(stmt))),
-            None => self.names.parameter(self.function, name),
+            None => self.names.parameter(self.module, self.function, name),
         }
     }
 }

@@ -24,6 +24,9 @@ use crate::uses::ModuleNames;
 /// For how many different wrong instructions of a function repairs are searched: a search takes up to some milliseconds.
 const MOST_SEARCHES: usize = 16;
 
+/// For how many errors of a function the declarations of their operands are searched.
+const MOST_LABELS: usize = 64;
+
 /// The errors of a wrong instruction of the body, for the next one like it.
 #[derive(Clone, Debug)]
 struct Explained {
@@ -103,6 +106,7 @@ pub(crate) struct Instructions {
     function: FuncId,
     /// Those of the module, once an instruction is wrong.
     names: Option<ModuleNames>,
+    labels_left: usize,
     /// For how many instructions of the body registers are still searched.
     searches_left: usize,
 }
@@ -119,6 +123,7 @@ impl Instructions {
             registers: None,
             function: FuncId::new(0),
             names: None,
+            labels_left: 0,
             searches_left: 0,
         }
     }
@@ -175,6 +180,7 @@ impl Instructions {
         self.function = function;
         self.registers = None;
         self.searches_left = MOST_SEARCHES;
+        self.labels_left = MOST_LABELS;
     }
 
     /// Checks one instruction of the body that was entered.
@@ -263,8 +269,9 @@ impl Instructions {
         ) in found.into_iter().zip(repairs)
         {
             let is_operand = matches!(kind, InstProblemKind::Operand(_));
-            let declared = match is_operand {
+            let declared = match is_operand && self.labels_left > 0 {
                 true => {
+                    self.labels_left -= 1;
                     let names = self.names.get_or_insert_with(|| ModuleNames::new(module));
                     let function = self.function;
                     let declarations = Declarations {

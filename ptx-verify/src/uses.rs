@@ -2,11 +2,13 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::lex::Lexer;
 use ptx_ir::{
     Body, EntityId, EntitySet, FuncId, Item, Module, NameId, Operand, OperandPool, Span, SymbolId,
     SymbolKind, parallel,
 };
 
+use crate::header_ends::Ends;
 use crate::location::Location;
 
 /// The names of the module that the body of each function uses, in order.
@@ -82,7 +84,8 @@ impl ModuleNames {
                     let function = module.functions().get(id);
                     if let (Some(f), Some(entry)) = (function, names.functions.get_mut(id.index()))
                     {
-                        *entry = Some(Location::name(module.span(item), f.name));
+                        let header = Ends::new(module, id, module.span(item)).header;
+                        *entry = Some(Location::name(header, f.name));
                     }
                 }
                 Item::Decl(id) => {
@@ -104,19 +107,30 @@ impl ModuleNames {
     /// The declaration of a name of the module.
     pub(crate) fn symbol(&self, module: &Module, id: SymbolId) -> Option<Location> {
         let symbol = module.symbols().get(id)?;
-        match symbol.kind {
-            SymbolKind::Function(function) => self.functions.get(function.index()).copied()?,
-            SymbolKind::Variable(_, decl) => {
-                let statement = self.declarations.get(decl.index())?;
-                Some(Location::name(*statement, symbol.name))
-            }
-            _ => None,
-        }
+        let statement = match symbol.kind {
+            SymbolKind::Function(id) => self.functions.get(id.index()).copied()??.statement,
+            SymbolKind::Variable(_, id) => *self.declarations.get(id.index())?,
+            _ => return None,
+        };
+        first(module, statement, symbol.name)
     }
 
     /// A parameter or result of a function.
-    pub(crate) fn parameter(&self, function: FuncId, name: NameId) -> Option<Location> {
-        let header = self.functions.get(function.index()).copied().flatten()?;
-        Some(Location::name(header.statement, name))
+    pub(crate) fn parameter(
+        &self,
+        module: &Module,
+        function: FuncId,
+        name: NameId,
+    ) -> Option<Location> {
+        let header = self.functions.get(function.index()).copied()??;
+        first(module, header.statement, name)
     }
+}
+
+/// The first token with the text of a name; what follows it is not read, such as the initial value of an array.
+fn first(module: &Module, statement: Span, name: NameId) -> Option<Location> {
+    let text = statement.of(module.source());
+    let name = module.name_bytes(name);
+    let token = Lexer::fragment(text).find(|t| t.span.of(text) == name)?;
+    Some(Location::exact(token.span.shifted(statement.start)))
 }
