@@ -79,3 +79,16 @@ fn one_wrong_instruction_with_many_parts() {
     assert_eq!(errors(&format!("add.s32 %r{}", ", %r".repeat(N))), 1);
     assert_eq!(errors(&format!("add{} %r, %r, %r", ".s32".repeat(N))), 1);
 }
+
+#[test]
+fn many_errors_about_a_parameter_and_a_large_variable() {
+    let values = vec!["1"; N].join(", ");
+    let wrong = "add.s32 %r, %r, n;\nld.shared.b32 %r, [g];\n".repeat(N / 4);
+    let text = format!(
+        "{HEADER}.global .b32 g[{N}] = {{{values}}};\n.entry k(.param .b32 n) {{ .reg .b32 %r;\n{wrong}ret; }}\n"
+    );
+    let module = ptx_parse::parse_str(&text).module;
+    let found = ptx_verify::verify(&module, &Options::default());
+    let first = found.first().map(|d| d.labels.len());
+    assert_eq!((found.is_empty(), first), (false, Some(1)));
+}
