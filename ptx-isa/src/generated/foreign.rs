@@ -3,7 +3,7 @@
 
 use crate::foreign::ForeignWord;
 
-pub(crate) static WORDS: [ForeignWord; 227] = [
+pub(crate) static WORDS: [ForeignWord; 223] = [
     ForeignWord { word: "%", instead: Some("rem"), help: None },
     ForeignWord { word: "%=", instead: Some("rem"), help: None },
     ForeignWord { word: "&", instead: Some("and"), help: None },
@@ -28,17 +28,14 @@ pub(crate) static WORDS: [ForeignWord; 227] = [
     ForeignWord { word: ".bool", instead: Some(".pred"), help: None },
     ForeignWord { word: ".byte", instead: None, help: Some("8-bit integer types are `.b8`, `.s8` and `.u8`") },
     ForeignWord { word: ".char", instead: None, help: Some("8-bit integer types are `.b8`, `.s8` and `.u8`") },
-    ForeignWord { word: ".data", instead: None, help: Some("a variable is declared with its state space, for example `.global .b32 name;`") },
     ForeignWord { word: ".double", instead: Some(".f64"), help: None },
     ForeignWord { word: ".equal", instead: Some(".eq"), help: None },
     ForeignWord { word: ".equals", instead: Some(".eq"), help: None },
     ForeignWord { word: ".eqv", instead: Some(".eq"), help: None },
-    ForeignWord { word: ".export", instead: Some(".visible"), help: None },
     ForeignWord { word: ".float", instead: Some(".f32"), help: None },
     ForeignWord { word: ".float16", instead: Some(".f16"), help: None },
     ForeignWord { word: ".float32", instead: Some(".f32"), help: None },
     ForeignWord { word: ".float64", instead: Some(".f64"), help: None },
-    ForeignWord { word: ".fn", instead: Some(".func"), help: None },
     ForeignWord { word: ".fp16", instead: Some(".f16"), help: None },
     ForeignWord { word: ".fp32", instead: Some(".f32"), help: None },
     ForeignWord { word: ".fp64", instead: Some(".f64"), help: None },
@@ -74,7 +71,6 @@ pub(crate) static WORDS: [ForeignWord; 227] = [
     ForeignWord { word: ".p", instead: Some(".pred"), help: None },
     ForeignWord { word: ".pointer", instead: None, help: Some("an address is a `.b64` or `.u64` in a module with `.address_size 64`") },
     ForeignWord { word: ".predicate", instead: Some(".pred"), help: None },
-    ForeignWord { word: ".proc", instead: Some(".func"), help: None },
     ForeignWord { word: ".ptr", instead: None, help: Some("an address is a `.b64` or `.u64` in a module with `.address_size 64`") },
     ForeignWord { word: ".public", instead: Some(".visible"), help: None },
     ForeignWord { word: ".sge", instead: Some(".ge"), help: None },
