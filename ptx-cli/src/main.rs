@@ -12,7 +12,6 @@ mod generated {
 }
 mod generate;
 mod input;
-#[allow(dead_code, reason = "commands with limits use it")]
 mod metrics;
 mod output;
 mod ptxas;
