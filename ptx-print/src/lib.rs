@@ -31,7 +31,7 @@ extern crate std;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Span, StmtId};
+use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Operand, Span, StmtId};
 
 mod buffer;
 mod canonical;
@@ -206,4 +206,26 @@ pub fn write_canonical_statement<S: Sink>(
     printer.enter(body);
     printer.statement(body, statement);
     printer.finish()
+}
+
+/// One operand of a body in the canonical style.
+///
+/// ```
+/// let module = ptx_parse::parse(b".version 8.0\n.target sm_90\n.entry k() { .reg .b64 a; ld.b64 a, [ a + 4 ]; }").module;
+/// let (_, _, body) = module.definitions().next().unwrap();
+/// let (inst, _) = body.insts().next().unwrap();
+/// let text = body.operands(inst).iter().map(|o| ptx_print::canonical_operand(&module, body, *o));
+/// assert!(text.eq([b"a".to_vec(), b"[a+4]".to_vec()]));
+/// ```
+#[must_use]
+pub fn canonical_operand(module: &Module, body: &Body, operand: Operand) -> Vec<u8> {
+    let mut text = Vec::new();
+    let style = Style::default();
+    let mut printer = Printer::new(module, &style, Out::short_text(&mut text));
+    printer.enter(body);
+    printer.operand(body.pool(), Some(body), operand);
+    match printer.finish() {
+        Ok(()) => text,
+        Err(never) => match never {},
+    }
 }

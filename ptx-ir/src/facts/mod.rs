@@ -19,5 +19,5 @@ pub use control::{Callees, Flow, TargetList, Targets};
 pub use facts_view::Facts;
 pub use inst_facts::FormFacts;
 pub use memory::{MemoryAccess, Space};
-pub use module::{FunctionFacts, ModuleFacts};
+pub use module::{FactTables, FunctionFacts, ModuleFacts};
 pub use registers::{Mentions, RegAccess, RegLane, RegUse};

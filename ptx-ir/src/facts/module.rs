@@ -1,5 +1,6 @@
 //! The facts of every instruction of a module, in one pass.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::control::{NoReturn, branch_targets};
@@ -20,6 +21,12 @@ const NEVER_RETURNS: u32 = 1 << 31;
 #[derive(Clone, Debug)]
 pub struct ModuleFacts<'m> {
     module: &'m Module,
+    tables: Arc<FactTables>,
+}
+
+/// What [`ModuleFacts`] knows, without the module: for values that own the module as well.
+#[derive(Clone, Debug)]
+pub struct FactTables {
     forms: Vec<FormFacts>,
     /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
@@ -93,29 +100,26 @@ impl<'m> ModuleFacts<'m> {
             let some = (!functions.is_empty()).then(|| Run::new(module, &functions));
             some.into_iter().collect()
         };
-        let mut facts = Self {
-            module,
+        let mut tables = FactTables {
             forms: vec![FormFacts::UNKNOWN],
             bodies: vec![Vec::new(); module.bodies.len()],
         };
         for run in parallel::map_functions(module, of_run) {
-            facts.add(run);
+            tables.add(run);
         }
-        facts
+        Self::with_tables(module, Arc::new(tables))
     }
 
-    /// Adds the facts of some functions.
-    fn add(&mut self, run: Run) {
-        let before = self.forms.len() as u32 - 1;
-        self.forms.extend(run.forms.into_iter().skip(1));
-        for (body, mut numbers) in run.bodies {
-            let known = numbers.iter_mut();
-            let known = known.filter(|n| **n & !NEVER_RETURNS != UNKNOWN);
-            known.for_each(|n| *n += before);
-            if let Some(entry) = self.bodies.get_mut(body.index()) {
-                *entry = numbers;
-            }
-        }
+    /// The facts again, from the tables of the same module. Other tables give the facts of other instructions.
+    #[must_use]
+    pub fn with_tables(module: &'m Module, tables: Arc<FactTables>) -> Self {
+        Self { module, tables }
+    }
+
+    /// What is known, without the module.
+    #[must_use]
+    pub fn tables(&self) -> &Arc<FactTables> {
+        &self.tables
     }
 
     /// The module.
@@ -132,9 +136,25 @@ impl<'m> ModuleFacts<'m> {
             module: self.module,
             id,
             body: self.module.bodies.get(body)?,
-            forms: &self.forms,
-            numbers: self.bodies.get(body.index())?,
+            forms: &self.tables.forms,
+            numbers: self.tables.bodies.get(body.index())?,
         })
+    }
+}
+
+impl FactTables {
+    /// Adds the facts of some functions.
+    fn add(&mut self, run: Run) {
+        let before = self.forms.len() as u32 - 1;
+        self.forms.extend(run.forms.into_iter().skip(1));
+        for (body, mut numbers) in run.bodies {
+            let known = numbers.iter_mut();
+            let known = known.filter(|n| **n & !NEVER_RETURNS != UNKNOWN);
+            known.for_each(|n| *n += before);
+            if let Some(entry) = self.bodies.get_mut(body.index()) {
+                *entry = numbers;
+            }
+        }
     }
 }
 

@@ -1,0 +1,189 @@
+//! Diagnostics and places in the source.
+
+use ptxkit::ir::{Diagnostic as IrDiagnostic, Severity};
+use pyo3::prelude::*;
+
+use crate::module::Module;
+
+/// A range of bytes in the source of a module: from `start` to before `end`.
+///
+/// >>> import ptxkit
+/// >>> span = ptxkit.Span(2, 5)
+/// >>> span.start, span.end, len(span), 4 in span
+/// (2, 5, 3, True)
+#[pyclass(frozen, eq, hash, ord, skip_from_py_object, module = "ptxkit")]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Span {
+    /// The offset of the first byte.
+    #[pyo3(get)]
+    start: u32,
+    /// The offset after the last byte.
+    #[pyo3(get)]
+    end: u32,
+}
+
+impl Span {
+    pub(crate) fn new(span: ptxkit::ir::Span) -> Self {
+        let ptxkit::ir::Span { start, end, .. } = span;
+        Self { start, end }
+    }
+
+    pub(crate) fn ir(self) -> ptxkit::ir::Span {
+        ptxkit::ir::Span::new(self.start, self.end)
+    }
+}
+
+#[pymethods]
+impl Span {
+    #[new]
+    fn py_new(start: u32, end: u32) -> Self {
+        let end = end.max(start);
+        Self { start, end }
+    }
+
+    fn __len__(&self) -> usize {
+        self.ir().len()
+    }
+
+    fn __contains__(&self, offset: u32) -> bool {
+        (self.start..self.end).contains(&offset)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Span({}, {})", self.start, self.end)
+    }
+
+    fn __getnewargs__(&self) -> (u32, u32) {
+        (self.start, self.end)
+    }
+}
+
+/// An error or a warning about a module.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { foo.u32 %r1; }")
+/// >>> error = module.check()[0]
+/// >>> error.severity, error.code, error.name, error.line
+/// ('error', 'PTX0501', 'unknown-instruction', 3)
+#[pyclass(frozen, eq, hash, skip_from_py_object, module = "ptxkit")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Diagnostic {
+    diagnostic: IrDiagnostic,
+    /// Where it begins, if the source was at hand.
+    position: Option<(u32, u32)>,
+}
+
+impl Diagnostic {
+    pub(crate) fn new(diagnostic: IrDiagnostic) -> Self {
+        let position = None;
+        Self {
+            diagnostic,
+            position,
+        }
+    }
+
+    pub(crate) fn in_module(diagnostic: IrDiagnostic, module: &Module) -> Self {
+        let at = module.lines().position(diagnostic.span.start);
+        Self {
+            diagnostic,
+            position: Some((at.line, at.column)),
+        }
+    }
+
+    pub(crate) fn ir(&self) -> &IrDiagnostic {
+        &self.diagnostic
+    }
+}
+
+type Notes = Vec<(Span, String)>;
+
+#[pymethods]
+impl Diagnostic {
+    /// `"error"` or `"warning"`.
+    #[getter]
+    fn severity(&self) -> &'static str {
+        self.diagnostic.severity.name()
+    }
+
+    /// Whether it is an error.
+    #[getter]
+    fn is_error(&self) -> bool {
+        self.diagnostic.severity == Severity::Error
+    }
+
+    /// The code, such as `"PTX0501"`. `ptxkit.explain` explains it.
+    #[getter]
+    fn code(&self) -> String {
+        self.diagnostic.code.to_string()
+    }
+
+    /// The name of the code, such as `"unknown-instruction"`.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.diagnostic.code.name()
+    }
+
+    /// What is wrong.
+    #[getter]
+    fn message(&self) -> &str {
+        &self.diagnostic.message
+    }
+
+    /// How to repair it, if that is known.
+    #[getter]
+    fn help(&self) -> Option<&str> {
+        self.diagnostic.help.as_deref()
+    }
+
+    /// The place in the source.
+    #[getter]
+    fn span(&self) -> Span {
+        Span::new(self.diagnostic.span)
+    }
+
+    /// The line in the source, from 1.
+    #[getter]
+    fn line(&self) -> Option<u32> {
+        self.position.map(|(line, _)| line)
+    }
+
+    /// The column in the line in bytes, from 1.
+    #[getter]
+    fn column(&self) -> Option<u32> {
+        self.position.map(|(_, column)| column)
+    }
+
+    /// Other places with what they have to do with it.
+    #[getter]
+    fn notes(&self) -> Notes {
+        let labels = self.diagnostic.labels.iter();
+        labels
+            .map(|l| (Span::new(l.span), l.message.clone()))
+            .collect()
+    }
+
+    /// The edits that repair the mistake: places and their new text. Empty if they are not known.
+    #[getter]
+    fn fix(&self) -> Notes {
+        let patches = self.diagnostic.fix.iter();
+        patches
+            .map(|p| (Span::new(p.span), p.text.clone()))
+            .collect()
+    }
+
+    fn __str__(&self) -> String {
+        let place = match self.position {
+            Some((line, column)) => format!("{line}:{column}: "),
+            None => String::new(),
+        };
+        let severity = self.diagnostic.severity.name();
+        format!(
+            "{place}{severity}: {}: {}",
+            self.diagnostic.code, self.diagnostic.message
+        )
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Diagnostic {self}>", self = self.__str__())
+    }
+}

@@ -1,0 +1,76 @@
+//! The exception `PtxError`, which is written in Python.
+
+use std::fmt::Display;
+
+use ptxkit::ir::{Code, Diagnostic as IrDiagnostic};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+use crate::diagnostic::{Diagnostic, Span};
+
+static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// The arguments of a `PtxError`.
+#[derive(Default)]
+pub(crate) struct Failure {
+    message: String,
+    code: Option<Code>,
+    span: Option<ptxkit::ir::Span>,
+    diagnostics: Vec<IrDiagnostic>,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn with_code(self, code: Code) -> Self {
+        let code = Some(code);
+        Self { code, ..self }
+    }
+
+    pub(crate) fn at(self, span: ptxkit::ir::Span) -> Self {
+        let span = Some(span);
+        Self { span, ..self }
+    }
+
+    /// The failure that diagnostics report: its message, code and span are those of the first error.
+    pub(crate) fn of_diagnostics(diagnostics: Vec<IrDiagnostic>) -> Self {
+        let is_error = |d: &&IrDiagnostic| d.severity == ptxkit::ir::Severity::Error;
+        let first = diagnostics.iter().find(is_error).or(diagnostics.first());
+        let (message, code, span) = match first {
+            Some(d) => (d.message.clone(), Some(d.code), Some(d.span)),
+            None => Default::default(),
+        };
+        Self {
+            message,
+            code,
+            span,
+            diagnostics,
+        }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| match raise(py, failure) {
+            Ok(error) | Err(error) => error,
+        })
+    }
+}
+
+fn raise(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
+    let class = CLASS.import(py, "ptxkit._error", "PtxError")?;
+    let diagnostics = failure.diagnostics.into_iter().map(Diagnostic::new);
+    let arguments = (
+        failure.message,
+        failure.code.map(|c| c.to_string()),
+        failure.span.map(Span::new),
+        diagnostics.collect::<Vec<_>>(),
+    );
+    Ok(PyErr::from_value(class.call1(arguments)?))
+}

@@ -1,0 +1,273 @@
+//! Instructions, and sequences of them.
+
+use ptxkit::ir::{Body, EntityId, FuncId, Inst, InstId, Signature};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PySlice, PyString};
+
+use crate::diagnostic::Span;
+use crate::function::Function;
+use crate::module::Module;
+
+/// Instructions of a module, which become objects when they are used. Slices are again such sequences.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { bar.sync 0; ret; }")
+/// >>> instructions = module.functions["k"].instructions
+/// >>> len(instructions), instructions[-1].opcode, [i.opcode for i in instructions[::-1]]
+/// (2, 'ret', ['ret', 'bar'])
+#[pyclass(frozen, sequence, module = "ptxkit")]
+pub(crate) struct Instructions {
+    module: Py<Module>,
+    /// The first one, counted over the whole module.
+    first: i64,
+    step: i64,
+    len: u32,
+}
+
+impl Instructions {
+    pub(crate) fn of_module(module: Bound<'_, Module>) -> Self {
+        let len = module.get().starts().last().copied().unwrap_or(0);
+        Self {
+            module: module.unbind(),
+            first: 0,
+            step: 1,
+            len,
+        }
+    }
+
+    pub(crate) fn of_function(module: Py<Module>, id: FuncId) -> Self {
+        let start = |index: usize| module.get().starts().get(index).copied().unwrap_or(0);
+        let first = start(id.index());
+        let len = start(id.index() + 1) - first;
+        Self {
+            module,
+            first: first.into(),
+            step: 1,
+            len,
+        }
+    }
+
+    pub(crate) fn of_range(module: Py<Module>, id: FuncId, first: u32, len: u32) -> Self {
+        let start = module.get().starts().get(id.index()).copied().unwrap_or(0);
+        Self {
+            module,
+            first: i64::from(start + first),
+            step: 1,
+            len,
+        }
+    }
+
+    /// The number in the module of an element.
+    fn number(&self, index: u32) -> u32 {
+        (self.first + self.step * i64::from(index)) as u32
+    }
+
+    fn element(&self, py: Python<'_>, index: u32) -> Instruction {
+        let number = self.number(index);
+        let starts = self.module.get().starts();
+        let function = starts.partition_point(|s| *s <= number).saturating_sub(1);
+        let start = starts.get(function).copied().unwrap_or(0);
+        Instruction {
+            module: self.module.clone_ref(py),
+            function: FuncId::from_index(function),
+            id: InstId::from_index((number - start) as usize),
+        }
+    }
+}
+
+#[pymethods]
+impl Instructions {
+    fn __len__(&self) -> usize {
+        self.len as usize
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let indices = slice.indices(self.len as isize)?;
+            let slice = Self {
+                module: self.module.clone_ref(py),
+                first: self.first + self.step * indices.start as i64,
+                step: self.step * indices.step as i64,
+                len: indices.slicelength as u32,
+            };
+            return Ok(slice.into_pyobject(py)?.into_any());
+        }
+        let index: i64 = key.extract()?;
+        let at = if index < 0 {
+            index + i64::from(self.len)
+        } else {
+            index
+        };
+        let at = u32::try_from(at).ok().filter(|at| *at < self.len);
+        let at = at.ok_or_else(|| PyIndexError::new_err("no such instruction"))?;
+        Ok(self.element(py, at).into_pyobject(py)?.into_any())
+    }
+
+    fn __contains__(&self, item: &Instruction) -> bool {
+        let starts = self.module.get().starts();
+        let start = starts.get(item.function.index()).copied().unwrap_or(0);
+        let from_first = i64::from(start) + item.id.index() as i64 - self.first;
+        let index = from_first / self.step;
+        item.module.is(&self.module)
+            && from_first % self.step == 0
+            && (0..i64::from(self.len)).contains(&index)
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> InstructionIterator {
+        InstructionIterator {
+            instructions: slf.unbind(),
+            next: 0,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} instructions>", self.len)
+    }
+}
+
+/// Iterates over instructions.
+#[pyclass(module = "ptxkit._native")]
+pub(crate) struct InstructionIterator {
+    instructions: Py<Instructions>,
+    next: u32,
+}
+
+#[pymethods]
+impl InstructionIterator {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> Option<Instruction> {
+        let instructions = self.instructions.get();
+        if self.next >= instructions.len {
+            return None;
+        }
+        self.next += 1;
+        Some(instructions.element(py, self.next - 1))
+    }
+
+    fn __length_hint__(&self) -> usize {
+        (self.instructions.get().len - self.next) as usize
+    }
+}
+
+/// One instruction.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; .reg .pred %p; @%p add.s32 %r1, %r2, 4; }")
+/// >>> add = module.functions["k"].instructions[0]
+/// >>> add.opcode, add.modifiers, add.mnemonic, add.text, add.line
+/// ('add', ('s32',), 'add.s32', '@%p add.s32 %r1, %r2, 4;', 3)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Instruction {
+    module: Py<Module>,
+    function: FuncId,
+    id: InstId,
+}
+
+impl Instruction {
+    fn parts(&self) -> Option<(&ptxkit::ir::Module, &Body, &Inst)> {
+        let ir = &self.module.get().ir;
+        let body = ir.body(self.function)?;
+        Some((ir, body, body.inst(self.id)?))
+    }
+
+    fn signature(&self) -> Option<Signature<'_>> {
+        let (ir, _, inst) = self.parts()?;
+        Some(ir.signature(inst.sig))
+    }
+
+    fn ir_span(&self) -> ptxkit::ir::Span {
+        let module = self.module.get();
+        let stmt = module.statements(self.function).get(self.id.index());
+        let span = stmt
+            .zip(module.ir.body(self.function))
+            .map(|(stmt, body)| body.source_span(*stmt));
+        span.unwrap_or_default()
+    }
+}
+
+#[pymethods]
+impl Instruction {
+    /// The function that it is in.
+    #[getter]
+    fn function(&self, py: Python<'_>) -> Function {
+        Function::new(self.module.clone_ref(py), self.function)
+    }
+
+    /// Its position among the instructions of the function.
+    #[getter]
+    fn index(&self) -> usize {
+        self.id.index()
+    }
+
+    /// The opcode, such as `"add"`.
+    #[getter]
+    fn opcode(&self, py: Python<'_>) -> Option<Py<PyString>> {
+        let (_, _, inst) = self.parts()?;
+        Some(self.module.get().opcode(py, inst.sig))
+    }
+
+    /// The opcode with its modifiers as written, such as `"add.s32"`.
+    #[getter]
+    fn mnemonic(&self) -> &str {
+        self.signature().map_or("", |s| s.text())
+    }
+
+    /// The modifiers, without their dots.
+    #[getter]
+    fn modifiers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+        let signature = self.signature();
+        let words = signature.as_ref().map_or(&[][..], |s| s.words());
+        let texts = words.iter().filter_map(|w| {
+            signature
+                .as_ref()
+                .map(|s| s.word_text(*w).trim_start_matches('.'))
+        });
+        pyo3::types::PyTuple::new(py, texts.collect::<Vec<_>>())
+    }
+
+    /// The place in the source, from the guard to the semicolon.
+    #[getter]
+    fn span(&self) -> Span {
+        Span::new(self.ir_span())
+    }
+
+    /// The line in the source, from 1.
+    #[getter]
+    fn line(&self) -> u32 {
+        self.module
+            .get()
+            .lines()
+            .position(self.ir_span().start)
+            .line
+    }
+
+    /// The text, from the guard to the semicolon.
+    #[getter]
+    fn text(&self) -> std::borrow::Cow<'_, str> {
+        self.module.get().text_of(self.ir_span())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        let place = (self.function, self.id) == (other.function, other.id);
+        place
+            && (self.module.is(&other.module)
+                || self.module.get().ir.source() == other.module.get().ir.source())
+    }
+
+    fn __hash__(&self) -> usize {
+        self.function.index() << 32 | self.id.index()
+    }
+
+    fn __str__(&self) -> std::borrow::Cow<'_, str> {
+        self.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Instruction {}>", self.text())
+    }
+}

@@ -1,0 +1,283 @@
+//! A module: one PTX file, and what is worked out about it when it is asked for.
+
+use std::sync::{Arc, OnceLock};
+
+use ptxkit::analysis::function_analysis::FunctionAnalysis;
+use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts};
+use ptxkit::ir::{
+    Body, Diagnostic as IrDiagnostic, EntityId, FuncId, LineIndex, SigId, SourceText, Statement,
+    StmtId,
+};
+use ptxkit::verify::Options;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::diagnostic::Diagnostic;
+use crate::function::Functions;
+use crate::instruction::Instructions;
+use crate::parameters::{target, version};
+
+/// One PTX file. Modules do not change: edits and rewrites make new ones.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret; }")
+/// >>> module.version, module.target, len(module.functions)
+/// ('8.0', 'sm_90', 1)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Module {
+    pub(crate) ir: ptxkit::ir::Module,
+    name: Option<String>,
+    diagnostics: Vec<IrDiagnostic>,
+    lines: OnceLock<LineIndex>,
+    facts: OnceLock<Arc<FactTables>>,
+    functions: Vec<PerFunction>,
+    /// The number of instructions before each function, and of all.
+    starts: Vec<u32>,
+    /// The opcodes of the mnemonics.
+    opcodes: Vec<PyOnceLock<Py<PyString>>>,
+}
+
+/// What is worked out about a function.
+#[derive(Default)]
+struct PerFunction {
+    statements: OnceLock<Vec<StmtId>>,
+    analysis: OnceLock<FunctionAnalysis>,
+}
+
+impl Module {
+    /// Parses a text. Needs no GIL.
+    pub(crate) fn parsed(text: impl Into<SourceText>, name: Option<String>) -> Self {
+        let parsed = ptxkit::parse::parse_shared(text, &Default::default());
+        let ir = parsed.module;
+        let mut starts = vec![0];
+        let mut count = 0;
+        let length = |body: &Body| body.inst_table().len() as u32;
+        for id in ir.functions().ids() {
+            count += ir.body(id).map_or(0, length);
+            starts.push(count);
+        }
+        Self {
+            name,
+            diagnostics: parsed.diagnostics,
+            lines: OnceLock::new(),
+            facts: OnceLock::new(),
+            functions: ir.functions().ids().map(|_| Default::default()).collect(),
+            starts,
+            opcodes: ir.signatures().ids().map(|_| PyOnceLock::new()).collect(),
+            ir,
+        }
+    }
+
+    pub(crate) fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(self.ir.source()))
+    }
+
+    /// What all instructions do.
+    pub(crate) fn facts(&self) -> ModuleFacts<'_> {
+        let new = || ModuleFacts::new(&self.ir).tables().clone();
+        ModuleFacts::with_tables(&self.ir, self.facts.get_or_init(new).clone())
+    }
+
+    /// What the instructions of a function do, and its analyses. `None` for a function without a body.
+    pub(crate) fn with_facts<T>(
+        &self,
+        id: FuncId,
+        f: impl FnOnce(FunctionFacts<'_>) -> T,
+    ) -> Option<T> {
+        self.facts().function(id).map(f)
+    }
+
+    pub(crate) fn analysis(&self, id: FuncId) -> Option<&FunctionAnalysis> {
+        let cell = &self.functions.get(id.index())?.analysis;
+        if cell.get().is_none() {
+            let analysis = self.with_facts(id, FunctionAnalysis::new)?;
+            let _ = cell.set(analysis);
+        }
+        cell.get()
+    }
+
+    /// The statements that the instructions of a function are, by instruction.
+    pub(crate) fn statements(&self, id: FuncId) -> &[StmtId] {
+        let Some((body, cell)) = self.ir.body(id).zip(self.functions.get(id.index())) else {
+            return &[];
+        };
+        cell.statements.get_or_init(|| {
+            let mut found = vec![StmtId::new(0); body.inst_table().len()];
+            for (stmt, statement) in body.statements() {
+                if let Statement::Inst(inst) = statement
+                    && let Some(entry) = found.get_mut(inst.index())
+                {
+                    *entry = stmt;
+                }
+            }
+            found
+        })
+    }
+
+    /// The number of instructions before each function, and of all.
+    pub(crate) fn starts(&self) -> &[u32] {
+        &self.starts
+    }
+
+    /// The opcode of a mnemonic. The same object each time.
+    pub(crate) fn opcode(&self, py: Python<'_>, id: SigId) -> Py<PyString> {
+        let new = || PyString::intern(py, self.ir.signature(id).opcode_text()).unbind();
+        match self.opcodes.get(id.index()) {
+            Some(cell) => cell.get_or_init(py, new).clone_ref(py),
+            None => new(),
+        }
+    }
+
+    /// The text of a place.
+    pub(crate) fn text_of(&self, span: ptxkit::ir::Span) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(span.of(self.ir.source()))
+    }
+
+    fn with_places(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
+        let diagnostics = diagnostics.into_iter();
+        diagnostics
+            .map(|d| Diagnostic::in_module(d, self))
+            .collect()
+    }
+}
+
+#[pymethods]
+impl Module {
+    /// The path of the file, or the name that `parse` was given.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The text, as bytes. Spans are ranges of these.
+    #[getter]
+    fn source<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.ir.source())
+    }
+
+    /// The text. Bytes that are not UTF-8 are replaced by U+FFFD.
+    #[getter]
+    fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.ir.source())
+    }
+
+    /// The PTX version, such as `"8.0"`.
+    #[getter]
+    fn version(&self) -> Option<String> {
+        self.ir.header().version.map(|v| v.to_string())
+    }
+
+    /// The target, such as `"sm_90a"`.
+    #[getter]
+    fn target(&self) -> Option<String> {
+        self.ir.header().target.map(|t| t.to_string())
+    }
+
+    /// The size of addresses in bits: 32 or 64.
+    #[getter]
+    fn address_size(&self) -> Option<u8> {
+        self.ir.header().address_size
+    }
+
+    /// All functions and kernels, by position or by name.
+    #[getter]
+    fn functions(slf: Bound<'_, Self>) -> Functions {
+        Functions::new(slf.unbind())
+    }
+
+    /// The instructions of all functions.
+    #[getter]
+    fn instructions(slf: Bound<'_, Self>) -> Instructions {
+        Instructions::of_module(slf)
+    }
+
+    /// What the parser reports.
+    #[getter]
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        self.with_places(self.diagnostics.clone())
+    }
+
+    /// All errors and warnings, in the order of the text.
+    ///
+    /// `target` and `version` replace those of the header. `unused` adds warnings about unused code, `mistakes` those about
+    /// registers that nothing writes and accesses that are never aligned.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 7.0\n.target sm_70\n.entry k() { ret; }")
+    /// >>> module.check()
+    /// []
+    /// >>> len(module.check(target="sm_10"))
+    /// 1
+    #[pyo3(signature = (*, target=None, version=None, unused=false, mistakes=false))]
+    fn check(
+        &self,
+        py: Python<'_>,
+        target: Option<target::Argument>,
+        version: Option<version::Argument>,
+        unused: bool,
+        mistakes: bool,
+    ) -> Vec<Diagnostic> {
+        let options = Options::new(version.map(|v| v.0), target.map(|t| t.0));
+        py.detach(|| self.with_places(self.diagnose(&options, unused, mistakes)))
+    }
+
+    /// Where a place in the source begins: line and column, both from 1.
+    fn position(&self, offset: u32) -> (u32, u32) {
+        let at = self.lines().position(offset);
+        (at.line, at.column)
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("text");
+        let count = self.ir.functions().len();
+        format!("<Module {name}: {count} functions>")
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.ir.source() == other.ir.source()
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.ir.source().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<String>))> {
+        let py = slf.py();
+        let parse = py.import("ptxkit")?.getattr("parse")?;
+        let this = slf.get();
+        Ok((parse, (this.source(py), this.name.clone())))
+    }
+}
+
+impl Module {
+    /// All diagnostics that the options select. Needs no GIL.
+    pub(crate) fn diagnose(
+        &self,
+        options: &Options,
+        unused: bool,
+        mistakes: bool,
+    ) -> Vec<IrDiagnostic> {
+        let mut all = self.diagnostics.clone();
+        all.extend(ptxkit::verify::verify(&self.ir, options));
+        if unused {
+            all.extend(ptxkit::verify::unused(&self.ir));
+        }
+        if mistakes {
+            all.extend(ptxkit::verify::likely_mistakes(&self.ir));
+        }
+        if !all
+            .iter()
+            .any(|d| d.severity == ptxkit::ir::Severity::Error)
+        {
+            all.extend(ptxkit::verify::codegen_limits(&self.ir));
+        }
+        all.sort_by_key(|d| d.span.start);
+        all
+    }
+}
