@@ -1,4 +1,4 @@
-//! `cargo oracle diagnostics`: the examples of `ptx-cli/pages`, checked by ptxas.
+//! `cargo oracle diagnostics`: the examples of `ptx-report/pages`, checked by ptxas.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
         return Ok(());
     };
     println!("{}", assemblers.describe());
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-cli/pages");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-report/pages");
     let mut texts = Vec::new();
     for entry in fs::read_dir(folder)? {
         texts.push(fs::read_to_string(entry?.path())?);

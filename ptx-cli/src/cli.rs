@@ -12,9 +12,9 @@ use crate::commands::{
     instrument, link, list, minify, parse, rename, requires, retarget, rewrite, roundtrip, source,
     stats, tokens,
 };
-use crate::demangle;
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
+use ptx_report::demangle;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::query::similar;
-use crate::render::clean;
+use ptx_report::clean;
 
 /// The name of the file.
 const NAME: &str = "ptxkit.toml";

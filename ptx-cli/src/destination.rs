@@ -11,12 +11,13 @@ use anyhow::{Result, bail};
 use ptx_ir::{Diagnostic, Severity};
 use serde::Serialize;
 
-use crate::commands::requires::Cause;
 use crate::input::{Files, Input, Origin, Source};
 use crate::output::{self, Out, Status};
+use crate::render::Report;
 use crate::render::json::Finding;
-use crate::render::source_lines::NOWHERE;
-use crate::render::{Report, SCHEMA, clean};
+use ptx_report::requirements::Cause;
+use ptx_report::source_frames::NOWHERE;
+use ptx_report::{SCHEMA, clean};
 
 /// Where the results of a command that rewrites files go.
 #[derive(Debug, clap::Args)]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use anyhow::{Result, bail};
 use ptx_ir::{FuncId, Module};
 
-use crate::demangle::Wanted;
+use ptx_report::demangle::Wanted;
 
 /// Which functions a command works on.
 #[derive(Debug, clap::Args)]
@@ -67,14 +67,6 @@ impl Chosen {
     pub(crate) const fn all() -> Self {
         Self {
             functions: None,
-            used: Vec::new(),
-        }
-    }
-
-    /// These functions, which are in ascending order.
-    pub(crate) const fn only(functions: Vec<FuncId>) -> Self {
-        Self {
-            functions: Some(functions),
             used: Vec::new(),
         }
     }

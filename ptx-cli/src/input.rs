@@ -18,9 +18,9 @@ pub(crate) use item::{Input, Source, read_file};
 pub(crate) use origin::Origin;
 
 use crate::output::{self, Status};
-use crate::render::clean;
 use container::{Choice, Opened};
 use item::Content;
+use ptx_report::clean;
 
 /// The inputs of a command.
 #[derive(Clone, Debug, clap::Args)]

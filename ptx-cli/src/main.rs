@@ -3,13 +3,8 @@
 mod cli;
 mod commands;
 mod config;
-mod demangle;
 mod destination;
-mod function_stats;
 mod functions;
-mod generated {
-    pub(crate) mod pages;
-}
 mod generate;
 mod input;
 mod metrics;

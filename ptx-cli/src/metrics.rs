@@ -6,10 +6,10 @@ use std::fmt;
 
 use ptx_analysis::pressure::CLASSES;
 
-use crate::function_stats::{Access, FAMILIES, OfFunction};
-use crate::ptxas::MachineCode;
 use crate::query::similar;
-use crate::render::{clean, labels};
+use ptx_report::function_stats::MachineCode;
+use ptx_report::function_stats::{Access, FAMILIES, OfFunction};
+use ptx_report::{clean, labels};
 
 /// A number about a function.
 #[derive(Clone, Debug)]
@@ -389,8 +389,7 @@ pub(crate) fn help() -> String {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::function_stats;
-    use crate::functions::Chosen;
+    use ptx_report::function_stats;
 
     fn value(name: &str) -> u64 {
         let module = ptx_parse::parse(
@@ -400,7 +399,7 @@ mod tests {
             l: st.global.b32 [a], b1; bar.sync 0; bra l; }",
         )
         .module;
-        let of = function_stats::of(&module, &Chosen::all());
+        let of = function_stats::of(&module, |_| true);
         Metric::parse(name).unwrap().value(&of[0]).unwrap()
     }
 

@@ -7,26 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
-
-/// What ptxas reports of a function.
-#[derive(Default, PartialEq, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct MachineCode {
-    /// Registers of a thread; absent for a function that is not a kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) registers: Option<u64>,
-    /// Bytes of the stack frame of a thread.
-    pub(crate) stack_bytes: u64,
-    /// Bytes of registers that are stored to local memory.
-    pub(crate) spill_store_bytes: u64,
-    /// Bytes of registers that are loaded from local memory.
-    pub(crate) spill_load_bytes: u64,
-    /// Bytes of static shared memory.
-    pub(crate) shared_bytes: u64,
-    /// Named barriers.
-    pub(crate) barriers: u64,
-}
+use ptx_report::function_stats::MachineCode;
 
 /// The figures of functions by their names.
 type ByName = HashMap<String, MachineCode>;

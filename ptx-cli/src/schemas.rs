@@ -6,8 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, cfg, clean, diff, dump, explain, link, list, parse, requires, roundtrip,
-    source, stats, tokens,
+    analyze, callgraph, clean, diff, dump, link, list, parse, roundtrip, source, stats, tokens,
 };
 use crate::destination::Outcome;
 use crate::render::json;
@@ -26,20 +25,20 @@ fn schemas_are_those_of_the_types() {
     let schemas = [
         ("analyze", schema::<analyze::schema::File>()),
         ("callgraph", schema::<callgraph::model::Graph<'_>>()),
-        ("cfg", schema::<cfg::model::Graph>()),
+        ("cfg", schema::<ptx_report::control_flow::Graph>()),
         ("check", schema::<json::Finding<'_>>()),
         ("check-clean", schema::<json::Clean<'_>>()),
         ("clean", schema::<clean::JsonChange<'_>>()),
         ("dump", schema::<dump::schema::Record>()),
         ("diff", schema::<diff::report::Report>()),
-        ("explain", schema::<explain::entry::Entry>()),
+        ("explain", schema::<ptx_report::explain::Entry>()),
         ("grep", schema::<hit::JsonHit>()),
         ("grep-count", schema::<hit::JsonCount<'_>>()),
         ("grep-list", schema::<hit::JsonFile<'_>>()),
         ("list", schema::<list::JsonFile<'_>>()),
         ("link", schema::<link::Linked<'_>>()),
         ("parse", schema::<parse::Summary>()),
-        ("requires", schema::<requires::Report<'_>>()),
+        ("requires", schema::<ptx_report::requirements::Report<'_>>()),
         ("rewrite", schema::<Outcome<'_>>()),
         ("roundtrip", schema::<roundtrip::JsonVerdict<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),

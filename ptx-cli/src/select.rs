@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Value};
 
-use crate::render::clean;
+use ptx_report::clean;
 
 /// Which keys are written.
 #[derive(Debug, clap::Args)]

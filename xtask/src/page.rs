@@ -1,4 +1,4 @@
-//! A page of `ptx-cli/pages`: a title, a severity, prose, and two modules as examples.
+//! A page of `ptx-report/pages`: a title, a severity, prose, and two modules as examples.
 
 /// What a page says.
 pub(crate) struct Page<'a> {

@@ -34,7 +34,7 @@ const SKIPPED: &[&str] = &[
     "fuzz/artifacts",
     "fuzz/corpus",
     "ptx-build/src/generated",
-    "ptx-cli/src/generated",
+    "ptx-report/src/generated",
     "ptx-isa/src/generated",
     "target",
     "xtask/src/wording.rs",

@@ -8,11 +8,11 @@ use ptx_transform::clean::{Options, Pass, Report};
 use serde::Serialize;
 
 use super::rewrite::{self, Read};
-use crate::demangle::shown;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Out, Status};
-use crate::render::{SCHEMA, clean};
+use ptx_report::demangle::shown;
+use ptx_report::{SCHEMA, clean};
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///

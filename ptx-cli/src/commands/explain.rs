@@ -1,23 +1,13 @@
 //! `ptxkit explain`: describes diagnostics, instructions and keywords of PTX.
 
-pub(crate) mod entry;
-mod form;
-mod instruction;
-mod text;
-mod word;
-
 use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::Code;
+use ptx_report::explain::{self, Extent};
 
-use self::entry::Entry;
-use self::instruction::Answer;
-use self::text::Extent;
-use crate::generated::pages::PAGES;
 use crate::output::{self, Out, Status};
-use crate::render::clean;
+use ptx_report::clean;
 
 /// Describe an instruction, another keyword of PTX, or a diagnostic code
 ///
@@ -54,11 +44,8 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let entries = match &args.code {
-        None => Code::ALL
-            .iter()
-            .map(|&code| diagnostic(code, None))
-            .collect(),
-        Some(text) => match find(text) {
+        None => explain::codes(),
+        Some(text) => match explain::find(text) {
             Ok(entries) => entries,
             Err(message) => {
                 output::note(format_args!("ptxkit: {}", clean(&message)));
@@ -83,105 +70,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                     out,
                     "{}{}",
                     if i > 0 { "\n" } else { "" },
-                    text::text(entry, extent)
+                    explain::text(entry, extent)
                 )?;
             }
         }
     }
     out.flush()?;
     Ok(Status::Ok)
-}
-
-/// What a text may mean, or a message if it means nothing.
-fn find(text: &str) -> Result<Vec<Entry>, String> {
-    if let Some(number) = number(text) {
-        let known = Code::ALL.iter().find(|c| u64::from(c.number()) == number);
-        return match (known, nearest(number)) {
-            (Some(&code), _) => Ok(vec![diagnostic(code, page(code))]),
-            (None, Some(code)) => Err(format!(
-                "unknown code {text}; did you mean {code}: {}?",
-                code.title()
-            )),
-            (None, None) => Err(format!("unknown code {text}")),
-        };
-    }
-    let words = word::entries(text);
-    if !words.is_empty() {
-        return Ok(words);
-    }
-    if text.starts_with(['.', '%', '@']) {
-        return Err(match word::nearest(text) {
-            Some(nearest) => format!("unknown word `{text}`; did you mean `{nearest}`?"),
-            None => format!("unknown word `{text}`"),
-        });
-    }
-    match instruction::find(text) {
-        Ok(Answer::Instruction(entry)) => Ok(vec![*entry]),
-        Ok(Answer::Names(names)) => {
-            let names = names.into_iter();
-            Ok(names
-                .map(|i| Entry::new("instruction", i.name(), i.summary()))
-                .collect())
-        }
-        Err(message) => {
-            // A directive, type or special register without its first character.
-            let marked = [".", "%"].map(|mark| word::entries(&format!("{mark}{text}")));
-            let marked: Vec<Entry> = marked.into_iter().flatten().collect();
-            if marked.is_empty() {
-                Err(message)
-            } else {
-                Ok(marked)
-            }
-        }
-    }
-}
-
-/// A code with its title, or with its page.
-fn diagnostic(code: Code, page: Option<&'static str>) -> Entry {
-    let mut entry = Entry::new("diagnostic", code.to_string(), code.title());
-    entry.page = page;
-    entry
-}
-
-fn page(code: Code) -> Option<&'static str> {
-    let name = code.to_string();
-    let page = PAGES.iter().find(|(of, _)| *of == name);
-    page.map(|(_, text)| *text)
-}
-
-/// The number in a text such as `PTX0104`, `ptx104` or `0104`.
-fn number(text: &str) -> Option<u64> {
-    let digits = match text.get(..3) {
-        Some(prefix) if prefix.eq_ignore_ascii_case("ptx") => &text[3..],
-        _ => text,
-    };
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| digits.parse().unwrap_or(u64::MAX))
-}
-
-fn nearest(number: u64) -> Option<Code> {
-    let distance = |code: &Code| u64::from(code.number()).abs_diff(number);
-    Code::ALL.iter().copied().min_by_key(distance)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spellings_of_a_code() {
-        for text in ["PTX0104", "ptx0104", "0104", "104"] {
-            assert_eq!(number(text), Some(104), "{text}");
-        }
-        for text in ["", "PTX", "PTX-1", "x", "É4"] {
-            assert_eq!(number(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_nearest_code() {
-        assert_eq!(nearest(0), Code::ALL.first().copied());
-        assert_eq!(nearest(u64::MAX), Code::ALL.last().copied());
-        assert_eq!(nearest(104), Some(Code::UnknownOpcode));
-    }
 }

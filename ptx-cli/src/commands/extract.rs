@@ -6,10 +6,10 @@ use ptx_transform::{ExtractError, Extracted};
 
 use super::rewrite;
 use super::wanted;
-use crate::demangle::Wanted;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::{self, Status};
+use ptx_report::demangle::Wanted;
 
 /// Extract functions with everything they depend on
 ///

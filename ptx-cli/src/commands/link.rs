@@ -11,13 +11,14 @@ use ptx_transform::{LinkDiagnostic, LinkOptions};
 use serde::Serialize;
 
 use super::rewrite::Read;
-use crate::demangle::{self, Wanted};
 use crate::destination::Refusal;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
+use crate::render::JsonSpan;
 use crate::render::json::Finding;
-use crate::render::source_lines::NOWHERE;
-use crate::render::{JsonSpan, SCHEMA, clean};
+use ptx_report::demangle::{self, Wanted};
+use ptx_report::source_frames::NOWHERE;
+use ptx_report::{SCHEMA, clean};
 
 /// Link several modules into one
 ///

@@ -11,8 +11,8 @@ use serde::Serialize;
 use crate::input::container::{Opened, file_name};
 use crate::input::{read_file, unreadable};
 use crate::output::{self, Out, Status};
-use crate::render::{SCHEMA, clean, counted};
 use crate::tables;
+use ptx_report::{SCHEMA, clean, counted};
 
 /// List the PTX and the machine code in fatbins, executables, libraries, objects and archives
 ///

@@ -29,7 +29,7 @@ pub(crate) mod tokens;
 use anyhow::{Result, bail};
 use ptx_ir::Module;
 
-use crate::demangle::Wanted;
+use ptx_report::demangle::Wanted;
 
 /// The names of the functions of a module that were given on the command line.
 fn wanted<'m>(module: &'m Module, wanted: &[Wanted]) -> Result<Vec<&'m str>> {

@@ -13,7 +13,8 @@ use serde::Serialize;
 use crate::ALLOCATOR;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::{SCHEMA, counted, tally};
+use crate::render::tally;
+use ptx_report::{SCHEMA, counted};
 
 /// Summarize files, one line per file
 ///

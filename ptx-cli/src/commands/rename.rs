@@ -5,10 +5,10 @@ use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
 use ptx_ir::{LineIndex, Module, Rewritten};
 
 use super::rewrite;
-use crate::demangle::Wanted;
 use crate::destination::Destination;
 use crate::input::Files;
 use crate::output::Status;
+use ptx_report::demangle::{AmbiguousName, Wanted};
 
 /// Rename functions, variables, registers and labels
 ///
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 enum Failure {
     Unknown(String),
-    Name(anyhow::Error),
+    Name(AmbiguousName),
     Refused(RenameError),
 }
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::{Context as _, Result};
 use ptx_ir::{Code, Diagnostic, Item, Module};
 use ptx_isa::{Directive, PtxVersion, Target};
+use ptx_report::requirements;
 use ptx_verify::Options;
 
 use super::check::{target, version};
-use super::requires;
 use super::rewrite::Read;
 use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
@@ -73,7 +73,7 @@ fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Resul
     // What the target does not have is reported once, with the number of places.
     let is_missing = |d: &Diagnostic| matches!(d.code, Code::Unavailable | Code::Withdrawn);
     let blocking = match found.iter().any(is_missing) {
-        true => requires::blocking(&read.source.name, module, target),
+        true => requirements::blocking(&read.source.name, module, target),
         false => Vec::new(),
     };
     if !blocking.is_empty() {

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::{Report, SCHEMA, clean, counted, tally};
+use crate::render::{Report, tally};
+use ptx_report::{SCHEMA, clean, counted};
 
 /// Check that parsing and printing are lossless
 ///

@@ -16,9 +16,9 @@ use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::ptxas;
-use crate::render::SCHEMA;
 use crate::select::{Fields, Selection};
 use count::Stats;
+use ptx_report::SCHEMA;
 use table::Sort;
 
 /// Facts about files and functions: instructions, loops, memory, barriers, live registers, requirements

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use crate::render::{JsonSpan, SCHEMA};
+use crate::render::JsonSpan;
+use ptx_report::SCHEMA;
 
 /// List all tokens, comments and whitespace with their positions
 ///

@@ -8,7 +8,7 @@ use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, In
 use ptx_ir::Code;
 use wildmatch::WildMatch;
 
-use crate::render::counted;
+use ptx_report::counted;
 
 /// More errors of a file are not reported.
 pub(crate) const MOST_ERRORS: usize = 20;

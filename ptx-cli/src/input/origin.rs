@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::render::clean;
+use ptx_report::clean;
 
 /// Where an input comes from.
 #[derive(Clone)]

@@ -3,9 +3,9 @@
 use ptx_isa::{Modifier, ModifierClass, Opcode, ScalarType, SpecialReg, Target};
 
 use super::values::{self as v, Visit};
-use crate::function_stats::FAMILIES;
 use crate::query::Site;
-use crate::render::labels;
+use ptx_report::function_stats::FAMILIES;
+use ptx_report::labels;
 
 /// Something that a condition can ask of an instruction.
 pub(crate) struct Field {

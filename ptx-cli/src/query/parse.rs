@@ -22,8 +22,8 @@ use wildmatch::WildMatch;
 use super::fields::{self, Comparison, Direction, FIELDS, Field, Index, Kind};
 use super::values::{target_rank, version_rank};
 use super::{Condition, Query, Test};
-use crate::demangle::normal;
-use crate::render::clean;
+use ptx_report::clean;
+use ptx_report::demangle::normal;
 
 /// The deepest nesting of parentheses and `!`.
 const MAX_DEPTH: u32 = 64;

@@ -13,8 +13,8 @@ use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, 
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::InstRequirements;
 
-use crate::demangle::spellings;
-use crate::render::register_names::RegisterNames;
+use ptx_report::demangle::spellings;
+use ptx_report::register_names::RegisterNames;
 
 /// A module with what conditions ask of it.
 pub(crate) struct InModule<'a> {

@@ -5,8 +5,8 @@ use ptx_ir::{Operand, OperandSlot, OperandWalk, Signature};
 use ptx_isa::{Arch, Modifier, ModifierClass, PtxVersion, Target};
 
 use super::site::Site;
-use crate::function_stats;
-use crate::render::labels;
+use ptx_report::function_stats;
+use ptx_report::labels;
 
 /// A value of a field.
 #[derive(Copy, Clone)]

@@ -4,11 +4,9 @@ use ptx_ir::{Diagnostic, LineIndex, Span};
 use serde::Serialize;
 
 use super::Report;
-use super::source_lines::{JsonFrame, Place};
-use crate::demangle::demangle;
-
-/// The version of all JSON that this program writes.
-pub(crate) const SCHEMA: u32 = 1;
+use ptx_report::SCHEMA;
+use ptx_report::demangle::demangle;
+use ptx_report::source_frames::{JsonFrame, Place};
 
 /// A range of bytes with the lines and columns of its ends.
 #[derive(Serialize)]

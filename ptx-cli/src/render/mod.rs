@@ -1,20 +1,16 @@
 //! Diagnostics as text: one line, one JSON object, or with the lines of the source.
 
-pub(crate) mod facts;
 mod github;
 pub(crate) mod json;
-pub(crate) mod json_text;
-pub(crate) mod labels;
-pub(crate) mod register_names;
 pub(crate) mod sarif;
-pub(crate) mod source_lines;
 
 use ptx_ir::render::NamedSource;
 use ptx_ir::{Diagnostic, LineIndex, Severity, Span};
 
-use crate::demangle;
-pub(crate) use json::{JsonSpan, SCHEMA};
-pub(crate) use ptx_ir::render::{Renderer, escape_controls as clean};
+use ptx_report::{clean, demangle};
+
+pub(crate) use json::JsonSpan;
+pub(crate) use ptx_ir::render::Renderer;
 
 /// A source with its lines.
 pub(crate) struct Report<'s> {
@@ -61,12 +57,6 @@ pub(crate) fn demangled(diagnostic: &Diagnostic) -> Diagnostic {
     new
 }
 
-/// `1 error`, `2 errors`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
-
 /// The number of errors and of warnings.
 pub(crate) fn tally(diagnostics: &[Diagnostic]) -> (usize, usize) {
     let errors = diagnostics
@@ -74,15 +64,4 @@ pub(crate) fn tally(diagnostics: &[Diagnostic]) -> (usize, usize) {
         .filter(|d| d.severity == Severity::Error)
         .count();
     (errors, diagnostics.len() - errors)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_and_many() {
-        assert_eq!(counted(1, "error"), "1 error");
-        assert_eq!(counted(0, "error"), "0 errors");
-    }
 }

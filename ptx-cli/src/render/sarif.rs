@@ -4,7 +4,7 @@ use ptx_ir::{Code, Diagnostic, Patch, Severity, Span};
 use serde_json::{Value, json};
 
 use super::Report;
-use super::source_lines::JsonFrame;
+use ptx_report::source_frames::JsonFrame;
 
 /// The beginning of a log, up to its results.
 pub(crate) fn head() -> String {

@@ -5,7 +5,7 @@ use crate::support::{expect, ptx};
 #[test]
 fn codes_are_explained() {
     let line = "PTX0104: an unknown opcode\n";
-    let page = include_str!("../../pages/PTX0104.md");
+    let page = include_str!("../../../ptx-report/pages/PTX0104.md");
     assert!(page.contains(line));
     expect(&ptx(&["explain", "PTX0104"]), 0, page, "");
     expect(&ptx(&["explain", "104"]), 0, page, "");

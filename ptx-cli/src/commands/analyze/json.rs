@@ -14,19 +14,15 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
-use crate::demangle::{demangle, shown};
 use crate::functions::Chosen;
-use crate::render::facts::FactsWriter;
-use crate::render::json_text::{comma, number, optional, string, word};
-use crate::render::register_names::RegisterNames;
-use crate::render::source_lines::{InlinedNames, JsonLines};
-use crate::render::{SCHEMA, labels};
 use crate::select::Selection;
-
-/// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
-/// statement. Real functions need less than 20 for each statement.
-const LIST_ENTRIES: u64 = 1 << 20;
-const LIST_ENTRIES_PER_STATEMENT: u64 = 64;
+use ptx_report::demangle::{demangle, shown};
+use ptx_report::facts_json::FactsWriter;
+use ptx_report::json_text::{comma, number, optional, string, word};
+use ptx_report::live_lists::{list_entries, live_lists_fit};
+use ptx_report::register_names::RegisterNames;
+use ptx_report::source_frames::{InlinedNames, JsonLines};
+use ptx_report::{SCHEMA, labels};
 
 /// Which lists of a function are written.
 struct Limits {
@@ -49,15 +45,6 @@ impl Limits {
             successors: edges.fold(0, u64::saturating_add) <= limit,
         }
     }
-}
-
-fn list_entries(statements: usize) -> u64 {
-    LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64
-}
-
-/// Whether the registers that are live at the ends of all blocks are few enough to be listed.
-pub(crate) fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> bool {
-    analysis.liveness().total() <= list_entries(statements)
 }
 
 /// What is written.
@@ -458,7 +445,7 @@ mod tests {
         let mut out = Vec::new();
         let options = Options {
             insts: true,
-            functions: &Chosen::all(),
+            functions: &crate::functions::Chosen::all(),
             fields: None,
         };
         write("", &module, &options, &mut out).unwrap();

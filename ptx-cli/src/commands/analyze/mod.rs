@@ -9,8 +9,6 @@ use std::io::Write;
 
 use anyhow::Result;
 
-pub(crate) use json::live_lists_fit;
-
 use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 
-use crate::render::source_lines::JsonFrame;
+use ptx_report::source_frames::JsonFrame;
 
 #[derive(JsonSchema)]
 pub(crate) struct File {

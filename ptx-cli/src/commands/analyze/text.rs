@@ -6,9 +6,9 @@ use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
-use crate::demangle::shown;
 use crate::functions::Chosen;
-use crate::render::counted;
+use ptx_report::counted;
+use ptx_report::demangle::shown;
 
 /// Writes a line for each function.
 pub(crate) fn write(file: &str, module: &Module, functions: &Chosen, out: &mut Vec<u8>) {

@@ -11,8 +11,8 @@ use ptx_ir::{
 };
 use serde::Serialize;
 
-use crate::demangle::demangle;
-use crate::render::SCHEMA;
+use ptx_report::SCHEMA;
+use ptx_report::demangle::demangle;
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use super::model::{Graph, IndirectCalls, Node};
-use crate::demangle::shown;
-use crate::render::{clean, counted};
+use ptx_report::demangle::shown;
+use ptx_report::{clean, counted};
 
 /// How deep functions are nested; those below are shown separately.
 const MAX_DEPTH: usize = 40;

@@ -8,7 +8,7 @@ use super::Args;
 use super::allowed::Allowed;
 use super::kinds::{LINK, MISTAKES, UNUSED};
 use crate::input::Source;
-use crate::render::source_lines::{Finder, Place};
+use ptx_report::source_frames::{Finder, Place};
 
 pub(crate) struct Checked {
     pub(crate) source: Source,

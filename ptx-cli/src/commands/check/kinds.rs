@@ -2,7 +2,7 @@
 
 use ptx_ir::Code;
 
-use crate::generated::pages::PAGES;
+use ptx_report::explain;
 
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
@@ -82,7 +82,6 @@ fn is_warning(code: Code) -> bool {
     if GATE.contains(&code) {
         return true;
     }
-    let code = code.to_string();
-    let page = PAGES.iter().find(|(of, _)| *of == code);
-    page.is_some_and(|(_, text)| text.lines().any(|line| line == "Severity: warning"))
+    let page = explain::page(code);
+    page.is_some_and(|text| text.lines().any(|line| line == "Severity: warning"))
 }

@@ -17,9 +17,9 @@ use crate::config::ConfigFile;
 use crate::destination::Place;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
-use crate::render::counted;
 use diagnose::check;
 use kinds::{Kind, kind};
+use ptx_report::counted;
 use report::{Reporter, Reporting};
 
 /// Check files and report errors

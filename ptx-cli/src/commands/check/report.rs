@@ -11,7 +11,8 @@ use super::baseline::Baseline;
 use super::diagnose::Checked;
 use super::writer::Writer;
 use crate::output;
-use crate::render::{clean, counted, tally};
+use crate::render::tally;
+use ptx_report::{clean, counted};
 
 /// Options about the output.
 #[derive(Clone, Debug, clap::Args)]

@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use super::diagnose::Checked;
 use super::report::Format;
 use crate::output;
-use crate::render::source_lines::{self, Place};
-use crate::render::{Renderer, Report, counted, demangled, json, sarif, tally};
+use crate::render::{Renderer, Report, demangled, json, sarif, tally};
+use ptx_report::counted;
+use ptx_report::source_frames::{self, Place};
 
 /// The number of diagnostics that are rendered before they are written.
 const BLOCK: usize = 1 << 12;
@@ -110,7 +111,7 @@ impl Writer {
             _ => {}
         }
         let diagnostic = &demangled(diagnostic);
-        let text = source_lines::text(&place.source);
+        let text = source_frames::text(&place.source);
         let note = (!text.is_empty()).then(|| format!("from {text}"));
         let note = note.as_deref();
         match self.format {

@@ -7,9 +7,9 @@ use nom::combinator::{opt, value};
 use nom::sequence::{delimited, terminated};
 use nom::{IResult, Parser};
 
-use crate::function_stats::OfFunction;
 use crate::metrics::Metric;
-use crate::render::clean;
+use ptx_report::clean;
+use ptx_report::function_stats::OfFunction;
 
 /// What must not be true of a function, or of all functions together.
 #[derive(Clone, Debug)]

@@ -15,8 +15,9 @@ use crate::functions::Functions;
 use crate::input::{self, Files, Source};
 use crate::metrics;
 use crate::output::{self, Out, Status};
-use crate::render::{counted, tally};
+use crate::render::tally;
 use limits::Limit;
+use ptx_report::counted;
 use report::{Report, Side};
 
 /// Show what differs between two modules

@@ -10,12 +10,11 @@ use ptx_ir::{Body, EntityId, FuncId, LineIndex, Module, Statement, StmtId};
 use serde::Serialize;
 
 use super::limits::Limit;
-use crate::demangle::demangle;
-use crate::function_stats::{self, OfFunction};
-use crate::functions::Chosen;
 use crate::metrics::Metric;
-use crate::render::source_lines::{self, JsonFrame};
-use crate::render::{SCHEMA, clean, counted, labels};
+use ptx_report::demangle::demangle;
+use ptx_report::function_stats::{self, OfFunction};
+use ptx_report::source_frames::{self, JsonFrame};
+use ptx_report::{SCHEMA, clean, counted, labels};
 
 /// One of the two files.
 pub(super) struct Side<'m> {
@@ -152,7 +151,7 @@ impl<'m> Side<'m> {
         Site {
             line: self.lines.position(body.source_span(stmt).start).line,
             text: self.text(body, stmt),
-            source: source_lines::frames(lines, stmt),
+            source: source_frames::frames(lines, stmt),
         }
     }
 
@@ -162,7 +161,7 @@ impl<'m> Side<'m> {
             return HashMap::new();
         }
         wanted.sort();
-        let stats = function_stats::of(self.module, &Chosen::only(wanted.clone()));
+        let stats = function_stats::of(self.module, |id| wanted.binary_search(&id).is_ok());
         wanted.into_iter().zip(stats).collect()
     }
 }

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::report::{Function, Hunk, JsonChange, JsonLine, Report, Status};
-use crate::demangle::in_text;
 use crate::output;
-use crate::render::source_lines;
 use crate::tables::{align_right, show, table};
+use ptx_report::demangle::in_text;
+use ptx_report::source_frames;
 
 /// What a part of the output is.
 #[derive(Copy, Clone)]
@@ -105,7 +105,7 @@ fn function(out: &mut impl Write, of: &Function) -> io::Result<()> {
         writeln!(
             out,
             " {}",
-            crate::render::counted(size as usize, "instruction")
+            ptx_report::counted(size as usize, "instruction")
         )?;
     }
     // Compilers name parameters after the function, whose name is omitted.
@@ -175,7 +175,7 @@ fn hunk(out: &mut impl Write, hunk: &Hunk, functions: &[String; 2]) -> io::Resul
         );
         let line = part.map_or(line.clone(), |part| paint(part, &line));
         // The source line where it is another than that of the line before.
-        let place = source_lines::text(&site.source);
+        let place = source_frames::text(&site.source);
         let is_new = !place.is_empty() && places[side] != place;
         let remark = match is_new {
             true => paint(Part::Remark, &format!(" // {}", in_text(&place))),

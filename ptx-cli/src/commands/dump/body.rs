@@ -7,9 +7,9 @@ use ptx_ir::{Body, EntityId as _, FuncId, InstId, Statement};
 
 use super::operand::{Pool, Registers};
 use super::writer::Writer;
-use crate::render::facts::FactsWriter;
-use crate::render::json_text::{number, raw, string};
-use crate::render::source_lines::JsonLines;
+use ptx_report::facts_json::FactsWriter;
+use ptx_report::json_text::{number, raw, string};
+use ptx_report::source_frames::JsonLines;
 
 impl<'a> Writer<'a> {
     /// The records of the statements of a function.

@@ -8,9 +8,9 @@ use ptx_ir::{
 
 use super::operand::Pool;
 use super::writer::Writer;
-use crate::demangle::demangle;
-use crate::render::json_text::{comma, flag, number, optional, raw, signed, string, word};
-use crate::render::labels;
+use ptx_report::demangle::demangle;
+use ptx_report::json_text::{comma, flag, number, optional, raw, signed, string, word};
+use ptx_report::labels;
 
 /// A word without its dot.
 fn plain(text: &str) -> &str {

@@ -8,8 +8,8 @@ use ptx_ir::{
 };
 
 use super::writer::Writer;
-use crate::render::json_text::{comma, number, raw, signed, string, word};
-use crate::render::register_names::RegisterNames;
+use ptx_report::json_text::{comma, number, raw, signed, string, word};
+use ptx_report::register_names::RegisterNames;
 
 /// Something that is still to be written.
 pub(super) enum Todo<'a> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 
 use crate::commands::analyze::schema::Access;
 use crate::render::JsonSpan;
-use crate::render::source_lines::JsonFrame;
+use ptx_report::source_frames::JsonFrame;
 
 /// A record: with `--format ndjson` each line, with `--format json` the first one contains the others.
 #[derive(JsonSchema)]

@@ -11,10 +11,10 @@ use super::Format;
 use super::operand::{Registers, Todo};
 use crate::functions::Chosen;
 use crate::output::Out;
-use crate::render::SCHEMA;
-use crate::render::json_text::{number, optional, raw, string, word};
-use crate::render::source_lines::InlinedNames;
 use crate::select::Selection;
+use ptx_report::SCHEMA;
+use ptx_report::json_text::{number, optional, raw, string, word};
+use ptx_report::source_frames::InlinedNames;
 
 /// The output is written when it is longer than this.
 const FLUSH: usize = 1 << 16;

@@ -16,13 +16,13 @@ use ptx_isa::Target;
 use super::rules::{self, Bound, Denied, Limit, Section};
 use crate::commands::check::allowed::Allowed;
 use crate::commands::check::diagnose::{Checked, Found, places};
-use crate::function_stats::{self, OfFunction};
 use crate::functions::{Chosen, Functions};
 use crate::input::Source;
 use crate::metrics::Unit;
 use crate::ptxas;
 use crate::query::{InFunction, InModule};
-use crate::render::clean;
+use ptx_report::clean;
+use ptx_report::function_stats::{self, OfFunction};
 
 /// What files are examined for.
 pub(super) struct Gate<'a> {
@@ -108,8 +108,8 @@ impl Gate<'_> {
         if limited.is_empty() {
             return Ok(None);
         }
-        let of = Chosen::only(limited.iter().map(|(id, _)| *id).collect());
-        let mut functions = function_stats::of(module, &of);
+        let is_limited = |id| limited.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+        let mut functions = function_stats::of(module, is_limited);
         if let Some(ptxas) = &self.ptxas {
             let Some(target) = ptxas.target.or(module.header().target) else {
                 return Ok(Some("the module has no target".to_owned()));

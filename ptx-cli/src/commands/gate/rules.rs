@@ -4,9 +4,9 @@ use anyhow::Result;
 use toml::de::DeTable;
 
 use crate::config::{Entry, Text, Value};
-use crate::demangle::Wanted;
 use crate::metrics::Metric;
 use crate::query::Query;
+use ptx_report::demangle::Wanted;
 
 /// Rules for the functions that a pattern denotes.
 #[derive(Default)]

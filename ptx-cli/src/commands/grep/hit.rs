@@ -6,11 +6,11 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::search::{Found, Matches};
-use crate::demangle::{demangle, in_text, shown};
 use crate::output::Out;
 use crate::query::{Site, operands};
-use crate::render::source_lines::{self, JsonFrame};
-use crate::render::{SCHEMA, clean};
+use ptx_report::demangle::{demangle, in_text, shown};
+use ptx_report::source_frames::{self, JsonFrame};
+use ptx_report::{SCHEMA, clean};
 
 /// An instruction as text.
 pub(super) struct Line {
@@ -22,11 +22,11 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(site: &Site<'_, '_>) -> Self {
         let function = site.function;
-        let frames = source_lines::frames(function.source(), site.stmt);
+        let frames = source_frames::frames(function.source(), site.stmt);
         Self {
             line: function.module.lines.position(site.span().start).line,
             text: clean(&site.text()).into_owned(),
-            source: source_lines::text(&frames),
+            source: source_frames::text(&frames),
         }
     }
 }
@@ -76,7 +76,7 @@ impl JsonHit {
             block: site.block().map(|(id, _)| id.as_u32()),
             loop_depth,
             loop_header: header.map(|id| id.as_u32()),
-            source: source_lines::frames(function.source(), site.stmt),
+            source: source_frames::frames(function.source(), site.stmt),
             inline_asm: function.source().is_inline_asm(site.stmt),
         }
     }

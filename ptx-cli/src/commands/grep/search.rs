@@ -11,7 +11,7 @@ use wildmatch::WildMatch;
 use super::hit::{JsonHit, Line};
 use crate::functions::{Chosen, Functions};
 use crate::query::{InFunction, InModule, Query, Site};
-use crate::render::clean;
+use ptx_report::clean;
 
 /// What is searched for.
 pub(super) struct Search<'a> {

@@ -8,9 +8,9 @@ use ptx_ir::FunctionKind;
 use super::files::{SourceFile, Sources};
 use super::listing::{Kind, Listed, Listing, Place};
 use super::schema::{File, JsonFunction, JsonLine, JsonSource};
-use crate::demangle::{in_text, shown};
 use crate::output::{self, Out};
-use crate::render::{SCHEMA, clean};
+use ptx_report::demangle::{in_text, shown};
+use ptx_report::{SCHEMA, clean};
 
 /// `Kernel scal<float>(float*, int)`
 pub(super) fn title(function: &Listed<'_>) -> String {

@@ -9,9 +9,9 @@ use super::annotated::{Styles, shown_path, title};
 use super::files::{SourceFile, Sources};
 use super::listing::{Listed, Listing, Place, Row};
 use super::schema::{Attribution, BySource, JsonFunction, JsonLine, JsonSource};
-use crate::demangle::in_text;
 use crate::output::Out;
-use crate::render::{SCHEMA, clean};
+use ptx_report::demangle::in_text;
+use ptx_report::{SCHEMA, clean};
 
 /// How many lines are shown before and after lines with instructions.
 const CONTEXT: u32 = 3;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::output;
-use crate::render::{clean, counted};
+use ptx_report::{clean, counted};
 
 /// Where sources are looked for.
 #[derive(Debug, clap::Args)]

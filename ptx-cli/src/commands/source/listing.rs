@@ -7,10 +7,10 @@ use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
 use ptx_isa::Directive;
 
 use super::schema::JsonInstruction;
-use crate::demangle::{demangle, shown};
 use crate::functions::Chosen;
-use crate::render::clean;
-use crate::render::source_lines::{JsonFrame, MOST_FRAMES};
+use ptx_report::clean;
+use ptx_report::demangle::{demangle, shown};
+use ptx_report::source_frames::{JsonFrame, MOST_FRAMES};
 
 /// The functions of a module that were chosen.
 pub(super) struct Listing<'m> {

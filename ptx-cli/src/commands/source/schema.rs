@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::files::SourceFile;
 use super::listing::{Listed, Listing, Row};
-use crate::demangle::demangle;
-use crate::render::source_lines::JsonFrame;
-use crate::render::{clean, labels};
+use ptx_report::demangle::demangle;
+use ptx_report::source_frames::JsonFrame;
+use ptx_report::{clean, labels};
 
 /// The instructions of a PTX file in their order.
 #[derive(Serialize)]

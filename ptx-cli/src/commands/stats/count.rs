@@ -11,9 +11,9 @@ use ptx_isa::StateSpace;
 use serde::Serialize;
 
 use super::super::parse::statements;
-use crate::function_stats::{self, OfFunction, bytes_of, type_name};
 use crate::functions::{self as options, Chosen};
 use crate::render::tally;
+use ptx_report::function_stats::{self, OfFunction, bytes_of, type_name};
 
 /// The counts of one file or of several.
 #[derive(Serialize, Default)]
@@ -127,7 +127,7 @@ impl Stats {
             warnings: warnings as u64,
             statements: statements(module) as u64,
             header: Some(Header::new(module)),
-            per_function: Some(function_stats::of(module, &chosen)),
+            per_function: Some(function_stats::of(module, |id| chosen.contains(id))),
             ..Self::new(mnemonics)
         };
         stats.text(source);

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::table::facts;
-use crate::function_stats::{Mix, OfFunction, OfLoop, Parameter, Pressure, SourceRange};
-use crate::ptxas::MachineCode;
-use crate::render::counted;
 use crate::tables::{align_right, show, table};
+use ptx_report::counted;
+use ptx_report::function_stats::MachineCode;
+use ptx_report::function_stats::{Mix, OfFunction, OfLoop, Parameter, Pressure, SourceRange};
 
 /// Writes the facts about a function.
 pub(super) fn write(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {

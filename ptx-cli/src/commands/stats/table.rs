@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::count::Stats;
-use crate::function_stats::OfFunction;
-use crate::render::counted;
 use crate::tables::{align_right, show, table};
 use clap::ValueEnum;
+use ptx_report::counted;
+use ptx_report::function_stats::OfFunction;
 
 /// How many opcodes are listed.
 const MOST_OPCODES: usize = 16;

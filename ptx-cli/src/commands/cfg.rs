@@ -1,14 +1,5 @@
 //! `ptxkit cfg`: control-flow graphs of functions.
 
-mod details;
-mod dot;
-mod html;
-mod layout;
-mod mermaid;
-pub(crate) mod model;
-mod picture;
-mod svg;
-
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,13 +8,11 @@ use clap::ValueEnum;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
+use ptx_report::control_flow::{self, Details, Graph};
 
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use details::Details;
-use model::Graph;
-use picture::Picture;
 
 /// Draw the control-flow graph of functions
 ///
@@ -158,12 +147,12 @@ fn graphs_of(source: Source, wanted: &Functions, format: Format) -> (Vec<Drawabl
 
 fn write_text(graph: &Graph, format: Format, out: &mut Vec<u8>) -> Result<()> {
     match format {
-        Format::Mermaid => mermaid::mermaid(graph, out)?,
+        Format::Mermaid => control_flow::mermaid(graph, out)?,
         Format::Json => {
             serde_json::to_writer(&mut *out, graph)?;
             out.push(b'\n');
         }
-        _ => dot::dot(graph, out)?,
+        _ => control_flow::dot(graph, out)?,
     }
     Ok(())
 }
@@ -177,14 +166,13 @@ fn draw(graphs: &[Drawable], format: Format, instructions: usize) -> Result<Vec<
     let drawn = graphs
         .iter()
         .filter_map(|(graph, details)| Some((graph, details.as_ref()?)));
-    let pictures = drawn.map(|(graph, details)| Picture::new(graph, details, most));
     let mut text = Vec::new();
     if format == Format::Html {
-        html::html(&pictures.collect::<Vec<_>>(), &mut text)?;
+        control_flow::html(drawn, most, &mut text)?;
         return Ok(text);
     }
-    for picture in pictures {
-        svg::svg(&picture, &mut text)?;
+    for (graph, details) in drawn {
+        control_flow::svg(graph, details, most, &mut text)?;
     }
     Ok(text)
 }

@@ -8,12 +8,12 @@ use ptx_ir::facts::{Facts, MemoryAccess, Mentions, RegLane, RegUse};
 use ptx_ir::{Body, Module, NameId, Operand};
 use ptx_isa::Modifier;
 
-use super::json_text::{comma, flag, optional, raw, string, word};
-use super::labels;
-use super::register_names::RegisterNames;
+use crate::json_text::{comma, flag, optional, raw, string, word};
+use crate::labels;
+use crate::register_names::RegisterNames;
 
 /// Writes the facts of the instructions of a function.
-pub(crate) struct FactsWriter<'a> {
+pub struct FactsWriter<'a> {
     module: &'a Module,
     body: &'a Body,
     variables: Variables,
@@ -24,7 +24,7 @@ pub(crate) struct FactsWriter<'a> {
 }
 
 impl<'a> FactsWriter<'a> {
-    pub(crate) fn new(module: &'a Module, body: &'a Body) -> Self {
+    pub fn new(module: &'a Module, body: &'a Body) -> Self {
         let variables = Variables::new(body);
         Self {
             names: RegisterNames::new(module, body, &variables),
@@ -36,18 +36,18 @@ impl<'a> FactsWriter<'a> {
         }
     }
 
-    pub(crate) fn names(&self) -> &RegisterNames {
+    pub fn names(&self) -> &RegisterNames {
         &self.names
     }
 
     /// The name of a register.
     #[inline]
-    pub(crate) fn register(&self, place: RegLane) -> &str {
+    pub fn register(&self, place: RegLane) -> &str {
         self.names.get(self.variables.of(place).start)
     }
 
     /// The name that an operand is; `None` for other operands.
-    pub(crate) fn name(&self, operand: Operand) -> Option<Cow<'_, str>> {
+    pub fn name(&self, operand: Operand) -> Option<Cow<'_, str>> {
         let numbered = |name: NameId, number: Option<u32>| {
             let name = self.module.name(name);
             match number {
@@ -70,7 +70,7 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// The register of the guard, after `!` if it is inverted; `null` without a guard.
-    pub(crate) fn guard(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
+    pub fn guard(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
         let Some(guard) = facts.guard() else {
             return raw(out, "null");
         };
@@ -87,7 +87,7 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// The other facts of an instruction, a comma before each.
-    pub(crate) fn effects(&mut self, facts: &Facts<'_>, out: &mut Vec<u8>) {
+    pub fn effects(&mut self, facts: &Facts<'_>, out: &mut Vec<u8>) {
         self.mentions(&facts.registers(), out);
         raw(out, ",\"memory\":[");
         let mut first = true;
@@ -102,7 +102,7 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// Those of a statement that was not recognized.
-    pub(crate) fn unknown(&mut self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
+    pub fn unknown(&mut self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
         self.mentions(mentions, out);
         raw(out, ",\"memory\":[");
         self.access(&MemoryAccess::ANY, out);

@@ -1,14 +1,14 @@
 //! JSON that is written byte by byte, where a serializer would take most of the time.
 
 /// A string with its quotes.
-pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
+pub fn string(out: &mut Vec<u8>, text: &str) {
     if serde_json::to_writer(&mut *out, text).is_err() {
         out.extend_from_slice(b"\"\"");
     }
 }
 
 /// A string, or `null`.
-pub(crate) fn optional(out: &mut Vec<u8>, text: Option<&str>) {
+pub fn optional(out: &mut Vec<u8>, text: Option<&str>) {
     match text {
         Some(text) => string(out, text),
         None => raw(out, "null"),
@@ -17,25 +17,25 @@ pub(crate) fn optional(out: &mut Vec<u8>, text: Option<&str>) {
 
 /// JSON as it is, or a string without characters that need escapes between quotes that are written separately.
 #[inline]
-pub(crate) fn raw(out: &mut Vec<u8>, text: &str) {
+pub fn raw(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
 /// A string of letters, digits and other characters of identifiers.
 #[inline]
-pub(crate) fn word(out: &mut Vec<u8>, word: &str) {
+pub fn word(out: &mut Vec<u8>, word: &str) {
     out.push(b'"');
     raw(out, word);
     out.push(b'"');
 }
 
-pub(crate) fn flag(out: &mut Vec<u8>, flag: bool) {
+pub fn flag(out: &mut Vec<u8>, flag: bool) {
     raw(out, if flag { "true" } else { "false" });
 }
 
 /// A comma, except the first time.
 #[inline]
-pub(crate) fn comma(out: &mut Vec<u8>, first: &mut bool) {
+pub fn comma(out: &mut Vec<u8>, first: &mut bool) {
     if !std::mem::replace(first, false) {
         out.push(b',');
     }
@@ -43,7 +43,7 @@ pub(crate) fn comma(out: &mut Vec<u8>, first: &mut bool) {
 
 /// A number; faster than formatting it.
 #[inline]
-pub(crate) fn number(out: &mut Vec<u8>, value: u32) {
+pub fn number(out: &mut Vec<u8>, value: u32) {
     let mut digits = [0; 10];
     let mut at = digits.len();
     let mut rest = value;
@@ -59,7 +59,7 @@ pub(crate) fn number(out: &mut Vec<u8>, value: u32) {
 }
 
 /// A number with its sign.
-pub(crate) fn signed(out: &mut Vec<u8>, value: i32) {
+pub fn signed(out: &mut Vec<u8>, value: i32) {
     if value < 0 {
         out.push(b'-');
     }

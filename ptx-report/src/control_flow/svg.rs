@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::layout::{End, Line, Point};
 use super::model::{Block, Edge};
 use super::picture::{EdgeStyle, LINE_HEIGHT, PADDING, Picture, TextBox, text_width};
-use crate::render::counted;
+use crate::counted;
 
 /// The distance between the drawing and the border of the picture.
 const MARGIN: f64 = 16.0;

@@ -6,32 +6,32 @@ use ptx_analysis::source_lines::{Frame, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
 
-use super::clean;
-use super::json_text::{comma, flag, number, optional, raw, string};
+use crate::clean;
 use crate::demangle::demangle;
+use crate::json_text::{comma, flag, number, optional, raw, string};
 
 /// A source line in JSON.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct JsonFrame {
-    pub(crate) file: Option<String>,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) function: Option<String>,
-    pub(crate) demangled: Option<String>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct JsonFrame {
+    pub file: Option<String>,
+    pub line: u32,
+    pub column: u32,
+    pub function: Option<String>,
+    pub demangled: Option<String>,
 }
 
 /// Where a statement is.
 #[derive(Default)]
-pub(crate) struct Place {
+pub struct Place {
     /// The function that contains it.
-    pub(crate) function: Option<String>,
+    pub function: Option<String>,
     /// Its source lines, the innermost first.
-    pub(crate) source: Vec<JsonFrame>,
+    pub source: Vec<JsonFrame>,
 }
 
 /// Outside of functions.
-pub(crate) static NOWHERE: Place = Place {
+pub static NOWHERE: Place = Place {
     function: None,
     source: Vec::new(),
 };
@@ -57,7 +57,7 @@ impl JsonFrame {
     }
 
     /// The name of the file without its directories, and the line.
-    pub(crate) fn short(&self) -> String {
+    pub fn short(&self) -> String {
         let file = self.file.as_deref().unwrap_or("?");
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
         format!("{name}:{}", self.line)
@@ -65,16 +65,16 @@ impl JsonFrame {
 }
 
 /// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.
-pub(crate) const MOST_FRAMES: usize = 64;
+pub const MOST_FRAMES: usize = 64;
 
 /// The source lines of a statement, the innermost first.
-pub(crate) fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
+pub fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
     let frames = lines.frames(stmt).take(MOST_FRAMES);
     frames.map(JsonFrame::new).collect()
 }
 
 /// Writes the source lines of the statements of a function as JSON, each list once for consecutive statements.
-pub(crate) struct JsonLines<'l, 'm> {
+pub struct JsonLines<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
     /// The place of the last statement, and its list.
     last: Option<u32>,
@@ -83,7 +83,7 @@ pub(crate) struct JsonLines<'l, 'm> {
 
 /// The fields `function` and `demangled` of the inlined functions of a module.
 #[derive(Default)]
-pub(crate) struct InlinedNames(HashMap<String, Vec<u8>>);
+pub struct InlinedNames(HashMap<String, Vec<u8>>);
 
 impl InlinedNames {
     fn write(&mut self, name: String, out: &mut Vec<u8>) {
@@ -100,7 +100,7 @@ impl InlinedNames {
 }
 
 impl<'l, 'm> JsonLines<'l, 'm> {
-    pub(crate) fn new(lines: FunctionLines<'l, 'm>) -> Self {
+    pub fn new(lines: FunctionLines<'l, 'm>) -> Self {
         Self {
             lines,
             last: None,
@@ -109,7 +109,7 @@ impl<'l, 'm> JsonLines<'l, 'm> {
     }
 
     /// The fields `source` and `inline_asm` of a statement, a comma before each.
-    pub(crate) fn write(&mut self, stmt: StmtId, names: &mut InlinedNames, out: &mut Vec<u8>) {
+    pub fn write(&mut self, stmt: StmtId, names: &mut InlinedNames, out: &mut Vec<u8>) {
         let place = self.lines.place(stmt);
         if place != self.last {
             self.last = place;
@@ -143,7 +143,7 @@ fn write_frame(frame: Frame<'_>, names: &mut InlinedNames, out: &mut Vec<u8>) {
 }
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.
-pub(crate) fn text(frames: &[JsonFrame]) -> String {
+pub fn text(frames: &[JsonFrame]) -> String {
     match frames {
         [] => String::new(),
         [line] => line.text(),
@@ -160,7 +160,7 @@ pub(crate) fn text(frames: &[JsonFrame]) -> String {
 }
 
 /// Finds the source lines of offsets in a module that was just parsed. Fast for offsets in ascending order.
-pub(crate) struct Finder<'m> {
+pub struct Finder<'m> {
     lines: &'m SourceLines<'m>,
     /// Where bodies begin and end, and the names of their functions.
     bodies: Vec<(u32, u32, NameId, &'m Body)>,
@@ -169,7 +169,7 @@ pub(crate) struct Finder<'m> {
 }
 
 impl<'m> Finder<'m> {
-    pub(crate) fn new(module: &'m Module, lines: &'m SourceLines<'m>) -> Self {
+    pub fn new(module: &'m Module, lines: &'m SourceLines<'m>) -> Self {
         let bodies = module.definitions();
         Self {
             lines,
@@ -181,7 +181,7 @@ impl<'m> Finder<'m> {
     }
 
     /// The function and the source lines of the statement at an offset.
-    pub(crate) fn place(&mut self, offset: u32) -> Place {
+    pub fn place(&mut self, offset: u32) -> Place {
         let after = self.bodies.partition_point(|(start, ..)| *start <= offset);
         let found = after
             .checked_sub(1)

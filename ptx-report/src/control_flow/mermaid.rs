@@ -16,7 +16,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Writes a graph as a Mermaid flowchart.
-pub(crate) fn mermaid(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
+pub fn mermaid(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "flowchart TD")?;
     writeln!(out, "  %% {}", graph.title())?;
     for block in &graph.blocks {

@@ -1,6 +1,7 @@
 //! Facts about each function: signature, instructions, loops, memory, live registers, requirements.
 
 mod layout;
+mod machine_code;
 mod mix;
 mod signature;
 
@@ -16,92 +17,91 @@ use ptx_isa::StateSpace;
 use ptx_verify::Requirements;
 use serde::Serialize;
 
-use crate::commands::requires::{Minimal, Pair};
 use crate::demangle::demangle;
-use crate::functions::Chosen;
-use crate::ptxas::MachineCode;
-use crate::render::{clean, labels};
-pub(crate) use layout::{bytes_of, type_name};
-pub(crate) use mix::{Access, FAMILIES, Mix, family};
-pub(crate) use signature::{Parameter, Signature};
+use crate::requirements::{Minimal, Pair};
+use crate::{clean, labels};
+pub use layout::{bytes_of, type_name};
+pub use machine_code::MachineCode;
+pub use mix::{Access, FAMILIES, Mix, family};
+pub use signature::{Parameter, Signature};
 
 /// A function with a body.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct OfFunction {
-    pub(crate) name: String,
-    pub(crate) demangled: Option<String>,
-    pub(crate) kind: &'static str,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfFunction {
+    pub name: String,
+    pub demangled: Option<String>,
+    pub kind: &'static str,
     #[serde(flatten)]
-    pub(crate) signature: Signature,
-    pub(crate) source: Option<SourceRange>,
+    pub signature: Signature,
+    pub source: Option<SourceRange>,
     #[serde(flatten)]
-    pub(crate) mix: Mix,
-    pub(crate) blocks: u64,
-    pub(crate) loops: u64,
-    pub(crate) loop_depth: u32,
-    pub(crate) loop_list: Vec<OfLoop>,
-    pub(crate) callees: Vec<Callee>,
-    pub(crate) pressure: Pressure,
-    pub(crate) shared_bytes: Option<u64>,
-    pub(crate) local_bytes: u64,
-    pub(crate) requires: Vec<Pair>,
+    pub mix: Mix,
+    pub blocks: u64,
+    pub loops: u64,
+    pub loop_depth: u32,
+    pub loop_list: Vec<OfLoop>,
+    pub callees: Vec<Callee>,
+    pub pressure: Pressure,
+    pub shared_bytes: Option<u64>,
+    pub local_bytes: u64,
+    pub requires: Vec<Pair>,
     /// With --ptxas, what it reports of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ptxas: Option<MachineCode>,
+    pub ptxas: Option<MachineCode>,
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Pressure {
-    pub(crate) max_b32_units: u32,
-    pub(crate) by_class: BTreeMap<String, u32>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pressure {
+    pub max_b32_units: u32,
+    pub by_class: BTreeMap<String, u32>,
 }
 
 /// The lines of the file that most instructions come from.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct SourceRange {
-    pub(crate) file: Option<String>,
-    pub(crate) first_line: u32,
-    pub(crate) last_line: u32,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SourceRange {
+    pub file: Option<String>,
+    pub first_line: u32,
+    pub last_line: u32,
 }
 
 /// A loop; the mix is that of its instructions outside of inner loops.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct OfLoop {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfLoop {
     /// The ids of the first block and of that of the loop around it.
-    pub(crate) header: u32,
-    pub(crate) parent: Option<u32>,
-    pub(crate) label: Option<String>,
+    pub header: u32,
+    pub parent: Option<u32>,
+    pub label: Option<String>,
     /// Where it begins in the file.
-    pub(crate) line: u32,
-    pub(crate) depth: u32,
-    pub(crate) blocks: u64,
+    pub line: u32,
+    pub depth: u32,
+    pub blocks: u64,
     /// With those of inner loops.
-    pub(crate) total_instructions: u64,
-    pub(crate) source: Option<SourceRange>,
+    pub total_instructions: u64,
+    pub source: Option<SourceRange>,
     #[serde(flatten)]
-    pub(crate) mix: Mix,
+    pub mix: Mix,
 }
 
 /// A function that is called; without a name, any function through its address.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Callee {
-    pub(crate) name: Option<String>,
-    pub(crate) demangled: Option<String>,
-    pub(crate) count: u64,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Callee {
+    pub name: Option<String>,
+    pub demangled: Option<String>,
+    pub count: u64,
 }
 
 impl OfFunction {
     /// The name for people.
-    pub(crate) fn title(&self) -> &str {
+    pub fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
-    pub(crate) fn is_kernel(&self) -> bool {
+    pub fn is_kernel(&self) -> bool {
         self.kind == "entry"
     }
 }
@@ -115,8 +115,9 @@ struct Context<'a> {
 }
 
 /// The chosen functions with a body, in order.
-pub(crate) fn of(module: &Module, chosen: &Chosen) -> Vec<OfFunction> {
-    let facts = ModuleFacts::of(module, |id| chosen.contains(id));
+#[must_use]
+pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunction> {
+    let facts = ModuleFacts::of(module, &chosen);
     let requirements = ptx_verify::requires(module);
     let context = Context {
         module,
@@ -125,7 +126,7 @@ pub(crate) fn of(module: &Module, chosen: &Chosen) -> Vec<OfFunction> {
         shared: ptx_verify::shared_memory(module).into_iter().collect(),
     };
     let all = map_functions(&facts, |id, of| {
-        chosen.contains(id).then(|| (id, context.function(id, of)))
+        chosen(id).then(|| (id, context.function(id, of)))
     });
     let mut minimal = minimal(&requirements);
     let with_needs = all.into_iter().flatten().map(|(id, of)| OfFunction {

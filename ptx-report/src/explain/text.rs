@@ -13,14 +13,14 @@ const WIDTH: usize = 100;
 
 /// How much is said.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Extent {
+pub enum Extent {
     /// The first form, and as much of it as fits a screen.
     Screen,
     Full,
 }
 
 /// The text of an explanation.
-pub(super) fn text(entry: &Entry, extent: Extent) -> String {
+pub fn text(entry: &Entry, extent: Extent) -> String {
     if let Some(page) = entry.page {
         return page.to_owned();
     }

@@ -8,48 +8,48 @@ use ptx_ir::{Module, NameId, Statement, StmtId};
 use serde::Serialize;
 
 use crate::demangle::{demangle, in_text};
-use crate::render::source_lines::{JsonFrame, frames};
-use crate::render::{SCHEMA, clean};
+use crate::source_frames::{JsonFrame, frames};
+use crate::{SCHEMA, clean};
 
 /// The control-flow graph of a function.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Graph {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Graph {
     schema: u32,
-    pub(crate) file: String,
-    pub(crate) function: String,
-    pub(crate) demangled: Option<String>,
-    pub(crate) blocks: Vec<Block>,
+    pub file: String,
+    pub function: String,
+    pub demangled: Option<String>,
+    pub blocks: Vec<Block>,
     /// In the order of the blocks that they leave.
-    pub(crate) edges: Vec<Edge>,
+    pub edges: Vec<Edge>,
 }
 
 /// A basic block.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Block {
-    pub(crate) id: u32,
-    pub(crate) label: Option<String>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Block {
+    pub id: u32,
+    pub label: Option<String>,
     /// Its instructions, one per line.
-    pub(crate) text: Vec<String>,
-    pub(crate) exits: bool,
-    pub(crate) unknown: bool,
-    pub(crate) dispatch: bool,
-    pub(crate) reachable: bool,
-    pub(crate) loop_depth: u32,
+    pub text: Vec<String>,
+    pub exits: bool,
+    pub unknown: bool,
+    pub dispatch: bool,
+    pub reachable: bool,
+    pub loop_depth: u32,
     /// The source lines of its first instruction.
-    pub(crate) source: Vec<JsonFrame>,
+    pub source: Vec<JsonFrame>,
 }
 
 /// An edge between two blocks.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Edge {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) kind: &'static str,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub kind: &'static str,
     /// The condition under which it is taken: `%p1` or `!%p1`.
-    pub(crate) guard: Option<String>,
+    pub guard: Option<String>,
 }
 
 /// The colors of blocks outside of loops, in one loop, in two, and in more.
@@ -107,7 +107,7 @@ impl Graph {
         self.demangled.as_deref().unwrap_or(&self.function)
     }
 
-    pub(crate) fn new(
+    pub fn new(
         file: &str,
         lines: &SourceLines<'_>,
         facts: FunctionFacts<'_>,

@@ -3,10 +3,10 @@
 use ptx_ir::{Declarations, Module, OperandPool, TypeName};
 use ptx_isa::StateSpace;
 
-use crate::render::clean;
+use crate::clean;
 
 /// `.b32`, `.v4.f32`.
-pub(crate) fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
+pub fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
     let text = match ty {
         TypeName::Known(ty) => ty.text(),
         TypeName::Unknown(name) => &clean(module.name(name)),
@@ -18,7 +18,7 @@ pub(crate) fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
 }
 
 /// The bytes of all variables in a state space, without padding between them.
-pub(crate) fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> u64 {
+pub fn bytes_of(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> u64 {
     let in_space = declarations.decls.iter();
     let in_space = in_space.filter(|(_, decl)| decl.space.base() == space);
     let sizes = in_space.flat_map(|(id, decl)| {

@@ -9,7 +9,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Writes a graph in the DOT language.
-pub(crate) fn dot(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
+pub fn dot(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "digraph \"{}\" {{", escaped(graph.title()))?;
     writeln!(out, "  node [shape=box, style=filled, fontname=monospace]")?;
     for block in &graph.blocks {

@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 use ptx_ir::{Function, Module, Operand, Param, TableRange};
 use serde::Serialize;
 
-use crate::render::clean;
+use crate::clean;
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Signature {
-    pub(crate) results: Vec<Parameter>,
-    pub(crate) params: Vec<Parameter>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Signature {
+    pub results: Vec<Parameter>,
+    pub params: Vec<Parameter>,
     /// Launch bounds and other directives after the parameters, with their numbers.
-    pub(crate) directives: BTreeMap<&'static str, Vec<i64>>,
+    pub directives: BTreeMap<&'static str, Vec<i64>>,
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Parameter {
-    pub(crate) name: Option<String>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Parameter {
+    pub name: Option<String>,
     /// `.u64 .ptr .global .align 16`
     #[serde(rename = "type")]
-    pub(crate) ty: String,
+    pub ty: String,
 }
 
 impl Signature {
-    pub(crate) fn new(module: &Module, function: &Function) -> Self {
+    pub fn new(module: &Module, function: &Function) -> Self {
         let interface = function.interface;
         let list = |range: TableRange| {
             let all = range.of(module.params()).iter();

@@ -6,10 +6,10 @@ use ptx_ir::facts::{Facts, MemoryAccess};
 use ptx_ir::{Body, Operand};
 use serde::{Serialize, Serializer};
 
-use crate::render::labels;
+use crate::labels;
 
 /// The families of instructions: the parts of section 9.7 of the PTX ISA manual, in its order.
-pub(crate) const FAMILIES: [&str; 19] = [
+pub const FAMILIES: [&str; 19] = [
     "integer",
     "extended",
     "float",
@@ -32,7 +32,7 @@ pub(crate) const FAMILIES: [&str; 19] = [
 ];
 
 /// The family of an instruction; `unknown` if it is not in the tables.
-pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
+pub fn family(facts: &Facts<'_>) -> &'static str {
     let part = facts
         .section()
         .split('.')
@@ -45,37 +45,37 @@ pub(crate) fn family(facts: &Facts<'_>) -> &'static str {
 
 /// The numbers of instructions by kind.
 #[derive(Serialize, Default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Mix {
-    pub(crate) instructions: u64,
-    pub(crate) families: BTreeMap<&'static str, u64>,
-    pub(crate) tensor_core: TensorCore,
-    pub(crate) barriers: u64,
-    pub(crate) calls: u64,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mix {
+    pub instructions: u64,
+    pub families: BTreeMap<&'static str, u64>,
+    pub tensor_core: TensorCore,
+    pub barriers: u64,
+    pub calls: u64,
     #[serde(serialize_with = "accesses")]
     #[cfg_attr(test, schemars(with = "Vec<Counted<'_>>"))]
-    pub(crate) memory: BTreeMap<Access, u64>,
+    pub memory: BTreeMap<Access, u64>,
 }
 
 /// Instructions about matrices of tensor cores.
 #[derive(Serialize, Default)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct TensorCore {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TensorCore {
     /// Multiplications.
-    pub(crate) arithmetic: u64,
+    pub arithmetic: u64,
     /// Loads, stores and copies of fragments.
-    pub(crate) moves: u64,
+    pub moves: u64,
 }
 
 /// A kind of memory access.
 #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Access {
-    pub(crate) space: &'static str,
-    pub(crate) access: &'static str,
-    pub(crate) bytes: Option<u64>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Access {
+    pub space: &'static str,
+    pub access: &'static str,
+    pub bytes: Option<u64>,
     /// The number of elements of a vector.
-    pub(crate) vector: usize,
+    pub vector: usize,
 }
 
 impl Access {
@@ -94,7 +94,7 @@ impl Access {
 }
 
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Counted<'a> {
     #[serde(flatten)]
     access: &'a Access,
@@ -108,7 +108,7 @@ fn accesses<S: Serializer>(all: &BTreeMap<Access, u64>, out: S) -> Result<S::Ok,
 
 impl Mix {
     /// Counts an instruction.
-    pub(crate) fn add(&mut self, facts: &Facts<'_>, body: &Body) {
+    pub fn add(&mut self, facts: &Facts<'_>, body: &Body) {
         self.instructions += 1;
         self.barriers += u64::from(facts.is_barrier());
         self.calls += u64::from(facts.callees().is_some());
@@ -121,7 +121,7 @@ impl Mix {
     }
 
     /// Families with their counts, the most frequent first; tensor-core arithmetic apart from moves of fragments.
-    pub(crate) fn sorted_families(&self) -> Vec<(&'static str, u64)> {
+    pub fn sorted_families(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<_> = self.families.iter().map(|(&k, &v)| (k, v)).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all

@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Result, bail};
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 use wildmatch::WildMatch;
 
-use crate::render::clean;
+use crate::clean;
 
 /// Longer names are not demangled.
 const MAX_MANGLED: usize = 1 << 14;
@@ -30,12 +29,12 @@ thread_local! {
 static ENABLED: AtomicBool = AtomicBool::new(true);
 
 /// Demangles names from now on, or leaves them as they are.
-pub(crate) fn set_enabled(enabled: bool) {
+pub fn set_enabled(enabled: bool) {
     ENABLED.store(enabled, Ordering::Relaxed);
 }
 
 /// The name in the source language; `None` if it is not mangled, or with `--no-demangle`.
-pub(crate) fn demangle(name: &str) -> Option<String> {
+pub fn demangle(name: &str) -> Option<String> {
     if !ENABLED.load(Ordering::Relaxed) {
         return None;
     }
@@ -62,12 +61,12 @@ pub(crate) fn demangle(name: &str) -> Option<String> {
 }
 
 /// A name for people, without control characters.
-pub(crate) fn shown(name: &str) -> Cow<'_, str> {
+pub fn shown(name: &str) -> Cow<'_, str> {
     demangle(name).map_or_else(|| clean(name), Cow::Owned)
 }
 
 /// A text for people: names in it are demangled, and control characters are escaped.
-pub(crate) fn in_text(text: &str) -> Cow<'_, str> {
+pub fn in_text(text: &str) -> Cow<'_, str> {
     if !MANGLED.iter().any(|start| text.contains(start)) {
         return clean(text);
     }
@@ -86,7 +85,7 @@ pub(crate) fn in_text(text: &str) -> Cow<'_, str> {
 }
 
 /// A message with the demangled form after each mangled name in backquotes.
-pub(crate) fn in_message(text: &str) -> Cow<'_, str> {
+pub fn in_message(text: &str) -> Cow<'_, str> {
     let mut new = String::new();
     let mut copied = 0;
     let mut marks = text.match_indices('`').map(|(at, _)| at);
@@ -165,13 +164,13 @@ impl Write for Bounded {
 /// A function as given on the command line: its mangled or demangled name, which may be a pattern with `*` and `?`. The types
 /// of the result and of the parameters may be omitted.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     text: String,
     pattern: WildMatch,
 }
 
 impl Wanted {
-    pub(crate) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let text = normal(text);
         let pattern = WildMatch::new(&text);
         Self { text, pattern }
@@ -182,17 +181,23 @@ impl Wanted {
     /// # Errors
     ///
     /// A text without parameters denotes several overloaded functions.
-    pub(crate) fn among<'n>(&self, names: impl Iterator<Item = &'n str>) -> Result<Vec<&'n str>> {
+    pub fn among<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Vec<&'n str>, AmbiguousName> {
         let found = self.matching(names);
         let is_pattern = self.text.contains(['*', '?']);
         if found.len() > 1 && !is_pattern {
-            bail!("{} is ambiguous: {}", clean(&self.text), listed(&found));
+            return Err(AmbiguousName {
+                name: clean(&self.text).into_owned(),
+                found: listed(&found),
+            });
         }
         Ok(found)
     }
 
     /// The same with all of several overloaded functions.
-    pub(crate) fn matching<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    pub fn matching<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
         let mut names: Vec<&str> = names.collect();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(*name));
@@ -245,6 +250,21 @@ impl fmt::Display for Wanted {
     }
 }
 
+/// Several functions have a name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AmbiguousName {
+    name: String,
+    found: String,
+}
+
+impl fmt::Display for AmbiguousName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is ambiguous: {}", self.name, self.found)
+    }
+}
+
+impl std::error::Error for AmbiguousName {}
+
 fn listed(names: &[&str]) -> String {
     let each = names.iter().map(|name| match demangle(name) {
         Some(text) => format!("{text} [{name}]"),
@@ -254,7 +274,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// A name and its demangled forms: whole, without the result, and without parameters; spaces are as [`normal`] leaves them.
-pub(crate) fn spellings(name: &str) -> Vec<String> {
+pub fn spellings(name: &str) -> Vec<String> {
     let all = [
         Spelling::Full,
         Spelling::WithoutResult,
@@ -267,7 +287,7 @@ pub(crate) fn spellings(name: &str) -> Vec<String> {
 }
 
 /// Without spaces, except between two words.
-pub(crate) fn normal(text: &str) -> String {
+pub fn normal(text: &str) -> String {
     let mut new = String::new();
     for word in text.split_whitespace() {
         if new.ends_with(is_name_char) && word.starts_with(is_name_char) {

@@ -7,14 +7,14 @@ use ptx_analysis::reg_lanes::Variables;
 use ptx_ir::{Body, EntityId, Module, NameId};
 
 /// The name of every variable of a function.
-pub(crate) struct RegisterNames {
+pub struct RegisterNames {
     text: String,
     /// Where the name of each variable ends in the text.
     ends: Vec<u32>,
 }
 
 impl RegisterNames {
-    pub(crate) fn new(module: &Module, body: &Body, variables: &Variables) -> Self {
+    pub fn new(module: &Module, body: &Body, variables: &Variables) -> Self {
         let may_repeat = shared_stems(module, body);
         let mut names = Self {
             text: String::new(),
@@ -58,7 +58,7 @@ impl RegisterNames {
     }
 
     /// The name of a variable.
-    pub(crate) fn get(&self, variable: u32) -> &str {
+    pub fn get(&self, variable: u32) -> &str {
         let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
         let index = variable as usize;
         let start = index.checked_sub(1).map_or(0, end);
@@ -66,7 +66,7 @@ impl RegisterNames {
     }
 
     /// All names, by variable.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.ends.len() as u32).map(|variable| self.get(variable))
     }
 }

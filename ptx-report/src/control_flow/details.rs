@@ -12,11 +12,12 @@ use ptx_ir::{EntityId, Statement};
 use serde::Serialize;
 
 use super::layout::Loop;
-use crate::commands::analyze::live_lists_fit;
-use crate::render::register_names::RegisterNames;
-use crate::render::source_lines::{self, frames};
+use crate::live_lists::live_lists_fit;
+use crate::register_names::RegisterNames;
+use crate::source_frames::{self, frames};
 
-pub(super) struct Details {
+/// What [`svg`](super::svg) and [`html`](super::html) show besides the graph: loops, source lines and live registers.
+pub struct Details {
     /// The natural loops, the outer ones first.
     pub(super) loops: Vec<Loop>,
     /// The innermost loop of each block.
@@ -51,7 +52,9 @@ pub(super) struct SourceLine {
 }
 
 impl Details {
-    pub(super) fn new(
+    /// Of a function; `lines` are those of its module.
+    #[must_use]
+    pub fn new(
         lines: &SourceLines<'_>,
         facts: FunctionFacts<'_>,
         analysis: &FunctionAnalysis,
@@ -119,10 +122,10 @@ struct Interner {
 }
 
 impl Interner {
-    fn of(&mut self, frames: &[source_lines::JsonFrame]) -> Option<usize> {
+    fn of(&mut self, frames: &[source_frames::JsonFrame]) -> Option<usize> {
         let line = SourceLine {
             short: frames.first()?.short(),
-            full: source_lines::text(frames),
+            full: source_frames::text(frames),
         };
         let lines = &mut self.lines;
         Some(*self.known.entry(line).or_insert_with_key(|line| {

@@ -5,7 +5,7 @@ use ptx_ir::facts::{Flow, Space};
 use ptx_isa::{Access, RegisterClass, StateSpace};
 
 /// `global`, `shared`, `generic`, …; `.shared::cta` is `.shared`, which means the same.
-pub(crate) fn space(space: Space) -> &'static str {
+pub fn space(space: Space) -> &'static str {
     match space {
         Space::State(StateSpace::SharedCta) => space_text(StateSpace::Shared),
         Space::State(space) => space_text(space),
@@ -18,7 +18,7 @@ pub(crate) fn space(space: Space) -> &'static str {
 }
 
 /// Another name: that of the space without a qualifier, or `shared::cta` for `shared`.
-pub(crate) fn other_space(of: Space) -> &'static str {
+pub fn other_space(of: Space) -> &'static str {
     match of {
         Space::State(StateSpace::Shared | StateSpace::SharedCta) => {
             space_text(StateSpace::SharedCta)
@@ -33,7 +33,7 @@ fn space_text(space: StateSpace) -> &'static str {
 }
 
 /// The names of all spaces, `shared::cta` too.
-pub(crate) fn spaces() -> Vec<&'static str> {
+pub fn spaces() -> Vec<&'static str> {
     let states = StateSpace::ALL.iter().filter(|s| s.is_addressable());
     let others = [
         Space::Generic,
@@ -47,7 +47,7 @@ pub(crate) fn spaces() -> Vec<&'static str> {
 }
 
 /// `read`, `write`, `atomic`, `update`.
-pub(crate) fn access(access: Access) -> &'static str {
+pub fn access(access: Access) -> &'static str {
     ACCESSES[match access {
         Access::Read => 0,
         Access::Write => 1,
@@ -56,10 +56,10 @@ pub(crate) fn access(access: Access) -> &'static str {
     }]
 }
 
-pub(crate) const ACCESSES: [&str; 4] = ["read", "write", "atomic", "update"];
+pub const ACCESSES: [&str; 4] = ["read", "write", "atomic", "update"];
 
 /// `next`, `jump`, …
-pub(crate) fn flow(flow: Flow) -> &'static str {
+pub fn flow(flow: Flow) -> &'static str {
     FLOWS[match flow {
         Flow::Next => 0,
         Flow::Jump => 1,
@@ -72,12 +72,12 @@ pub(crate) fn flow(flow: Flow) -> &'static str {
     }]
 }
 
-pub(crate) const FLOWS: [&str; 8] = [
+pub const FLOWS: [&str; 8] = [
     "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
 ];
 
 /// `entry`, `func`
-pub(crate) fn kind(kind: FunctionKind) -> &'static str {
+pub fn kind(kind: FunctionKind) -> &'static str {
     match kind {
         FunctionKind::Entry => "entry",
         FunctionKind::Func => "func",
@@ -85,7 +85,7 @@ pub(crate) fn kind(kind: FunctionKind) -> &'static str {
 }
 
 /// `pred`, `b32`, …
-pub(crate) fn class(class: RegisterClass) -> String {
+pub fn class(class: RegisterClass) -> String {
     match class {
         RegisterClass::Predicate => "pred".to_owned(),
         class => format!("b{}", class.bits()),

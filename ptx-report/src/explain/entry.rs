@@ -2,28 +2,28 @@
 
 use serde::Serialize;
 
-use crate::render::SCHEMA;
+use crate::SCHEMA;
 
 /// One explanation.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Entry {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Entry {
     schema: u32,
     /// `instruction`, `directive`, `special register`, `type`, `state space`, `modifier` or `diagnostic`.
-    pub(super) kind: &'static str,
-    pub(super) name: String,
+    pub kind: &'static str,
+    pub name: String,
     /// The section of the PTX ISA manual.
-    pub(super) section: Option<&'static str>,
-    pub(super) summary: &'static str,
+    pub section: Option<&'static str>,
+    pub summary: &'static str,
     /// Single facts, such as the version it requires.
-    pub(super) facts: Vec<String>,
-    pub(super) examples: Vec<&'static str>,
-    pub(super) pitfalls: &'static [&'static str],
-    pub(super) forms: Vec<Details>,
+    pub facts: Vec<String>,
+    pub examples: Vec<&'static str>,
+    pub pitfalls: &'static [&'static str],
+    pub forms: Vec<Details>,
     /// Instructions with a longer name.
-    pub(super) see_also: Vec<&'static str>,
+    pub see_also: Vec<&'static str>,
     /// The page of a diagnostic.
-    pub(super) page: Option<&'static str>,
+    pub page: Option<&'static str>,
 }
 
 impl Entry {
@@ -46,23 +46,23 @@ impl Entry {
 
 /// One form of an instruction.
 #[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Details {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Details {
     /// The name, the modifiers and the operands.
-    pub(super) syntax: String,
-    pub(super) section: &'static str,
-    pub(super) undocumented: bool,
+    pub syntax: String,
+    pub section: &'static str,
+    pub undocumented: bool,
     /// What it does, if other forms do something else.
-    pub(super) summary: Option<&'static str>,
-    pub(super) modifiers: Vec<String>,
-    pub(super) operands: Vec<String>,
-    pub(super) rules: Vec<String>,
-    pub(super) since: Vec<String>,
-    pub(super) effects: Vec<String>,
-    pub(super) notes: Vec<String>,
-    pub(super) differences: Vec<String>,
+    pub summary: Option<&'static str>,
+    pub modifiers: Vec<String>,
+    pub operands: Vec<String>,
+    pub rules: Vec<String>,
+    pub since: Vec<String>,
+    pub effects: Vec<String>,
+    pub notes: Vec<String>,
+    pub differences: Vec<String>,
     /// The lines of each table of legal combinations.
-    pub(super) tables: Vec<Vec<String>>,
+    pub tables: Vec<Vec<String>>,
 }
 
 impl Details {

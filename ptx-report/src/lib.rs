@@ -1,0 +1,55 @@
+//! What tools show of PTX modules. The program `ptxkit`, its language server and its bindings share it.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`demangle`] | names of C++ and Rust in the source language, and functions by such names |
+//! | [`source_frames`] | source lines of statements, as text and JSON |
+//! | [`labels`], [`register_names`] | names of state spaces, kinds of accesses, register classes and registers |
+//! | [`facts_json`], [`json_text`] | the facts of instructions as JSON |
+//! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
+//! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
+//! | [`explain`] | explanations of instructions, keywords and diagnostics |
+//! | [`control_flow`] | pictures of control-flow graphs |
+//! | [`live_lists`] | how long lists of live registers may be |
+//!
+//! JSON has the fields that `ptx-cli/JSON.md` describes.
+#![forbid(unsafe_code)]
+
+pub mod control_flow;
+pub mod demangle;
+pub mod explain;
+pub mod facts_json;
+pub mod function_stats;
+pub mod json_text;
+pub mod labels;
+pub mod live_lists;
+pub mod register_names;
+pub mod requirements;
+pub mod source_frames;
+
+mod generated {
+    pub(crate) mod pages;
+}
+
+pub use ptx_ir::render::escape_controls as clean;
+
+/// The version of all JSON that this crate and the program write.
+pub const SCHEMA: u32 = 1;
+
+/// `1 error`, `2 errors`.
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_and_many() {
+        assert_eq!(counted(1, "error"), "1 error");
+        assert_eq!(counted(0, "error"), "0 errors");
+    }
+}

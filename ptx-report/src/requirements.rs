@@ -1,0 +1,190 @@
+//! The targets and versions that a module requires, and why.
+
+use std::collections::HashMap;
+
+use ptx_ir::{LineIndex, Module};
+use ptx_isa::{Arch, PtxVersion, Target};
+use ptx_verify::{Availability, Reason, Requirements};
+use serde::Serialize;
+
+use crate::demangle::{self, demangle};
+use crate::{SCHEMA, labels};
+
+/// A target and the lowest version on it, with the first software that supports the version.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pair {
+    pub target: &'static str,
+    pub ptx: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolkit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<&'static str>,
+}
+
+impl Pair {
+    fn new((target, version): (Target, PtxVersion)) -> Self {
+        Self {
+            target: target.text(),
+            ptx: version.to_string(),
+            toolkit: version.toolkit(),
+            driver: version.driver(),
+        }
+    }
+
+    /// Whether the target is plain, or one of a family or of one architecture.
+    #[must_use]
+    pub fn arch(&self) -> Option<Arch> {
+        Target::from_text(self.target.as_bytes()).map(Target::arch)
+    }
+
+    /// `sm_80 and newer from PTX 7.0 (CUDA 11.0, driver 450.36)`
+    #[must_use]
+    pub fn text(&self) -> String {
+        let reach = match self.arch() {
+            Some(Arch::Plain) => " and newer",
+            Some(Arch::Family) => " and newer ones of its family",
+            _ => " only",
+        };
+        let mut text = format!("{}{reach} from PTX {}", self.target, self.ptx);
+        let driver = self.driver.map(|d| format!("driver {d}"));
+        let software = [self.toolkit.map(str::to_owned), driver];
+        let known: Vec<String> = software.into_iter().flatten().collect();
+        if !known.is_empty() {
+            text += &format!(" ({})", known.join(", "));
+        }
+        text
+    }
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Function<'m> {
+    pub name: &'m str,
+    pub demangled: Option<String>,
+    pub kind: &'static str,
+    pub minimal: Vec<Pair>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cause {
+    pub what: String,
+    pub line: u32,
+    pub column: u32,
+    pub count: usize,
+    pub minimal: Vec<Pair>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Report<'m> {
+    pub schema: u32,
+    pub file: &'m str,
+    /// The lowest target of each architecture family.
+    pub minimal: Vec<Pair>,
+    /// Every target where the file is legal.
+    pub pairs: Vec<Pair>,
+    pub functions: Vec<Function<'m>>,
+    /// The features that are not available everywhere.
+    pub reasons: Vec<Cause>,
+    /// What makes the file illegal on the target that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Blocked {
+    pub target: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<String>,
+    pub reasons: Vec<Cause>,
+}
+
+/// The lowest targets of each availability; many functions have the same one.
+#[derive(Default)]
+pub struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
+
+impl<'m> Minimal<'m> {
+    pub fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
+        let known = self.0.entry(availability);
+        let pairs = known.or_insert_with(|| availability.minimal());
+        pairs.iter().copied().map(Pair::new).collect()
+    }
+}
+
+impl<'m> Report<'m> {
+    /// Of a module; with a target also what prevents it from running there.
+    #[must_use]
+    pub fn new(
+        file: &'m str,
+        module: &'m Module,
+        needs: &'m Requirements,
+        target: Option<Target>,
+    ) -> Self {
+        let lines = LineIndex::new(module.source());
+        let mut minimal = Minimal::default();
+        let mut cause = |r: &'m Reason| {
+            let place = lines.position(r.span().start);
+            Cause {
+                what: r.what().to_owned(),
+                line: place.line,
+                column: place.column,
+                count: r.count(),
+                minimal: minimal.of(r.availability()),
+            }
+        };
+        let reasons = needs.reasons().iter().map(&mut cause).collect();
+        let blocked = target.map(|target| Blocked {
+            target: target.text(),
+            ptx: needs.module().lowest(target).map(|v| v.to_string()),
+            reasons: needs.forcing(target).map(&mut cause).collect(),
+        });
+        let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
+            let function = &module.functions()[*id];
+            Function {
+                name: module.name(function.name),
+                demangled: demangle(module.name(function.name)),
+                kind: labels::kind(function.kind),
+                minimal: minimal.of(availability),
+            }
+        };
+        let functions = needs.functions().iter().map(function).collect();
+        Self {
+            schema: SCHEMA,
+            file,
+            minimal: minimal.of(needs.module()),
+            pairs: needs.module().pairs().map(Pair::new).collect(),
+            functions,
+            reasons,
+            blocked,
+        }
+    }
+}
+
+/// What makes a module illegal on a target, each feature with its first place.
+pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
+    let needs = ptx_verify::requires(module);
+    let report = Report::new(file, module, &needs, Some(target));
+    let blocked = report.blocked.filter(|blocked| blocked.ptx.is_none());
+    blocked.map(|blocked| blocked.reasons).unwrap_or_default()
+}
+
+impl Cause {
+    /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
+    pub fn text(&self) -> String {
+        let first: Vec<String> = self
+            .minimal
+            .iter()
+            .map(|p| format!("{} from PTX {}", p.target, p.ptx))
+            .collect();
+        let times = match self.count {
+            1 => String::new(),
+            n => format!(" ({n} times)"),
+        };
+        let (line, column) = (self.line, self.column);
+        let what = demangle::in_message(&self.what);
+        format!("{line}:{column}: {what}{times}: {}", first.join(", "))
+    }
+}
