@@ -9,6 +9,7 @@ use core::hash::BuildHasher as _;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::source_text::SourceText;
+use crate::{Span, TextChange};
 
 /// A set of byte strings numbered in the order of their first appearance.
 #[derive(Clone, Debug, Default)]
@@ -86,6 +87,30 @@ impl Interner {
         let entry = sibling.entries.get(index as usize);
         let entry = entry.copied().unwrap_or(Entry::EMPTY);
         self.add(sibling.text(&entry), sibling.start(index), entry.hash)
+    }
+
+    /// The source is about to change: texts that the change touches are copied, others move. The set has no source until
+    /// [`set_source`](Self::set_source).
+    pub(crate) fn source_changes(&mut self, change: TextChange) {
+        let source = core::mem::take(&mut self.source);
+        let replaced = change.replaced();
+        for entry in &mut self.entries {
+            if entry.start & EXTRA != 0 || entry.start + entry.len <= replaced.start {
+                continue;
+            }
+            if entry.start >= replaced.end {
+                entry.start = change.offset(entry.start);
+                continue;
+            }
+            let text = Span::new(entry.start, entry.start + entry.len).of(&source);
+            entry.start = self.extra.len() as u32 | EXTRA;
+            self.extra.extend_from_slice(text);
+        }
+    }
+
+    /// Sets the source that texts point into.
+    pub(crate) fn set_source(&mut self, source: SourceText) {
+        self.source = source;
     }
 
     /// How many texts there are.

@@ -54,6 +54,7 @@ mod source_text;
 mod span;
 mod statement_order;
 mod statements;
+mod text_change;
 pub mod tiling;
 pub mod trivia_map;
 
@@ -87,3 +88,4 @@ pub use source_text::SourceText;
 pub use span::{LineColumn, LineIndex, Span};
 pub use statement_order::Position;
 pub use statements::{InOrder, Items, Statements};
+pub use text_change::TextChange;

@@ -22,7 +22,7 @@ use crate::source_text::SourceText;
 use crate::statement_order::Position;
 use crate::{
     DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId, ScopeId,
-    SectionId, StmtId, SymbolId, VarId,
+    SectionId, Span, StmtId, SymbolId, VarId,
 };
 
 pub use crate::edit_log::{Change, Edits, NewText, Patch};
@@ -132,6 +132,18 @@ pub fn module_with_source(source: SourceText) -> Module {
 /// Sets the source of a module.
 pub fn set_source(module: &mut Module, source: Option<Vec<u8>>) {
     module.source = source.map_or_else(SourceText::default, SourceText::from);
+}
+
+/// The source of a module, to share.
+#[must_use]
+pub fn source_of(module: &Module) -> SourceText {
+    module.source.clone()
+}
+
+/// Replaces a part of the source inside of the body of a function, the item `item`, and moves everything else to its new place.
+/// The function has to be parsed again.
+pub fn replace_in_body(module: &mut Module, item: ItemId, replaced: Span, text: &[u8]) {
+    crate::text_change::replace_in_body(module, item, replaced, text);
 }
 
 /// Adds an item at its place in the source.

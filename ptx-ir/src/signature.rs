@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_isa::{Instruction, Modifier, ModifierClass, Opcode, ScalarType, StateSpace};
 
 use crate::SigId;
+use crate::TextChange;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::intern::Interner;
 use crate::lex::scan::{dot_word_end, ident_end};
@@ -48,6 +49,16 @@ impl Signatures {
             records,
             words: Vec::with_capacity(capacity * 2),
         }
+    }
+
+    /// The source is about to change.
+    pub(crate) fn source_changes(&mut self, change: TextChange) {
+        self.texts.source_changes(change);
+    }
+
+    /// Sets the source that mnemonics point into.
+    pub(crate) fn set_source(&mut self, source: SourceText) {
+        self.texts.set_source(source);
     }
 
     /// The signature of the mnemonic `text`, which is in the source at `start`.

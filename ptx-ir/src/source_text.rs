@@ -24,6 +24,18 @@ enum Bytes {
     Owned(Arc<Vec<u8>>),
 }
 
+impl SourceText {
+    /// The bytes; a copy if they are shared.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<u8> {
+        match self.0 {
+            Bytes::None => Vec::new(),
+            Bytes::Shared(bytes) => bytes.to_vec(),
+            Bytes::Owned(bytes) => Arc::try_unwrap(bytes).unwrap_or_else(|b| b.to_vec()),
+        }
+    }
+}
+
 impl Deref for SourceText {
     type Target = [u8];
 

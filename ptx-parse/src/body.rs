@@ -56,6 +56,7 @@ impl Parser<'_> {
         *self.out.body.base_mut() = open as u32;
         self.out.level = Level::Body;
         self.scopes.current = OUTERMOST;
+        self.reporter.enter_body();
         self.cursor.advance(1);
         let end = self.statements();
         if end == BodyEnd::Missing {

@@ -65,6 +65,12 @@ impl Cascade {
 
     // --- questions ---
 
+    /// Whether nothing that follows `end` is affected by what was reported before it, if all items that follow are understood:
+    /// a loss of synchronization and braces that do not match only explain errors.
+    pub(crate) fn is_over(&self, end: usize) -> bool {
+        self.error <= end && self.poisoned_to <= end
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.error > 0
     }

@@ -148,9 +148,7 @@ impl Parser<'_> {
 
     /// Parses the header of the function at `start`, where the cursor is, without what is around it; gives the place of the
     /// `{` after it.
-    #[cfg(feature = "parallel")]
-    pub(crate) fn header_ahead(&mut self, start: usize) -> Option<usize> {
-        let id = self.out.module.functions_mut().push(Function::EMPTY);
+    pub(crate) fn header_ahead(&mut self, start: usize, id: FuncId) -> Option<usize> {
         let mut header = Header::new(id, start, ParamNames::Bind);
         self.function_header(&mut header).ok()?;
         self.cursor.skip_to(b'{').then_some(self.cursor.pos)

@@ -19,7 +19,7 @@ impl Parser<'_> {
         }
         pending.clear();
         self.scopes.labels = pending;
-        self.suppressed.function_ended();
+        self.suppressed.function_ended(self.reporter.reports);
     }
 
     #[inline(never)]

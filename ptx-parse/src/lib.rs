@@ -24,6 +24,7 @@ mod explain;
 mod function;
 mod header;
 mod header_state;
+mod incremental;
 mod initializer;
 mod interface;
 mod label_resolution;
@@ -56,6 +57,8 @@ mod unknown_modifier;
 mod unknown_opcode;
 
 use alloc::vec::Vec;
+
+pub use incremental::{Incremental, Reparsed};
 use ptx_ir::{Diagnostic, Limits, Module, SourceText};
 
 /// The result of parsing: always a module, and diagnostics.
@@ -159,11 +162,19 @@ pub fn parse_str(source: &str) -> Parsed {
 #[must_use]
 pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
     let source = source.into();
-    #[cfg(feature = "parallel")]
-    let part = parallel::part_len(source.len());
-    #[cfg(not(feature = "parallel"))]
-    let part = None;
+    let part = part_len(source.len());
     parse_in_parts(source, limits, part)
+}
+
+/// The length of the parts of a source that are parsed in parallel.
+fn part_len(source: usize) -> Option<usize> {
+    #[cfg(feature = "parallel")]
+    return parallel::part_len(source);
+    #[cfg(not(feature = "parallel"))]
+    {
+        let _ = source;
+        None
+    }
 }
 
 /// [`parse_shared`] with parts of about this many bytes that are parsed in parallel, for tests.
@@ -172,13 +183,8 @@ pub fn parse_shared(source: impl Into<SourceText>, limits: &Limits) -> Parsed {
 pub fn parse_in_parts(source: SourceText, limits: &Limits, part: Option<usize>) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
-    if text.len() > limits.source_bytes {
-        parser.too_large();
-    } else {
-        parser.parse_ahead(&text, part);
-        parser.module();
-    }
-    let (module, diagnostics) = parser.finish();
+    parser.source(&text, part);
+    let (module, _, diagnostics) = parser.finish();
     Parsed {
         module,
         diagnostics,

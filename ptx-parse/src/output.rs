@@ -28,12 +28,18 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(source: SourceText) -> Self {
         let len = source.len();
+        let body = raw::body_with_capacity(len.min(raw::SHARED_TEXT));
+        Self::with(raw::module_with_source(source), body, 0)
+    }
+
+    /// Appends to a module the functions from the offset `start` on.
+    pub(crate) fn with(module: Module, body: Body, start: usize) -> Self {
         Self {
-            module: raw::module_with_source(source),
-            body: raw::body_with_capacity(len.min(raw::SHARED_TEXT)),
+            pending: (module.bodies().len(), start),
+            module,
+            body,
             level: Level::Module,
             scratch: Vec::new(),
-            pending: (0, 0),
         }
     }
 

@@ -47,6 +47,18 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Parses the whole source, unless it is too large.
+    pub(crate) fn source(&mut self, text: &SourceText, part: Option<usize>) -> bool {
+        let readable = text.len() <= self.limits.source_bytes;
+        if readable {
+            self.parse_ahead(text, part);
+            self.module();
+        } else {
+            self.too_large();
+        }
+        readable
+    }
+
     /// Keeps a source beyond the limit as one opaque item.
     #[cold]
     pub(crate) fn too_large(&mut self) {
@@ -73,8 +85,8 @@ impl<'s> Parser<'s> {
 
     /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside
     /// ASCII in strings and line markers.
-    fn check_characters(&mut self) {
-        let src = self.cursor.src;
+    pub(crate) fn check_characters(&mut self, start: usize, end: usize) {
+        let src = self.cursor.src.get(start..end).unwrap_or_default();
         #[cfg(feature = "parallel")]
         let plain = crate::parallel::all_chunks(src, is_plain);
         #[cfg(not(feature = "parallel"))]
@@ -82,7 +94,11 @@ impl<'s> Parser<'s> {
         if plain {
             return;
         }
-        for token in Lexer::new(src) {
+        let tokens = match start {
+            0 => Lexer::new(src),
+            _ => Lexer::fragment(src),
+        };
+        for token in tokens {
             let text = token.span.of(src);
             let wrong = match token.kind {
                 TokenKind::String | TokenKind::LineMarker => {
@@ -92,18 +108,17 @@ impl<'s> Parser<'s> {
                 _ => None,
             };
             if let Some(i) = wrong {
-                let at = token.span.start as usize + i;
-                let message = format!("expected an ASCII character, found `\\x{:02x}`", src[at]);
+                let message = format!("expected an ASCII character, found `\\x{:02x}`", text[i]);
+                let at = start + token.span.start as usize + i;
                 let span = Span::at(at, at + 1);
                 self.report(Diagnostic::error(Code::StrayByte, span, message));
             }
         }
     }
 
-    /// The module and the diagnostics in the order of the source.
-    pub(crate) fn finish(mut self) -> (Module, Vec<Diagnostic>) {
-        self.check_characters();
-        let mut diagnostics = self.reporter.into_diagnostics();
+    /// The diagnostics in the order of the source.
+    pub(crate) fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        let mut diagnostics = self.reporter.take_diagnostics();
         explain_late_declarations(&mut diagnostics, self.cursor.src, &self.out, &self.scopes);
         let duplicates = diagnostics.iter_mut();
         let duplicates = duplicates.filter(|d| d.code == Code::DuplicateName);
@@ -119,12 +134,19 @@ impl<'s> Parser<'s> {
             d.message += &format!(" (used {} times)", d.repeats.len() + 1);
         }
         ptx_ir::sort_by_position(&mut diagnostics);
-        drop((self.scopes, self.mnemonics, self.suppressed));
+        diagnostics
+    }
+
+    /// The module, its names, and the diagnostics in the order of the source.
+    pub(crate) fn finish(mut self) -> (Module, Scopes, Vec<Diagnostic>) {
+        self.check_characters(0, self.cursor.src.len());
+        let diagnostics = self.take_diagnostics();
+        drop((self.mnemonics, self.suppressed));
         #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]
         let mut module = self.out.finish();
         #[cfg(feature = "parallel")]
         self.adoption.finish(&mut module);
-        (module, diagnostics)
+        (module, self.scopes, diagnostics)
     }
 
     // --- errors ---

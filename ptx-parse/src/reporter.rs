@@ -6,7 +6,17 @@ use ptx_ir::{Code, Diagnostic, Span};
 use crate::cascade::Cascade;
 use crate::undeclared::MOST_COMPARISONS;
 
+/// What diagnostics about names depend on.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Reports {
+    /// All that was reported before: each name of the module is reported once.
+    OfModule,
+    /// What was reported in the same function.
+    OfFunctions,
+}
+
 pub(crate) struct Reporter {
+    pub(crate) reports: Reports,
     diagnostics: Vec<Diagnostic>,
     limit: usize,
     /// Further places of diagnostics, by their numbers.
@@ -22,15 +32,34 @@ pub(crate) struct Reporter {
 /// How many times that is done, so that the cost stays linear.
 const MOST_SCANS: usize = 64;
 
+/// How many names are compared for each byte of a function, where each function is reported on its own.
+const COMPARISONS_PER_BYTE: usize = 64;
+
 impl Reporter {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
+            reports: Reports::OfModule,
             diagnostics: Vec::new(),
             limit,
             repeats: Vec::new(),
             cascade: Cascade::default(),
             comparisons_left: MOST_COMPARISONS,
             scans_left: MOST_SCANS,
+        }
+    }
+
+    /// A body begins.
+    pub(crate) fn enter_body(&mut self) {
+        if self.reports == Reports::OfFunctions {
+            self.scans_left = MOST_SCANS;
+        }
+    }
+
+    /// The names that a body of `len` bytes does not declare are about to be reported.
+    pub(crate) fn enter_undeclared(&mut self, len: usize) {
+        if self.reports == Reports::OfFunctions {
+            // In proportion to the text, so that the cost stays linear.
+            self.comparisons_left = len.saturating_mul(COMPARISONS_PER_BYTE).min(MOST_COMPARISONS);
         }
     }
 
@@ -66,12 +95,13 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn into_diagnostics(mut self) -> Vec<Diagnostic> {
+    pub(crate) fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
+        let mut all = core::mem::take(&mut self.diagnostics);
         self.repeats
             .sort_unstable_by_key(|(number, span)| (*number, span.start));
         for repeats in self.repeats.chunk_by(|(a, _), (b, _)| a == b) {
             let number = repeats.first().map_or(0, |(number, _)| *number);
-            if let Some(diagnostic) = self.diagnostics.get_mut(number) {
+            if let Some(diagnostic) = all.get_mut(number) {
                 diagnostic.repeats = repeats.iter().map(|(_, span)| *span).collect();
                 // What replaces the first name replaces the others.
                 let replaced = diagnostic.fix.iter().find(|f| f.span == diagnostic.span);
@@ -81,6 +111,6 @@ impl Reporter {
                 }
             }
         }
-        self.diagnostics
+        all
     }
 }

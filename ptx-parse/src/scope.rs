@@ -6,7 +6,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, VarId};
+use ptx_ir::{LabelId, NameId, Operand, RegId, ScopeId, SymbolId, TextChange, VarId};
 
 use crate::labels::PendingLabels;
 use crate::ranges::{RangeKind, Ranges};
@@ -296,7 +296,6 @@ impl Scopes {
     }
 
     /// The names of the module.
-    #[cfg(feature = "parallel")]
     pub(crate) fn module_bindings(&self) -> &[Binding] {
         let end = self
             .open
@@ -306,7 +305,6 @@ impl Scopes {
     }
 
     /// Whether the module declares a range.
-    #[cfg(feature = "parallel")]
     pub(crate) fn has_module_ranges(&self) -> bool {
         let open = self.open.first();
         open.map_or(self.ranges.len(), |s| s.ranges as usize) > 0
@@ -317,6 +315,28 @@ impl Scopes {
     pub(crate) fn is_numbered_in_module(&self, key: u64) -> bool {
         let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
         self.numbered[0].range(all).next().is_some()
+    }
+
+    /// Forgets the names of the module that are declared from an offset on, and gives them in their order.
+    pub(crate) fn hide_from(&mut self, at: usize) -> Vec<Binding> {
+        let first = self.bindings.partition_point(|b| (b.at as usize) < at);
+        let hidden = self.bindings.split_off(first);
+        for b in hidden.iter().rev() {
+            self.visible[b.name.as_u32() as usize] = b.shadowed;
+        }
+        hidden
+    }
+
+    /// The text of the module has changed.
+    pub(crate) fn move_bindings(&mut self, change: TextChange) {
+        for binding in &mut self.bindings {
+            binding.at = change.offset(binding.at);
+        }
+    }
+
+    /// Whether no body declares a name for the rest of the module.
+    pub(crate) fn exports_nothing(&self) -> bool {
+        self.exported.is_empty()
     }
 
     /// A function declared in a body is a name of the module from the end of the body on.

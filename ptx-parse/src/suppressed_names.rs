@@ -5,6 +5,7 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::name::split_numeric_suffix;
 
 use crate::output::Level;
+use crate::reporter::Reports;
 
 /// The names that are not reported as undeclared, in the module and in the current function.
 #[derive(Default)]
@@ -33,10 +34,18 @@ impl<'s> SuppressedNames<'s> {
 
     /// A function ended: what concerns only its names is forgotten.
     #[inline]
-    pub(crate) fn function_ended(&mut self) {
+    pub(crate) fn function_ended(&mut self, reports: Reports) {
+        if reports == Reports::OfFunctions {
+            self.reported.clear();
+        }
         if self.function.lost > 0 || !self.function.names.is_empty() {
             self.function = Suppressed::default();
         }
+    }
+
+    /// Whether the names of no other function are suppressed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.module.lost == 0 && self.module.names.is_empty()
     }
 
     /// The names in `text` were part of an error.

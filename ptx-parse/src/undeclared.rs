@@ -216,6 +216,8 @@ impl Parser<'_> {
     #[cold]
     pub(crate) fn report_undeclared(&mut self, uses: &[UndeclaredUse], ranges: &[LabelRange]) {
         let (src, end) = (self.cursor.src, self.cursor.last);
+        self.reporter
+            .enter_undeclared(end.saturating_sub(self.out.body.base() as usize));
         if self.reporter.cascade.ends_early(src, end) {
             let rest = cascade::rest_of_function(src, end);
             self.suppressed.suppress(rest, Level::Body);

@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use ptx_ir::Changed;
 use ptx_ir::query::Environment;
-use ptx_ir::{Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, parallel};
+use ptx_ir::{
+    Body, Diagnostic, EntityId, FuncId, Module, Severity, Statement, SymbolId, TextChange, parallel,
+};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
@@ -53,6 +55,13 @@ struct CheckedBody {
     diagnostics: Vec<Diagnostic>,
     /// The names of the module that it uses, in order.
     symbols: Vec<SymbolId>,
+    /// Whether rules of the module look at it.
+    concerns_module: bool,
+}
+
+/// Whether rules of the module look at a body: a `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
+fn concerns_module(body: &Body) -> bool {
+    debug::has_inlined_code(body) || alias::has_alias(body)
 }
 
 impl CheckedBody {
@@ -61,6 +70,7 @@ impl CheckedBody {
             function,
             diagnostics,
             symbols: uses::of_body(body),
+            concerns_module: concerns_module(body),
         }
     }
 }
@@ -144,6 +154,16 @@ impl Checked {
         }
     }
 
+    /// The text of the module has changed in the body of a function: moves the places of all others. Follow it by
+    /// [`update`](Self::update) with that function.
+    pub fn move_text(&mut self, change: TextChange) {
+        let of_bodies = self.bodies.iter_mut().flat_map(|b| &mut b.diagnostics);
+        for d in self.of_module.iter_mut().chain(of_bodies) {
+            change.relocate(d);
+        }
+        self.instructions.move_text(change);
+    }
+
     /// Checks again what an edit of the module could have changed.
     pub fn update(&mut self, module: &Module, changes: Changes<'_>) {
         let environment = self.options.environment(module);
@@ -152,10 +172,9 @@ impl Checked {
             return;
         }
         self.instructions.update_mnemonics(module);
-        // A `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
         let of_module_rules = |f: &FuncId| {
-            let body = module.body(*f);
-            body.is_some_and(|b| debug::has_inlined_code(b) || alias::has_alias(b))
+            let before = self.of_body(*f).is_some_and(|b| b.concerns_module);
+            before || module.body(*f).is_some_and(concerns_module)
         };
         if !changes.symbols.is_empty() || changes.functions.iter().any(of_module_rules) {
             self.of_module = of_module(module, environment);

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameKind, NameTypes, Queries};
-use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
+use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId, TextChange};
 use ptx_isa::{Form, FormOperand, InstQuery, Marks, Role, ScalarType};
 
 use crate::call::Call;
@@ -133,6 +133,13 @@ impl Instructions {
         let new = module.signatures().ids().skip(self.traits.len());
         self.traits.extend(new.map(|id| Traits::of(module, id)));
         self.queries.update_mnemonics(module);
+    }
+
+    /// The text of the module has changed in the body of a function.
+    pub(crate) fn move_text(&mut self, change: TextChange) {
+        if let Some(names) = &mut self.names {
+            names.move_text(change);
+        }
     }
 
     /// Takes note of changed declarations of the module.

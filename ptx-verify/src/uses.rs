@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::lex::Lexer;
 use ptx_ir::{
     Body, EntityId, EntitySet, FuncId, Item, Module, NameId, Operand, OperandPool, Span, SymbolId,
-    SymbolKind, parallel,
+    SymbolKind, TextChange, parallel,
 };
 
 use crate::header_ends::Ends;
@@ -97,6 +97,15 @@ impl ModuleNames {
             }
         }
         names
+    }
+
+    /// The text of the module has changed in the body of a function.
+    pub(crate) fn move_text(&mut self, change: TextChange) {
+        let functions = self.functions.iter_mut().flatten();
+        let declarations = self.declarations.iter_mut();
+        for span in functions.map(|f| &mut f.statement).chain(declarations) {
+            *span = change.place(*span);
+        }
     }
 
     pub(crate) fn function(&self, id: FuncId) -> Location {

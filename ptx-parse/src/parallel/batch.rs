@@ -6,7 +6,7 @@ use core::ops::Range;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::raw::{self, Interner, NewIds, RawModule};
 use ptx_ir::{
-    Body, BodyId, FuncId, Limits, NameId, Operand, Signatures, SourceText, Symbol, SymbolKind,
+    Body, BodyId, FuncId, Function, Limits, NameId, Operand, Signatures, SourceText, Symbol, SymbolKind,
 };
 
 use super::parts::{is_function, next_function};
@@ -151,7 +151,8 @@ impl<'s> Run<'s> {
     fn function(&mut self, start: usize) -> Option<ParsedFunction> {
         let parser = &mut self.parser;
         parser.cursor.last = start;
-        let open = parser.header_ahead(start)?;
+        let id = parser.out.module.functions_mut().push(Function::EMPTY);
+        let open = parser.header_ahead(start, id)?;
         let functions = parser.out.module.functions().len();
         parser.body_statements();
         parser.scopes.close_scope();
