@@ -9,8 +9,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
-    instrument, link, list, minify, parse, rename, requires, retarget, rewrite, roundtrip, source,
-    stats, tokens,
+    instrument, link, list, lsp, minify, parse, rename, requires, retarget, rewrite, roundtrip,
+    source, stats, tokens,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -119,6 +119,7 @@ Examples:
     Instrument(instrument::Args) => instrument::run,
     Tokens(tokens::Args) => tokens::run,
     Explain(explain::Args) => explain::run,
+    Lsp(lsp::Args) => lsp::run,
 }
 
 /// Parses the command line and runs the command. A usage error ends the program here.

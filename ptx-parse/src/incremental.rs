@@ -9,8 +9,8 @@ use core::ops::Range;
 
 use ptx_ir::raw::{self, RawModule};
 use ptx_ir::{
-    Body, Diagnostic, EntityId, FuncId, Item, ItemId, Limits, Module, PrimaryMap,
-    SourceText, Span, Symbol, SymbolId, TextChange, sort_by_position,
+    Body, Diagnostic, EntityId, FuncId, Item, ItemId, Limits, Module, PrimaryMap, SourceText, Span,
+    Symbol, SymbolId, TextChange, sort_by_position,
 };
 
 use ptx_isa::StateSpace;
@@ -60,6 +60,8 @@ pub struct Incremental {
     of_functions: Vec<(FuncId, Vec<Diagnostic>)>,
     /// Whether functions can be parsed on their own.
     separable: bool,
+    /// The source after a change that makes it necessary to parse all of it; the module is empty then.
+    unparsed: Option<Vec<u8>>,
 }
 
 impl Incremental {
@@ -83,6 +85,7 @@ impl Incremental {
             of_module: Vec::new(),
             of_functions: Vec::new(),
             separable: false,
+            unparsed: None,
         };
         for d in diagnostics {
             parsed.add(d);
@@ -107,12 +110,32 @@ impl Incremental {
         self.of_module.iter().chain(of_functions)
     }
 
+    /// The source with all changes.
+    #[must_use]
+    pub fn source(&self) -> &[u8] {
+        let parsed = || self.module.source();
+        self.unparsed.as_deref().unwrap_or_else(parsed)
+    }
+
     /// Replaces a part of the source. A span beyond its end means its end.
     pub fn replace(&mut self, span: Span, text: &[u8]) -> Reparsed {
-        let len = self.module.source().len() as u32;
+        match self.change(span, text) {
+            Some(function) => Reparsed::Function(function),
+            None => {
+                self.update();
+                Reparsed::Module
+            }
+        }
+    }
+
+    /// Replaces a part of the source, and parses the function around it. `None` if more has to be parsed: the module is empty
+    /// until [`update`](Self::update) does so, once after any number of changes.
+    pub fn change(&mut self, span: Span, text: &[u8]) -> Option<FuncId> {
+        let len = self.source().len() as u32;
         let end = span.end.min(len);
         let span = Span::new(span.start.min(end), end);
-        let place = self.separable.then(|| self.body_around(span)).flatten();
+        let separable = self.separable && self.unparsed.is_none();
+        let place = separable.then(|| self.body_around(span)).flatten();
         if let Some((item, function)) = place
             && len as usize + text.len() <= self.limits.source_bytes
         {
@@ -125,20 +148,31 @@ impl Incremental {
                 .flat_map(|(_, found)| found)
                 .for_each(|d| change.relocate(d));
             if self.parse_function(item, function).is_some() {
-                return Reparsed::Function(function);
+                return Some(function);
             }
-            let source = self.take_source();
-            *self = Self::new(source, self.limits);
-            return Reparsed::Module;
+            self.unparsed = Some(self.take_source());
+            return None;
         }
         let mut source = self.take_source();
         source.splice(span.range(), text.iter().copied());
+        self.unparsed = Some(source);
+        None
+    }
+
+    /// Parses the source after changes that make this necessary. Gives false if there were none.
+    pub fn update(&mut self) -> bool {
+        let Some(source) = self.unparsed.take() else {
+            return false;
+        };
         *self = Self::new(source, self.limits);
-        Reparsed::Module
+        true
     }
 
     /// The source, without a copy where nobody shares it.
     fn take_source(&mut self) -> Vec<u8> {
+        if let Some(source) = self.unparsed.take() {
+            return source;
+        }
         let source = raw::source_of(&self.module);
         self.module = Module::default();
         source.into_vec()
@@ -203,7 +237,11 @@ impl Incremental {
     /// Parses a function again whose text has changed. `None` if that would change more than its body.
     fn parse_function(&mut self, item: ItemId, function: FuncId) -> Option<()> {
         let (place, old) = (self.module.span(item), self.module.body(function)?);
-        let (start, open, end) = (place.start as usize, old.base() as usize, place.end as usize);
+        let (start, open, end) = (
+            place.start as usize,
+            old.base() as usize,
+            place.end as usize,
+        );
         let source = raw::source_of(&self.module);
         let mut later = Later::hide(&mut self.module, &mut self.scopes, open);
         let mut parser = Parser {
@@ -347,4 +385,3 @@ impl<'s> Parser<'s> {
             && self.cursor.trivia.unterminated.is_none()
     }
 }
-

@@ -59,7 +59,9 @@ impl Reporter {
     pub(crate) fn enter_undeclared(&mut self, len: usize) {
         if self.reports == Reports::OfFunctions {
             // In proportion to the text, so that the cost stays linear.
-            self.comparisons_left = len.saturating_mul(COMPARISONS_PER_BYTE).min(MOST_COMPARISONS);
+            self.comparisons_left = len
+                .saturating_mul(COMPARISONS_PER_BYTE)
+                .min(MOST_COMPARISONS);
         }
     }
 

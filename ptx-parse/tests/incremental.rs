@@ -68,7 +68,11 @@ fn replace(source: &mut Incremental, old: &str, new: &str) -> Reparsed {
 #[test]
 fn changes_of_a_body_read_one_function() {
     let mut source = Incremental::new(TEXT.as_bytes().to_vec(), Limits::default());
-    assert_eq!(source.diagnostics().count(), 2, "two names are declared late");
+    assert_eq!(
+        source.diagnostics().count(),
+        2,
+        "two names are declared late"
+    );
     let first = source.module().function("first").unwrap();
     for (old, new) in [
         ("%r1, 7", "%r10, 7"),
@@ -81,10 +85,17 @@ fn changes_of_a_body_read_one_function() {
         ("call later;", "call secon; \"x\\\""),
         ("\"x\\\"", "/* } */"),
     ] {
-        assert_eq!(replace(&mut source, old, new), Reparsed::Function(first), "{new}");
+        assert_eq!(
+            replace(&mut source, old, new),
+            Reparsed::Function(first),
+            "{new}"
+        );
     }
     let second = source.module().function("second").unwrap();
-    assert_eq!(replace(&mut source, "counter; mov", "nowhere; mov"), Reparsed::Function(second));
+    assert_eq!(
+        replace(&mut source, "counter; mov", "nowhere; mov"),
+        Reparsed::Function(second)
+    );
 }
 
 #[test]
@@ -107,8 +118,30 @@ fn changes_outside_of_a_body_read_all() {
 
 /// What random changes insert.
 const PIECES: [&str; 24] = [
-    "{", "}", ";", "\"", "/*", "*/", "//", "\n", " ", ",", "(", ")", "[", "]", "%r1", "%r77", "later", "nowhere",
-    "add.s32 %r1, %r2, 3;\n", "bra L1;\n", "X: ", ".reg .b32 %q<3>;\n", ".func f();\n", "é",
+    "{",
+    "}",
+    ";",
+    "\"",
+    "/*",
+    "*/",
+    "//",
+    "\n",
+    " ",
+    ",",
+    "(",
+    ")",
+    "[",
+    "]",
+    "%r1",
+    "%r77",
+    "later",
+    "nowhere",
+    "add.s32 %r1, %r2, 3;\n",
+    "bra L1;\n",
+    "X: ",
+    ".reg .b32 %q<3>;\n",
+    ".func f();\n",
+    "é",
 ];
 
 fn random_changes(seed: u64, steps: usize) -> usize {

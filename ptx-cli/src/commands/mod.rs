@@ -15,6 +15,7 @@ pub(crate) mod grep;
 pub(crate) mod instrument;
 pub(crate) mod link;
 pub(crate) mod list;
+pub(crate) mod lsp;
 pub(crate) mod minify;
 pub(crate) mod parse;
 pub(crate) mod rename;

@@ -61,6 +61,18 @@ impl<'m> Finder<'m> {
         }
     }
 
+    /// Appends the names in the source of an item; of a function, those of its body as well.
+    pub(crate) fn whole_item(&mut self, id: ItemId, item: Item, refs: &mut Vec<NameRef>) {
+        self.item(id, item, refs);
+        let Item::Function(f) = item else { return };
+        if let Some(body) = self.module.body(f) {
+            self.enter(f);
+            for (id, statement) in body.statements() {
+                self.statement(id, statement, refs);
+            }
+        }
+    }
+
     // --- the tokens ---
 
     /// Appends the names in the source of an item; of a function, those in its header.

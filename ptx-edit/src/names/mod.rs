@@ -11,7 +11,7 @@ mod unresolved;
 
 use alloc::vec::Vec;
 
-use ptx_ir::{FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
+use ptx_ir::{FuncId, ItemId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
 
 pub(crate) use capture::{Capture, NewNames, find_capture};
 pub use entity_map::EntityMap;
@@ -94,18 +94,19 @@ impl Names {
         let mut refs = Vec::with_capacity(module.source().len() / 12);
         let mut finder = Finder::new(module);
         for (id, item) in module.items() {
-            finder.item(id, item, &mut refs);
-            let ptx_ir::Item::Function(f) = item else {
-                continue;
-            };
-            if let Some(body) = module.body(f) {
-                finder.enter(f);
-                for (id, statement) in body.statements() {
-                    finder.statement(id, statement, &mut refs);
-                }
-            }
+            finder.whole_item(id, item, &mut refs);
         }
         Self { refs }
+    }
+
+    /// The names in one item of such a module. O(n log n) in its size, and linear in the names of the module.
+    #[must_use]
+    pub fn of_item(module: &Module, item: ItemId) -> Self {
+        let mut names = Self::default();
+        if let Some(of_module) = module.item(item) {
+            Finder::new(module).whole_item(item, of_module, &mut names.refs);
+        }
+        names
     }
 
     /// All names, in the order of the text.

@@ -6,7 +6,8 @@ use core::ops::Range;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::raw::{self, Interner, NewIds, RawModule};
 use ptx_ir::{
-    Body, BodyId, FuncId, Function, Limits, NameId, Operand, Signatures, SourceText, Symbol, SymbolKind,
+    Body, BodyId, FuncId, Function, Limits, NameId, Operand, Signatures, SourceText, Symbol,
+    SymbolKind,
 };
 
 use super::parts::{is_function, next_function};

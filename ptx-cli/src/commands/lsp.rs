@@ -1,0 +1,28 @@
+//! `ptxkit lsp`: the language server.
+
+use anyhow::Result;
+
+use crate::output::Status;
+
+/// Run the language server for editors on standard input and output
+///
+/// Editors start it and speak the Language Server Protocol with it: diagnostics with fixes, hover, completion, navigation, renaming,
+/// formatting and more for `.ptx` files. docs/editors.md describes what it offers and how editors are configured.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Accepted for clients that pass it: standard input and output are always used
+    #[arg(long)]
+    stdio: bool,
+}
+
+#[cfg(not(feature = "lsp"))]
+pub(crate) fn run(_: &Args) -> Result<Status> {
+    anyhow::bail!("this program was built without the feature `lsp`")
+}
+
+#[cfg(feature = "lsp")]
+pub(crate) fn run(_: &Args) -> Result<Status> {
+    let input = std::io::BufReader::new(std::io::stdin());
+    let status = ptx_lsp::run(input, std::io::stdout().lock())?;
+    Ok(Status::of(status != 0))
+}

@@ -1,0 +1,260 @@
+//! The state of the server: its documents and where its life is. Takes messages and gives messages.
+
+use std::collections::HashMap;
+
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized,
+    Notification, PublishDiagnostics,
+};
+use lsp_types::request::{Initialize, Request, Shutdown};
+use lsp_types::{
+    InitializeParams, InitializeResult, PositionEncodingKind, PublishDiagnosticsParams, ServerInfo,
+    Uri,
+};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::diagnostics;
+use crate::document::Document;
+use crate::message::{self, Failure, Incoming, code};
+use crate::requests::{self, capabilities};
+use crate::text::Encoding;
+
+/// What a client may send.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Stage {
+    Uninitialized,
+    Running,
+    /// After `shutdown`.
+    Stopping,
+    Exited(u8),
+}
+
+/// A language server without streams: messages go in by [`receive`](Self::receive), answers come out by
+/// [`take_messages`](Self::take_messages).
+#[derive(Debug)]
+pub struct Server {
+    stage: Stage,
+    encoding: Encoding,
+    documents: HashMap<String, Document>,
+    /// The documents whose diagnostics have to be published.
+    changed: Vec<Uri>,
+    messages: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Server {
+    /// A server that waits for `initialize`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            stage: Stage::Uninitialized,
+            encoding: Encoding::default(),
+            documents: HashMap::new(),
+            changed: Vec::new(),
+            messages: Vec::new(),
+        }
+    }
+
+    /// Takes one message of the client, and publishes diagnostics of what it changed.
+    pub fn receive(&mut self, message: &[u8]) {
+        self.receive_all(&[message]);
+        self.publish();
+    }
+
+    /// Takes messages in their order. A request that a later one of them cancels is not computed.
+    pub(crate) fn receive_all(&mut self, messages: &[impl AsRef<[u8]>]) {
+        let read = |m| serde_json::from_slice::<Incoming<'_>>(m);
+        let all: Vec<_> = messages.iter().map(|m| read(m.as_ref())).collect();
+        let cancelled: Vec<Value> = all.iter().flatten().filter_map(cancels).collect();
+        for incoming in all {
+            match incoming {
+                Ok(incoming) => self.take(incoming, &cancelled),
+                Err(error) => {
+                    let failure = Failure::new(code::PARSE_ERROR, error.to_string());
+                    self.respond(&Value::Null, Err(failure));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming<'_>, cancelled: &[Value]) {
+        match (incoming.method, incoming.id) {
+            (Some(method), Some(id)) => {
+                let answer = match cancelled.contains(&id) {
+                    true => Err(Failure::new(code::REQUEST_CANCELLED, "cancelled")),
+                    false => self.request(&method, incoming.params),
+                };
+                self.respond(&id, answer);
+            }
+            (Some(method), None) => self.notification(&method, incoming.params),
+            // The server sends no requests, so it expects no answers.
+            (None, Some(_)) => {}
+            (None, None) => {
+                let failure = Failure::new(code::INVALID_REQUEST, "a message without a method");
+                self.respond(&Value::Null, Err(failure));
+            }
+        }
+    }
+
+    fn respond(&mut self, id: &Value, answer: Result<Value, Failure>) {
+        self.messages.push(message::response(id, answer));
+    }
+
+    /// The answers and notifications since the last call.
+    #[must_use]
+    pub fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// The status to exit with, once the client has said `exit`.
+    #[must_use]
+    pub const fn exit_status(&self) -> Option<u8> {
+        match self.stage {
+            Stage::Exited(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, Failure> {
+        match (self.stage, method) {
+            (Stage::Uninitialized, Initialize::METHOD) => self.initialize(parse(params)?),
+            (Stage::Uninitialized, _) => {
+                Err(Failure::new(code::NOT_INITIALIZED, "expected `initialize`"))
+            }
+            (Stage::Running, Shutdown::METHOD) => {
+                self.stage = Stage::Stopping;
+                Ok(Value::Null)
+            }
+            (Stage::Running, _) => requests::answer(self, method, params),
+            _ => Err(Failure::new(
+                code::INVALID_REQUEST,
+                "the server is shut down",
+            )),
+        }
+    }
+
+    fn initialize(&mut self, params: InitializeParams) -> Result<Value, Failure> {
+        self.stage = Stage::Running;
+        let offered = params
+            .capabilities
+            .general
+            .and_then(|g| g.position_encodings);
+        if offered.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8)) {
+            self.encoding = Encoding::Utf8;
+        }
+        to_value(InitializeResult {
+            capabilities: capabilities(self.encoding),
+            server_info: Some(ServerInfo {
+                name: "ptxkit".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        })
+    }
+
+    /// Notifications that cannot be read, or that the server does not know, are ignored: they have no answer.
+    fn notification(&mut self, method: &str, params: Option<&RawValue>) {
+        match (self.stage, method) {
+            (Stage::Running, DidOpenTextDocument::METHOD) => {
+                if let Ok(params) = parse::<<DidOpenTextDocument as Notification>::Params>(params) {
+                    let opened = params.text_document;
+                    let key = opened.uri.as_str().to_owned();
+                    let uri = opened.uri.clone();
+                    let document =
+                        Document::new(opened.uri, opened.version, opened.text, self.encoding);
+                    self.documents.insert(key, document);
+                    self.has_changed(uri);
+                }
+            }
+            (Stage::Running, DidChangeTextDocument::METHOD) => {
+                if let Ok(params) = parse::<<DidChangeTextDocument as Notification>::Params>(params)
+                    && let Some(document) =
+                        self.documents.get_mut(params.text_document.uri.as_str())
+                {
+                    document.version = params.text_document.version;
+                    for change in params.content_changes {
+                        document.change(change);
+                    }
+                    self.has_changed(params.text_document.uri);
+                }
+            }
+            (Stage::Running, DidCloseTextDocument::METHOD) => {
+                if let Ok(params) = parse::<<DidCloseTextDocument as Notification>::Params>(params)
+                {
+                    let uri = params.text_document.uri;
+                    self.documents.remove(uri.as_str());
+                    self.publish_diagnostics(PublishDiagnosticsParams::new(uri, Vec::new(), None));
+                }
+            }
+            (Stage::Stopping, Exit::METHOD) => self.stage = Stage::Exited(0),
+            (_, Exit::METHOD) => self.stage = Stage::Exited(1),
+            (_, Initialized::METHOD) => {}
+            _ => {}
+        }
+    }
+
+    fn has_changed(&mut self, uri: Uri) {
+        if !self.changed.contains(&uri) {
+            self.changed.push(uri);
+        }
+    }
+
+    /// Publishes the diagnostics of changed documents.
+    pub(crate) fn publish(&mut self) {
+        for uri in std::mem::take(&mut self.changed) {
+            if let Some(document) = self.documents.get_mut(uri.as_str()) {
+                document.update();
+                let found = diagnostics::of_document(document);
+                let version = Some(document.version);
+                self.publish_diagnostics(PublishDiagnosticsParams::new(uri, found, version));
+            }
+        }
+    }
+
+    fn publish_diagnostics(&mut self, params: PublishDiagnosticsParams) {
+        let message = message::notification(PublishDiagnostics::METHOD, params);
+        self.messages.push(message);
+    }
+
+    /// An open document, with its module up to date.
+    pub(crate) fn document(&mut self, uri: &Uri) -> Result<&Document, Failure> {
+        let unknown = || Failure::new(code::INVALID_PARAMS, "the document is not open");
+        let document = self.documents.get_mut(uri.as_str()).ok_or_else(unknown)?;
+        document.update();
+        Ok(document)
+    }
+
+    /// All open documents.
+    pub(crate) fn documents(&mut self) -> impl Iterator<Item = &Document> {
+        self.documents.values_mut().map(|document| {
+            document.update();
+            &*document
+        })
+    }
+}
+
+/// The request that a message cancels.
+fn cancels(incoming: &Incoming<'_>) -> Option<Value> {
+    use lsp_types::notification::Cancel;
+    (incoming.method.as_deref() == Some(Cancel::METHOD)).then_some(())?;
+    let params: Value = serde_json::from_str(incoming.params?.get()).ok()?;
+    params.get("id").cloned()
+}
+
+/// The parameters of a message.
+pub(crate) fn parse<'a, P: serde::Deserialize<'a>>(
+    params: Option<&'a RawValue>,
+) -> Result<P, Failure> {
+    let text = params.map_or("null", RawValue::get);
+    serde_json::from_str(text).map_err(|e| Failure::new(code::INVALID_PARAMS, e.to_string()))
+}
+
+/// What is sent as a result.
+pub(crate) fn to_value(result: impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(result).map_err(|e| Failure::new(code::REQUEST_FAILED, e.to_string()))
+}

@@ -1,0 +1,168 @@
+//! Diagnostics while a document changes, and their fixes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod client;
+
+use client::{Client, URI, edited, position, under};
+use serde_json::{Value, json};
+
+const TEXT: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k()
+{
+    .reg .b32 %r<3>;
+    .reg .b16 %h<2>;
+    add.s32 %r0, %r1, %h0;
+    mov.u32 %r1, %r7;
+    ret;
+}
+";
+
+#[test]
+fn diagnostics_have_places_codes_and_related_information() {
+    let client = Client::open(TEXT);
+    let all = client.published["diagnostics"].as_array().unwrap();
+    assert_eq!(client.codes(), ["PTX0506", "PTX0206"]);
+    assert_eq!(under(TEXT, &all[0]["range"]), "%h0");
+    assert_eq!(under(TEXT, &all[1]["range"]), "%r7");
+    assert!(
+        all.iter()
+            .all(|d| d["source"] == "ptxkit" && d["severity"] == 1)
+    );
+    let related = &all[1]["relatedInformation"][0];
+    assert_eq!(related["location"]["uri"], URI);
+    assert!(under(TEXT, &related["location"]["range"]).starts_with(".reg .b32 %r<3>"));
+    assert_eq!(client.published["version"], 1);
+}
+
+#[test]
+fn a_fix_repairs_its_diagnostic() {
+    let mut client = Client::open(TEXT);
+    let range = json!({"start": position(TEXT, "%r7", 0, 1), "end": position(TEXT, "%r7", 0, 1)});
+    let actions = client.ask(
+        "codeAction",
+        json!({"range": range, "context": {"diagnostics": []}}),
+    );
+    let action = &actions[0];
+    assert_eq!(action["kind"], "quickfix");
+    assert_eq!(action["diagnostics"][0]["code"], "PTX0206");
+    let new = edited(TEXT, &action["edit"]["changes"][URI]);
+    client.change(2, json!([{"text": new}]));
+    assert_eq!(client.codes(), ["PTX0506"], "{new}");
+    let elsewhere =
+        json!({"start": position(TEXT, "ret", 0, 0), "end": position(TEXT, "ret", 0, 1)});
+    let none = client.ask(
+        "codeAction",
+        json!({"range": elsewhere, "context": {"diagnostics": []}}),
+    );
+    assert_eq!(none, json!([]));
+}
+
+#[test]
+fn changes_arrive_as_ranges_in_either_encoding() {
+    for (encodings, ret) in [(&["utf-8"][..], 17), (&["utf-16", "utf-32"][..], 14)] {
+        let text = TEXT.replace("    ret;", "    /* é😀 */ ret;");
+        // Before `ret`: 4 + 3 + 2 + 4 + 4 bytes, or 4 + 3 + 1 + 2 + 4 units.
+        let mut client = Client::with_encodings(&text, encodings);
+        let range = json!({"start": {"line": 9, "character": ret}, "end": {"line": 9, "character": ret + 3}});
+        client.change(2, json!([{"range": range, "text": "rett"}]));
+        let last = client.published["diagnostics"]
+            .as_array()
+            .unwrap()
+            .last()
+            .unwrap()
+            .clone();
+        assert_eq!(last["code"], "PTX0104", "{last}");
+        assert_eq!(last["range"]["start"]["character"], ret);
+        client.change(3, json!([{"range": {"start": {"line": 9, "character": ret}, "end": {"line": 9, "character": ret + 4}}, "text": "ret"}]));
+        assert_eq!(client.codes().len(), 2);
+    }
+}
+
+#[test]
+fn a_closed_document_has_no_diagnostics() {
+    let mut client = Client::open(TEXT);
+    client.notify(
+        "textDocument/didClose",
+        json!({"textDocument": {"uri": URI}}),
+    );
+    assert_eq!(client.published["diagnostics"], json!([]));
+    let refused = client.request(
+        "textDocument/formatting",
+        json!({"textDocument": {"uri": URI}, "options": {"tabSize": 4, "insertSpaces": true}}),
+    );
+    assert_eq!(refused.unwrap_err()["code"], -32602);
+}
+
+#[test]
+fn malformed_messages_do_not_end_the_server() {
+    let mut client = Client::open(TEXT);
+    for message in [
+        &b"{"[..],
+        b"\xff\xfe",
+        b"",
+        b"[]",
+        b"{\"id\": 7}",
+        b"null",
+        b"{\"method\": 5}",
+        b"{}",
+    ] {
+        client.send(message);
+    }
+    for params in [
+        json!(null),
+        json!({}),
+        json!({"textDocument": 5}),
+        json!([1, 2]),
+    ] {
+        for method in ["hover", "didChange", "formatting", "didOpen", "codeAction"] {
+            let message = json!({"jsonrpc": "2.0", "id": 1, "method": format!("textDocument/{method}"), "params": params});
+            let answer = client
+                .send(message.to_string().as_bytes())
+                .expect("an answer");
+            assert!(answer.is_err(), "{method} {params}");
+            client.notify(&format!("textDocument/{method}"), params.clone());
+        }
+    }
+    let far = json!({"start": {"line": 4_000_000_000u32, "character": 4_000_000_000u32}, "end": {"line": 0, "character": 0}});
+    client.change(9, json!([{"range": far, "text": "x"}]));
+    assert_eq!(client.published["version"], 9);
+    assert_eq!(client.request("shutdown", Value::Null), Ok(Value::Null));
+    assert_eq!(
+        client.request("textDocument/hover", json!({})).unwrap_err()["code"],
+        -32600
+    );
+    client.notify("exit", Value::Null);
+    assert_eq!(client.server.exit_status(), Some(0));
+}
+
+#[test]
+fn formatting_gives_the_canonical_text() {
+    let text = TEXT
+        .replace("%h0", "%r2")
+        .replace("%r7", "%r0")
+        .replace("    ret;", "ret  ;");
+    let mut client = Client::open(&text);
+    let options = json!({"tabSize": 4, "insertSpaces": true});
+    let edits = client.ask("formatting", json!({"options": options}));
+    let module = ptx_parse::parse_str(&text).module;
+    let mut style = ptx_print::Style::default();
+    style.indent = ptx_print::Indent::Spaces(4);
+    let expected = ptx_print::canonical(&module, &style);
+    assert_eq!(edited(&text, &edits).as_bytes(), expected);
+    let range = json!({"start": position(&text, "ret", 0, 0), "end": position(&text, "ret", 0, 1)});
+    let edits = client.ask(
+        "rangeFormatting",
+        json!({"range": range, "options": options}),
+    );
+    assert!(edited(&text, &edits).contains("\n    ret;\n"), "{edits}");
+    client.change(2, json!([{"text": ".entry k( {"}]));
+    let refused = client.request(
+        "textDocument/formatting",
+        json!({"textDocument": {"uri": URI}, "options": options}),
+    );
+    assert!(refused.is_err());
+}
