@@ -26,6 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     crate::docs::pages::emit(root, mode)?;
     crate::docs::generate()?.finish(&root.join("docs"), mode)?;
+    crate::editors::emit(root, mode)?;
     crate::builder::generate()?.finish(&root.join("ptx-build/src/generated"), mode)?;
     Ok(())
 }

@@ -7,6 +7,7 @@ mod api;
 mod builder;
 mod codegen;
 mod docs;
+mod editors;
 #[cfg(test)]
 mod opcode_lint;
 mod page;

@@ -1,0 +1,10 @@
+[
+  (block)
+  (section)
+  (source_section)
+  (code_block)
+  (initializer)
+  (parameters)
+] @indent
+
+["}" ")"] @outdent

@@ -1,0 +1,3 @@
+(function body: (block) @function.inside) @function.around
+(parameter) @parameter.inside
+(comment)+ @comment.around

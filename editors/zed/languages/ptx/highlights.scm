@@ -1,0 +1,1 @@
+../../../tree-sitter-ptx/queries/highlights.scm

@@ -1,0 +1,4 @@
+(block "}" @end) @indent
+(section "}" @end) @indent
+(initializer "}" @end) @indent
+(parameters ")" @end) @indent

@@ -1,0 +1,2 @@
+(function name: (identifier) @name) @item
+(declaration (declarator name: (identifier) @name)) @item
