@@ -1,13 +1,22 @@
 //! Instructions, and sequences of them.
 
-use ptxkit::ir::{Body, EntityId, FuncId, Inst, InstId, Signature};
-use pyo3::exceptions::PyIndexError;
-use pyo3::prelude::*;
-use pyo3::types::{PySlice, PyString};
+use std::borrow::Cow;
 
+use ptx_report::labels;
+use ptxkit::ir::facts::{Callees, Facts, Flow, RegUse, Targets};
+use ptxkit::ir::{
+    Body, EntityId, FuncId, Inst, InstId, Operand as IrOperand, Signature, Statement, StmtId,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyFrozenSet, PySlice, PyString, PyTuple};
+
+use crate::cfg::{Block, Place, Side};
 use crate::diagnostic::Span;
+use crate::facts::{Guard, MemoryAccess, SourceLine};
 use crate::function::Function;
 use crate::module::Module;
+use crate::operand::{self, Operand};
+use crate::views;
 
 /// Instructions of a module, which become objects when they are used. Slices are again such sequences.
 ///
@@ -63,6 +72,10 @@ impl Instructions {
         (self.first + self.step * i64::from(index)) as u32
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
     fn element(&self, py: Python<'_>, index: u32) -> Instruction {
         let number = self.number(index);
         let starts = self.module.get().starts();
@@ -79,7 +92,7 @@ impl Instructions {
 #[pymethods]
 impl Instructions {
     fn __len__(&self) -> usize {
-        self.len as usize
+        self.len()
     }
 
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -180,6 +193,66 @@ impl Instruction {
         Some(ir.signature(inst.sig))
     }
 
+    /// What it does.
+    fn with_facts<T>(&self, f: impl FnOnce(Facts<'_>) -> T) -> Option<T> {
+        let module = self.module.get();
+        module.with_facts(self.function, |facts| f(facts.inst(self.id)))
+    }
+
+    /// A flag of its facts.
+    fn is(&self, f: impl FnOnce(&Facts<'_>) -> bool) -> bool {
+        self.with_facts(|facts| f(&facts)).unwrap_or(false)
+    }
+
+    /// The names of the registers whose mentions `belong`, each once.
+    fn registers<'py>(
+        &self,
+        py: Python<'py>,
+        belong: impl Fn(&RegUse) -> bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let mut found: Vec<u32> = Vec::new();
+        let names = self.module.get().names(self.function);
+        if let Some(names) = names {
+            let mut add = |v: u32| {
+                if !found.contains(&v) {
+                    found.push(v);
+                }
+            };
+            self.with_facts(|facts| {
+                let mentions = facts.registers().filter(belong);
+                mentions.for_each(|m| names.variables.of(m.place).for_each(&mut add));
+            });
+        }
+        let found = found.into_iter();
+        let texts = found.filter_map(|v| Some(names?.get(py, v)));
+        PyTuple::new(py, texts.collect::<Vec<_>>())
+    }
+
+    pub(crate) fn stmt(&self) -> Option<StmtId> {
+        let statements = self.module.get().statements(self.function);
+        statements.get(self.id.index()).copied()
+    }
+
+    /// The instruction that is a statement.
+    pub(crate) fn at(module: Py<Module>, function: FuncId, stmt: StmtId) -> Option<Self> {
+        let statement = module.get().ir.body(function)?.statement(stmt)?;
+        match statement {
+            Statement::Inst(id) => Some(Self { module, function, id }),
+            _ => None,
+        }
+    }
+
+    fn place(&self, py: Python<'_>) -> PyResult<Place> {
+        Place::new(py, &self.function(py))
+    }
+
+    fn live<'py>(&self, py: Python<'py>, side: Side) -> PyResult<Bound<'py, PyFrozenSet>> {
+        match self.stmt() {
+            Some(stmt) => self.place(py)?.live(py, stmt, side),
+            None => PyFrozenSet::empty(py),
+        }
+    }
+
     fn ir_span(&self) -> ptxkit::ir::Span {
         let module = self.module.get();
         let stmt = module.statements(self.function).get(self.id.index());
@@ -219,7 +292,7 @@ impl Instruction {
 
     /// The modifiers, without their dots.
     #[getter]
-    fn modifiers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+    fn modifiers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let signature = self.signature();
         let words = signature.as_ref().map_or(&[][..], |s| s.words());
         let texts = words.iter().filter_map(|w| {
@@ -227,7 +300,7 @@ impl Instruction {
                 .as_ref()
                 .map(|s| s.word_text(*w).trim_start_matches('.'))
         });
-        pyo3::types::PyTuple::new(py, texts.collect::<Vec<_>>())
+        PyTuple::new(py, texts.collect::<Vec<_>>())
     }
 
     /// The place in the source, from the guard to the semicolon.
@@ -248,7 +321,7 @@ impl Instruction {
 
     /// The text, from the guard to the semicolon.
     #[getter]
-    fn text(&self) -> std::borrow::Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         self.module.get().text_of(self.ir_span())
     }
 
@@ -263,7 +336,7 @@ impl Instruction {
         self.function.index() << 32 | self.id.index()
     }
 
-    fn __str__(&self) -> std::borrow::Cow<'_, str> {
+    fn __str__(&self) -> Cow<'_, str> {
         self.text()
     }
 

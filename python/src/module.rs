@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ptx_report::register_names::RegisterNames;
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
-use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts};
+use ptxkit::analysis::reg_lanes::Variables;
+use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
 use ptxkit::ir::{
     Body, Diagnostic as IrDiagnostic, EntityId, FuncId, LineIndex, SigId, SourceText, Statement,
     StmtId,
@@ -14,6 +16,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::diagnostic::Diagnostic;
+use crate::facts::Lines;
 use crate::function::Functions;
 use crate::instruction::Instructions;
 use crate::parameters::{target, version};
@@ -27,11 +30,12 @@ use crate::parameters::{target, version};
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Module {
     pub(crate) ir: ptxkit::ir::Module,
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     diagnostics: Vec<IrDiagnostic>,
     lines: OnceLock<LineIndex>,
     facts: OnceLock<Arc<FactTables>>,
     functions: Vec<PerFunction>,
+    source_lines: OnceLock<Lines>,
     /// The number of instructions before each function, and of all.
     starts: Vec<u32>,
     /// The opcodes of the mnemonics.
@@ -42,7 +46,40 @@ pub(crate) struct Module {
 #[derive(Default)]
 struct PerFunction {
     statements: OnceLock<Vec<StmtId>>,
-    analysis: OnceLock<FunctionAnalysis>,
+    names: OnceLock<Names>,
+    analysis: OnceLock<Arc<FunctionAnalysis>>,
+}
+
+/// The names of the registers of a function.
+pub(crate) struct Names {
+    pub(crate) variables: Variables,
+    text: RegisterNames,
+    strings: Vec<PyOnceLock<Py<PyString>>>,
+}
+
+impl Names {
+    fn new(ir: &ptxkit::ir::Module, body: &Body) -> Self {
+        let variables = Variables::new(body);
+        Self {
+            text: RegisterNames::new(ir, body, &variables),
+            strings: (0..variables.len()).map(|_| PyOnceLock::new()).collect(),
+            variables,
+        }
+    }
+
+    /// The name of a variable. The same object each time.
+    pub(crate) fn get(&self, py: Python<'_>, variable: u32) -> Py<PyString> {
+        let new = || PyString::new(py, self.text.get(variable)).unbind();
+        match self.strings.get(variable as usize) {
+            Some(cell) => cell.get_or_init(py, new).clone_ref(py),
+            None => new(),
+        }
+    }
+
+    /// The name of a register.
+    pub(crate) fn of(&self, place: RegLane) -> &str {
+        self.text.get(self.variables.of(place).start)
+    }
 }
 
 impl Module {
@@ -62,6 +99,7 @@ impl Module {
             diagnostics: parsed.diagnostics,
             lines: OnceLock::new(),
             facts: OnceLock::new(),
+            source_lines: OnceLock::new(),
             functions: ir.functions().ids().map(|_| Default::default()).collect(),
             starts,
             opcodes: ir.signatures().ids().map(|_| PyOnceLock::new()).collect(),
@@ -88,13 +126,26 @@ impl Module {
         self.facts().function(id).map(f)
     }
 
-    pub(crate) fn analysis(&self, id: FuncId) -> Option<&FunctionAnalysis> {
+    pub(crate) fn analysis(&self, id: FuncId) -> Option<Arc<FunctionAnalysis>> {
         let cell = &self.functions.get(id.index())?.analysis;
         if cell.get().is_none() {
             let analysis = self.with_facts(id, FunctionAnalysis::new)?;
-            let _ = cell.set(analysis);
+            let _ = cell.set(Arc::new(analysis));
         }
-        cell.get()
+        cell.get().cloned()
+    }
+
+    /// The names of the registers of a function that has a body.
+    pub(crate) fn names(&self, id: FuncId) -> Option<&Names> {
+        let body = self.ir.body(id)?;
+        let cell = &self.functions.get(id.index())?.names;
+        Some(cell.get_or_init(|| Names::new(&self.ir, body)))
+    }
+
+    /// The source lines of all instructions.
+    pub(crate) fn source_lines(&self) -> &Lines {
+        let new = || Lines::new(&self.ir, &self.starts);
+        self.source_lines.get_or_init(new)
     }
 
     /// The statements that the instructions of a function are, by instruction.

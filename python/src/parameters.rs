@@ -1,47 +1,36 @@
 //! Arguments of functions.
 
-/// A target by name.
-pub(crate) mod target {
-    use ptxkit::isa::Target;
-    use pyo3::prelude::*;
+use std::str::FromStr;
 
-    pub(crate) struct Argument(pub(crate) Target);
+use ptxkit::isa::PtxVersion;
+use ptxkit::verify::Options;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 
-    impl<'py> FromPyObject<'_, 'py> for Argument {
-        type Error = PyErr;
-
-        fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-            let text: String = value.extract()?;
-            let target = text.parse();
-            let wrong = |_| {
-                pyo3::exceptions::PyValueError::new_err(format!(
-                    "`{text}` is not a target such as `sm_90`"
-                ))
-            };
-            target.map(Self).map_err(wrong)
-        }
-    }
+/// A target, a version, a type or a state space by its name.
+pub(crate) fn named<T: FromStr>(text: &str, what: &str) -> PyResult<T> {
+    let wrong = |_| PyValueError::new_err(format!("`{text}` is not a {what}"));
+    text.parse().map_err(wrong)
 }
 
-/// A PTX version as text.
-pub(crate) mod version {
-    use ptxkit::isa::PtxVersion;
-    use pyo3::prelude::*;
+/// What a module is checked for, instead of what its header says.
+pub(crate) fn options(target: Option<&str>, version: Option<&str>) -> PyResult<Options> {
+    let target = target.map(|name| named(name, "target")).transpose()?;
+    let version = version.map(|text| named(text, "PTX version")).transpose()?;
+    Ok(Options::new(version, target))
+}
 
-    pub(crate) struct Argument(pub(crate) PtxVersion);
+/// This one, or the lowest that is possible.
+pub(crate) enum Wanted<T> {
+    This(T),
+    Lowest,
+}
 
-    impl<'py> FromPyObject<'_, 'py> for Argument {
-        type Error = PyErr;
-
-        fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-            let text: String = value.extract()?;
-            let version = text.parse();
-            let wrong = |_| {
-                pyo3::exceptions::PyValueError::new_err(format!(
-                    "`{text}` is not a PTX version such as `8.0`"
-                ))
-            };
-            version.map(Self).map_err(wrong)
+impl Wanted<PtxVersion> {
+    pub(crate) fn new(text: &str) -> PyResult<Self> {
+        match text {
+            "lowest" => Ok(Self::Lowest),
+            text => named(text, "PTX version").map(Self::This),
         }
     }
 }

@@ -1,0 +1,571 @@
+//! Control flow: blocks, edges, dominators, loops, live registers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+use ptx_report::control_flow::{self, Graph};
+use ptxkit::analysis::cfg::{self, BlockId, EdgeKind};
+use ptxkit::analysis::function_analysis::FunctionAnalysis;
+use ptxkit::analysis::graph::{Graph as _, LoopId, LoopKind, is_reducible};
+use ptxkit::analysis::source_lines::SourceLines;
+use ptxkit::ir::facts::{FunctionFacts, RegUse};
+use ptxkit::ir::{EntityId, FuncId, Statement, StmtId};
+use pyo3::prelude::*;
+use pyo3::types::PyFrozenSet;
+
+use crate::error::Failure;
+use crate::function::Function;
+use crate::instruction::{Instruction, Instructions};
+use crate::module::Module;
+use crate::views;
+
+/// A function with its analyses.
+pub(crate) struct Place {
+    pub(crate) module: Py<Module>,
+    pub(crate) function: FuncId,
+    pub(crate) analysis: Arc<FunctionAnalysis>,
+}
+
+impl Place {
+    pub(crate) fn new(py: Python<'_>, function: &Function) -> PyResult<Self> {
+        let (module, id) = (function.module.get(), function.id);
+        let analysis = py.detach(|| module.analysis(id));
+        let none = || Failure::new(format!("`{}` has no body here", function.name()));
+        Ok(Self {
+            module: function.module.clone_ref(py),
+            function: id,
+            analysis: analysis.ok_or_else(none)?,
+        })
+    }
+
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self {
+            module: self.module.clone_ref(py),
+            function: self.function,
+            analysis: self.analysis.clone(),
+        }
+    }
+
+    pub(crate) fn cfg(&self) -> &cfg::Cfg {
+        self.analysis.cfg()
+    }
+
+    pub(crate) fn block(&self, py: Python<'_>, id: BlockId) -> Block {
+        Block {
+            place: self.copy(py),
+            id,
+        }
+    }
+
+    fn blocks(&self, py: Python<'_>, ids: impl IntoIterator<Item = BlockId>) -> Vec<Block> {
+        ids.into_iter().map(|id| self.block(py, id)).collect()
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.function == other.function && views::same(&self.module, &other.module)
+    }
+
+    fn names<'py>(
+        &self,
+        py: Python<'py>,
+        live: impl IntoIterator<Item = u32>,
+    ) -> PyResult<Bound<'py, PyFrozenSet>> {
+        let names = self.module.get().names(self.function);
+        let names = live.into_iter().filter_map(|v| Some(names?.get(py, v)));
+        PyFrozenSet::new(py, names.collect::<Vec<_>>())
+    }
+
+    /// The registers that are live before or after an instruction.
+    pub(crate) fn live<'py>(
+        &self,
+        py: Python<'py>,
+        at: StmtId,
+        side: Side,
+    ) -> PyResult<Bound<'py, PyFrozenSet>> {
+        let module = self.module.get();
+        let live = module.with_facts(self.function, |facts| self.live_at(facts, at, side));
+        self.names(py, live.unwrap_or_default())
+    }
+
+    fn live_at(&self, facts: FunctionFacts<'_>, at: StmtId, side: Side) -> BTreeSet<u32> {
+        let block = self.cfg().of_statement(at);
+        let Some((id, block)) = block.and_then(|id| Some((id, self.cfg().block(id)?))) else {
+            return BTreeSet::new();
+        };
+        let mut live: BTreeSet<u32> = self.analysis.liveness().live_out(id).iter().collect();
+        for (stmt, statement) in facts.body().range(block.first, block.end).rev() {
+            if stmt == at && side == Side::After {
+                break;
+            }
+            let mentions = match statement {
+                Statement::Inst(inst) => facts.inst(inst).registers(),
+                Statement::Opaque(opaque) => facts.opaque(opaque),
+                _ => continue,
+            };
+            let variables = |m: &RegUse| self.analysis.variables().of(m.place);
+            for mention in mentions.clone().filter(|m| m.usage.writes()) {
+                variables(&mention).for_each(|v| drop(live.remove(&v)));
+            }
+            for mention in mentions.filter(|m| m.usage.reads()) {
+                live.extend(variables(&mention));
+            }
+            if stmt == at {
+                break;
+            }
+        }
+        live
+    }
+}
+
+/// Before or after an instruction.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+/// The control-flow graph of a function: a sequence of its blocks, the entry first.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; L: @%p bra L; ret; }")
+/// >>> cfg = module.functions["k"].cfg
+/// >>> len(cfg), cfg.entry.label, [block.index for block in cfg[0].successors]
+/// (2, 'L', [0, 1])
+/// >>> cfg[0].dominates(cfg[1]), len(cfg.loops), cfg.is_reducible
+/// (True, 1, True)
+#[pyclass(frozen, sequence, module = "ptxkit")]
+pub(crate) struct Cfg {
+    pub(crate) place: Place,
+}
+
+#[pymethods]
+impl Cfg {
+    /// The function.
+    #[getter]
+    fn function(&self, py: Python<'_>) -> Function {
+        Function::new(self.place.module.clone_ref(py), self.place.function)
+    }
+
+    /// The blocks, in the order of the text.
+    #[getter]
+    fn blocks(&self, py: Python<'_>) -> Vec<Block> {
+        self.place.blocks(py, self.place.cfg().nodes())
+    }
+
+    /// The block that a call of the function begins with.
+    #[getter]
+    fn entry(&self, py: Python<'_>) -> Block {
+        self.place.block(py, cfg::Cfg::ENTRY)
+    }
+
+    /// The edges between blocks.
+    #[getter]
+    fn edges(&self, py: Python<'_>) -> Vec<Edge> {
+        let edges = self.place.cfg().edges();
+        edges.map(|(_, edge)| Edge::new(py, &self.place, edge)).collect()
+    }
+
+    /// The loops, outer ones before those inside.
+    #[getter]
+    fn loops(&self, py: Python<'_>) -> Vec<Loop> {
+        let loops = self.place.analysis.loops();
+        let new = |(id, _)| Loop { place: self.place.copy(py), id };
+        loops.iter().map(new).collect()
+    }
+
+    /// Whether each loop is entered only at its header.
+    #[getter]
+    fn is_reducible(&self) -> bool {
+        is_reducible(self.place.cfg(), self.place.analysis.dominators())
+    }
+
+    /// The graph in the language of Graphviz.
+    fn dot(&self) -> PyResult<String> {
+        self.draw(|graph, out| control_flow::dot(graph, out))
+    }
+
+    /// The graph in the language of Mermaid.
+    fn mermaid(&self) -> PyResult<String> {
+        self.draw(|graph, out| control_flow::mermaid(graph, out))
+    }
+
+    fn __len__(&self) -> usize {
+        self.place.cfg().len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Block> {
+        let at = views::position(index, self.place.cfg().len())?;
+        Ok(self.place.block(py, BlockId::from_index(at)))
+    }
+
+    fn __repr__(&self) -> String {
+        let cfg = self.place.cfg();
+        format!("<Cfg of {} blocks and {} edges>", cfg.len(), cfg.edges().len())
+    }
+}
+
+impl Cfg {
+    fn draw(&self, f: impl FnOnce(&Graph, &mut Vec<u8>) -> io::Result<()>) -> PyResult<String> {
+        let (module, id) = (self.place.module.get(), self.place.function);
+        let lines = SourceLines::new(&module.ir);
+        let file = module.name.as_deref().unwrap_or_default();
+        let name = module.ir.functions().get(id).map(|f| f.name);
+        let mut out = Vec::new();
+        let drawn = module.with_facts(id, |facts| match name {
+            Some(name) => f(&Graph::new(file, &lines, facts, &self.place.analysis, name), &mut out),
+            None => Ok(()),
+        });
+        drawn.transpose()?;
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+}
+
+/// An edge of a control-flow graph.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; L: @%p bra L; ret; }")
+/// >>> [(edge.source.index, edge.target.index, edge.kind, edge.when) for edge in module.functions["k"].cfg.edges]
+/// [(0, 0, 'jump', True), (0, 1, 'next', False)]
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Edge {
+    place: Place,
+    from: BlockId,
+    to: BlockId,
+    /// `"next"`, `"jump"`, `"table"` or `"unknown"`.
+    #[pyo3(get)]
+    kind: &'static str,
+    /// The value of the guard for which it is taken.
+    #[pyo3(get)]
+    when: Option<bool>,
+}
+
+impl Edge {
+    fn new(py: Python<'_>, place: &Place, edge: &cfg::Edge) -> Self {
+        Self {
+            place: place.copy(py),
+            from: edge.from,
+            to: edge.to,
+            kind: match edge.kind {
+                EdgeKind::Next => "next",
+                EdgeKind::Jump => "jump",
+                EdgeKind::Table(_) => "table",
+                _ => "unknown",
+            },
+            when: edge.when,
+        }
+    }
+}
+
+#[pymethods]
+impl Edge {
+    /// The block that it leaves.
+    #[getter]
+    fn source(&self, py: Python<'_>) -> Block {
+        self.place.block(py, self.from)
+    }
+
+    /// The block that it enters.
+    #[getter]
+    fn target(&self, py: Python<'_>) -> Block {
+        self.place.block(py, self.to)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Edge {} -> {}: {}>", self.from.as_u32(), self.to.as_u32(), self.kind)
+    }
+}
+
+/// A basic block: instructions that execute one after another.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; .reg .b32 %r; mov.b32 %r, 0; L: setp.eq.s32 %p, %r, 4; @%p bra L; ret; }")
+/// >>> block = module.functions["k"].blocks[1]
+/// >>> block.label, [i.opcode for i in block.instructions], sorted(block.live_in), block.loop_depth
+/// ('L', ['setp', 'bra'], ['%r'], 1)
+#[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
+pub(crate) struct Block {
+    place: Place,
+    id: BlockId,
+}
+
+impl Block {
+    fn ir(&self) -> Option<&cfg::Block> {
+        self.place.cfg().block(self.id)
+    }
+}
+
+#[pymethods]
+impl Block {
+    /// The function.
+    #[getter]
+    fn function(&self, py: Python<'_>) -> Function {
+        Function::new(self.place.module.clone_ref(py), self.place.function)
+    }
+
+    /// Its position in the graph; 0 for the entry.
+    #[getter]
+    fn index(&self) -> usize {
+        self.id.index()
+    }
+
+    /// The name of its label.
+    #[getter]
+    fn label(&self) -> Option<&str> {
+        let ir = &self.place.module.get().ir;
+        let label = ir.body(self.place.function)?.labels().get(self.ir()?.label?)?;
+        Some(ir.name(label.name))
+    }
+
+    /// Its instructions. Empty for the blocks that branches through tables go through.
+    #[getter]
+    fn instructions(&self, py: Python<'_>) -> Instructions {
+        let module = self.place.module.clone_ref(py);
+        let all = self.place.module.get().statements(self.place.function);
+        let position = |stmt: StmtId| all.partition_point(|s| *s < stmt);
+        let (first, end) = self.ir().map_or((0, 0), |b| (position(b.first), position(b.end)));
+        Instructions::of_range(module, self.place.function, first as u32, end.saturating_sub(first) as u32)
+    }
+
+    /// The blocks that may follow.
+    #[getter]
+    fn successors(&self, py: Python<'_>) -> Vec<Self> {
+        let ids = self.place.cfg().successors(self.id);
+        self.place.blocks(py, ids.iter().copied())
+    }
+
+    /// The blocks that it may follow.
+    #[getter]
+    fn predecessors(&self, py: Python<'_>) -> Vec<Self> {
+        let ids = self.place.cfg().predecessors(self.id);
+        self.place.blocks(py, ids.iter().copied())
+    }
+
+    /// Whether the function may end after it.
+    #[getter]
+    fn exits(&self) -> bool {
+        self.ir().is_some_and(|b| b.exits)
+    }
+
+    /// Whether it may be reached from the entry.
+    #[getter]
+    fn is_reachable(&self) -> bool {
+        self.place.analysis.is_reachable(self.id)
+    }
+
+    /// Whether it is an empty block that all branches through one table go through.
+    #[getter]
+    fn is_dispatch(&self) -> bool {
+        self.ir().is_some_and(|b| b.is_dispatch)
+    }
+
+    /// The last block before it that every path from the entry to it contains.
+    #[getter]
+    fn immediate_dominator(&self, py: Python<'_>) -> Option<Self> {
+        let id = self.place.analysis.idom(self.id)?;
+        Some(self.place.block(py, id))
+    }
+
+    /// The first block after it that every path from it to the end contains.
+    #[getter]
+    fn immediate_post_dominator(&self, py: Python<'_>) -> Option<Self> {
+        let id = self.place.analysis.ipdom(self.id)?;
+        Some(self.place.block(py, id))
+    }
+
+    /// Whether every path from the entry to `other` contains this block.
+    fn dominates(&self, other: &Self) -> bool {
+        let dominators = self.place.analysis.dominators();
+        self.place.is(&other.place) && dominators.dominates(self.id, other.id)
+    }
+
+    /// Whether every path from `other` to the end contains this block.
+    fn post_dominates(&self, other: &Self) -> bool {
+        let above = |id: &BlockId| self.place.analysis.ipdom(*id);
+        let mut above = std::iter::successors(Some(other.id), above);
+        self.place.is(&other.place) && above.any(|id| id == self.id)
+    }
+
+    /// The names of the registers whose values are used at its beginning or later.
+    #[getter]
+    fn live_in<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        let liveness = self.place.analysis.liveness();
+        self.place.names(py, &liveness.live_in(self.id))
+    }
+
+    /// The names of the registers whose values are used after it.
+    #[getter]
+    fn live_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        let liveness = self.place.analysis.liveness();
+        self.place.names(py, &liveness.live_out(self.id))
+    }
+
+    /// The number of loops that it is in.
+    #[getter]
+    fn loop_depth(&self) -> u32 {
+        self.place.analysis.loops().depth(self.id)
+    }
+
+    /// The innermost loop that it is in.
+    #[getter]
+    fn r#loop(&self, py: Python<'_>) -> Option<Loop> {
+        let id = self.place.analysis.loops().innermost(self.id)?;
+        Some(Loop { place: self.place.copy(py), id })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.instructions(py).len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.id == other.id && self.place.is(&other.place)
+    }
+
+    fn __hash__(&self) -> u64 {
+        views::hash(&(self.place.function.as_u32(), self.id.as_u32()))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.label() {
+            Some(label) => format!("<Block {}: {label}>", self.id.as_u32()),
+            None => format!("<Block {}>", self.id.as_u32()),
+        }
+    }
+}
+
+/// A loop.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; ret; L: @%p bra L; ret; }")
+/// >>> module.functions["k"].loops
+/// []
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; L: @%p bra L; ret; }")
+/// >>> loop = module.functions["k"].loops[0]
+/// >>> loop.header.label, loop.depth, len(loop.blocks), loop.parent
+/// ('L', 1, 1, None)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Loop {
+    place: Place,
+    id: LoopId,
+}
+
+impl Loop {
+    fn loops(&self) -> &ptxkit::analysis::graph::Loops<BlockId> {
+        self.place.analysis.loops()
+    }
+
+    fn ir(&self) -> PyResult<&ptxkit::analysis::graph::Loop<BlockId>> {
+        let found = self.loops().get(self.id);
+        found.ok_or_else(|| pyo3::exceptions::PyIndexError::new_err("no such loop"))
+    }
+}
+
+#[pymethods]
+impl Loop {
+    /// The block that it begins with.
+    #[getter]
+    fn header(&self, py: Python<'_>) -> PyResult<Block> {
+        Ok(self.place.block(py, self.ir()?.header()))
+    }
+
+    /// All its blocks, with those of loops inside.
+    #[getter]
+    fn blocks(&self, py: Python<'_>) -> Vec<Block> {
+        self.place.blocks(py, self.loops().body(self.id).iter().copied())
+    }
+
+    /// 1 for a loop in no other loop.
+    #[getter]
+    fn depth(&self) -> PyResult<u32> {
+        Ok(self.ir()?.depth())
+    }
+
+    /// The loop around it.
+    #[getter]
+    fn parent(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        let parent = self.ir()?.parent();
+        Ok(parent.map(|id| Self { place: self.place.copy(py), id }))
+    }
+
+    /// Whether it is entered only at its header.
+    #[getter]
+    fn is_natural(&self) -> PyResult<bool> {
+        Ok(self.ir()?.kind() == LoopKind::Natural)
+    }
+
+    /// The blocks that go back to the header.
+    #[getter]
+    fn latches(&self, py: Python<'_>) -> Vec<Block> {
+        self.place.blocks(py, self.loops().latches(self.place.cfg(), self.id))
+    }
+
+    /// The edges that leave it: a block inside and one outside.
+    #[getter]
+    fn exits(&self, py: Python<'_>) -> Vec<(Block, Block)> {
+        let exits = self.loops().exits(self.place.cfg(), self.id);
+        exits.map(|(from, to)| (self.place.block(py, from), self.place.block(py, to))).collect()
+    }
+
+    /// The only block before it, if there is one and nothing else follows that.
+    #[getter]
+    fn preheader(&self, py: Python<'_>) -> Option<Block> {
+        let id = self.loops().preheader(self.place.cfg(), self.id)?;
+        Some(self.place.block(py, id))
+    }
+
+    fn __contains__(&self, block: &Block) -> bool {
+        self.place.is(&block.place) && self.loops().contains(self.id, block.id)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.id == other.id && self.place.is(&other.place)
+    }
+
+    fn __hash__(&self) -> u64 {
+        views::hash(&(self.place.function.as_u32(), self.id.index()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Loop of {} blocks>", self.loops().body(self.id).len())
+    }
+}
+
+/// The greatest number of registers that are live at once, before ptxas allocates them.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b64 %rd; .reg .b32 %r; mov.b64 %rd, 1; cvt.u32.u64 %r, %rd; ret; }")
+/// >>> pressure = module.functions["k"].pressure
+/// >>> pressure.units, pressure.by_class, pressure.at.opcode
+/// (2, {'b32': 1, 'b64': 1}, 'mov')
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Pressure {
+    pub(crate) place: Place,
+    pub(crate) pressure: ptxkit::analysis::pressure::Pressure,
+}
+
+#[pymethods]
+impl Pressure {
+    /// The greatest number, in units of 32 bits. Predicates are not counted.
+    #[getter]
+    fn units(&self) -> u32 {
+        self.pressure.units
+    }
+
+    /// The first instruction with that number.
+    #[getter]
+    fn at(&self, py: Python<'_>) -> Option<Instruction> {
+        Instruction::at(self.place.module.clone_ref(py), self.place.function, self.pressure.at?)
+    }
+
+    /// The greatest number of each class of registers separately: `pred`, `b16`, `b32` and so on.
+    #[getter]
+    fn by_class(&self) -> BTreeMap<String, u32> {
+        let classes = ptxkit::analysis::pressure::CLASSES.iter();
+        let counts = classes.zip(self.pressure.by_class).filter(|(_, count)| *count > 0);
+        counts.map(|(class, count)| (ptx_report::labels::class(*class), count)).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Pressure of {} units>", self.pressure.units)
+    }
+}

@@ -1,0 +1,229 @@
+//! Operands of instructions.
+
+use ptxkit::ir::constant::ConstKind;
+use ptxkit::ir::{
+    Body, FuncId, Module as IrModule, NameId, Operand as IrOperand, OperandParts, SymbolKind,
+};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::module::Module;
+
+/// An operand of an instruction.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; .reg .b64 %rd; ld.global.b32 %r1, [%rd+8]; }")
+/// >>> register, address = module.functions["k"].instructions[0].operands
+/// >>> register.kind, register.name, register.type
+/// ('register', '%r1', '.b32')
+/// >>> address.kind, address.text, address.base.name, address.offset.value
+/// ('address', '[%rd+8]', '%rd', 8)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Operand {
+    module: Py<Module>,
+    function: FuncId,
+    operand: IrOperand,
+}
+
+/// The name of a register, a variable, a function or a label.
+pub(crate) fn name(ir: &IrModule, body: &Body, operand: IrOperand) -> Option<String> {
+    let numbered = |name: NameId, number: Option<u32>| {
+        let name = ir.name(name);
+        number.map_or_else(|| name.to_owned(), |number| format!("{name}{number}"))
+    };
+    Some(match operand {
+        IrOperand::Reg(id) => {
+            let decl = body.reg_decl_of(id)?;
+            let number = body.registers().get(id)?.number;
+            numbered(decl.name, decl.count.map(|_| number))
+        }
+        IrOperand::Symbol(id) => {
+            let symbol = ir.symbols().get(id)?;
+            numbered(symbol.name, symbol.number)
+        }
+        IrOperand::Var(id) => {
+            let var = body.vars().get(id)?;
+            numbered(var.name, var.number)
+        }
+        IrOperand::Label(id) => ir.name(body.labels().get(id)?.name).to_owned(),
+        IrOperand::Name(name) | IrOperand::Section(name) | IrOperand::Str(name) => {
+            ir.name(name).to_owned()
+        }
+        IrOperand::Special(register) => register.text().to_owned(),
+        _ => return None,
+    })
+}
+
+impl Operand {
+    /// `None` where there is no operand.
+    pub(crate) fn new(module: Py<Module>, function: FuncId, operand: IrOperand) -> Option<Self> {
+        let is_there = operand != IrOperand::Absent;
+        is_there.then_some(Self { module, function, operand })
+    }
+
+    pub(crate) fn tuple<'py>(
+        py: Python<'py>,
+        (module, function): (&Py<Module>, FuncId),
+        operands: &[IrOperand],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let new = |o: &IrOperand| Self::new(module.clone_ref(py), function, *o);
+        PyTuple::new(py, operands.iter().map(new).collect::<Vec<_>>())
+    }
+
+    fn body(&self) -> Option<&Body> {
+        self.module.get().ir.body(self.function)
+    }
+
+    fn other(&self, py: Python<'_>, operand: IrOperand) -> Option<Self> {
+        Self::new(self.module.clone_ref(py), self.function, operand)
+    }
+
+    fn address(&self) -> Option<&ptxkit::ir::Address> {
+        match self.operand {
+            IrOperand::Address(id) => self.body()?.pool().address(id),
+            _ => None,
+        }
+    }
+}
+
+#[pymethods]
+impl Operand {
+    /// `"register"`, `"immediate"`, `"address"`, `"vector"`, `"label"`, `"variable"`, `"function"`, `"special_register"`,
+    /// `"sink"`, `"component"`, `"not"`, `"negative"`, `"pair"`, `"list"`, `"bracket"`, `"name"` or `"string"`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        let is_variable = |id| {
+            let symbol = self.module.get().ir.symbols().get(id);
+            symbol.is_some_and(|s| matches!(s.kind, SymbolKind::Variable(..)))
+        };
+        match self.operand {
+            IrOperand::Reg(_) => "register",
+            IrOperand::Small(_) | IrOperand::Imm(_) => "immediate",
+            IrOperand::Address(_) => "address",
+            IrOperand::Symbol(id) if !is_variable(id) => "function",
+            IrOperand::Symbol(_) | IrOperand::Var(_) => "variable",
+            IrOperand::Label(_) => "label",
+            IrOperand::Special(_) => "special_register",
+            IrOperand::Name(_) => "name",
+            IrOperand::Section(_) => "section",
+            IrOperand::Str(_) => "string",
+            IrOperand::Sink => "sink",
+            IrOperand::Vector(_) => "vector",
+            IrOperand::Bracket(_) => "bracket",
+            IrOperand::List(_) => "list",
+            IrOperand::Pair(_) => "pair",
+            IrOperand::Not(_) => "not",
+            IrOperand::Neg(_) => "negative",
+            IrOperand::Lane(..) => "component",
+            IrOperand::Generic(_) => "generic",
+            IrOperand::Masked(_) => "masked",
+            IrOperand::Difference(_) => "difference",
+            IrOperand::Field(_) => "field",
+            IrOperand::Range(_) => "range",
+            _ => "unknown",
+        }
+    }
+
+    /// The operand as text.
+    #[getter]
+    fn text(&self) -> String {
+        let Some(body) = self.body() else {
+            return String::new();
+        };
+        let text = ptxkit::print::canonical_operand(&self.module.get().ir, body, self.operand);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The name of a register, a variable, a function or a label.
+    #[getter]
+    fn name(&self) -> Option<String> {
+        name(&self.module.get().ir, self.body()?, self.operand)
+    }
+
+    /// The type that a register is declared with, such as `".b32"` or `".v2.f32"`.
+    #[getter]
+    fn r#type(&self) -> Option<String> {
+        let IrOperand::Reg(id) = self.operand else {
+            return None;
+        };
+        let decl = self.body()?.reg_decl_of(id)?;
+        Some(ptx_report::function_stats::type_name(&self.module.get().ir, decl.ty, decl.vector))
+    }
+
+    /// The number that an immediate is: an `int` or a `float`.
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let value = match self.operand {
+            IrOperand::Small(value) => return Ok(Some(value.into_bound_py_any(py)?)),
+            IrOperand::Imm(id) => self.body().and_then(|b| b.pool().immediate(id)).map(|i| i.value),
+            _ => None,
+        };
+        let number = value.map(|value| match (value.kind(), value.as_int(), value.as_float()) {
+            (ConstKind::Unsigned, ..) => Some(value.bits().into_bound_py_any(py)),
+            (_, Some(integer), _) => Some(integer.into_bound_py_any(py)),
+            (_, _, Some(float)) => Some(float.into_bound_py_any(py)),
+            _ => None,
+        });
+        number.flatten().transpose()
+    }
+
+    /// What the offset of an address is added to.
+    #[getter]
+    fn base(&self, py: Python<'_>) -> Option<Self> {
+        self.other(py, self.address()?.base)
+    }
+
+    /// What is added to the base of an address.
+    #[getter]
+    fn offset(&self, py: Python<'_>) -> Option<Self> {
+        self.other(py, self.address()?.offset)
+    }
+
+    /// The part of a register that is meant, such as `"x"` or `"b0"`.
+    #[getter]
+    fn component(&self) -> Option<String> {
+        let IrOperand::Lane(selector, _) = self.operand else {
+            return None;
+        };
+        let mut text = String::new();
+        selector.write(|byte| text.push(byte.into()));
+        Some(text)
+    }
+
+    /// The operands that it consists of: the elements of a vector or a list, both halves of a pair, what follows a sign.
+    #[getter]
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let two;
+        let parts = match (self.body().map(Body::pool), self.operand.parts()) {
+            (Some(pool), OperandParts::List(id)) => pool.list(id),
+            (Some(pool), OperandParts::One(at)) => {
+                two = [pool.get(at), IrOperand::Absent];
+                &two[..1]
+            }
+            (Some(pool), OperandParts::Two(at)) => {
+                two = pool.pair(at).into();
+                &two[..]
+            }
+            _ => &[],
+        };
+        Self::tuple(py, (&self.module, self.function), parts)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.function == other.function && self.module.is(&other.module) && self.operand == other.operand
+            || self.kind() == other.kind() && self.text() == other.text()
+    }
+
+    fn __hash__(&self) -> u64 {
+        crate::views::hash(&self.text())
+    }
+
+    fn __str__(&self) -> String {
+        self.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Operand {}: {}>", self.kind(), self.text())
+    }
+}

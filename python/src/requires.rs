@@ -1,0 +1,135 @@
+//! The targets and versions on which a module is legal.
+
+use std::collections::BTreeMap;
+
+use ptxkit::isa::{PtxVersion, Target};
+use ptxkit::verify::{self, Availability};
+use pyo3::prelude::*;
+
+use crate::diagnostic::Span;
+use crate::module::Module;
+use crate::parameters::named;
+
+type Pairs = Vec<(&'static str, String)>;
+
+/// The targets and PTX versions on which a module is legal, and why.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
+/// >>> needs = module.requires()
+/// >>> needs.minimal, needs.lowest("sm_90"), needs.lowest("sm_70"), needs.reasons[0].what
+/// ([('sm_80', '7.0')], '7.8', None, 'redux.sync.add.s32')
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Requirements {
+    module: Availability,
+    functions: Vec<(String, Availability)>,
+    reasons: Vec<Reason>,
+}
+
+fn texts(pairs: impl IntoIterator<Item = (Target, PtxVersion)>) -> Pairs {
+    let pairs = pairs.into_iter();
+    pairs.map(|(target, version)| (target.text(), version.to_string())).collect()
+}
+
+impl Requirements {
+    pub(crate) fn new(module: &Module, needs: &verify::Requirements) -> Self {
+        let ir = &module.ir;
+        let name = |id| ir.functions().get(id).map_or("", |f| ir.name(f.name)).to_owned();
+        let functions = needs.functions().iter();
+        let reasons = needs.reasons().iter().map(|reason| Reason {
+            what: reason.what().to_owned(),
+            span: Span::new(reason.span()),
+            line: module.lines().position(reason.span().start).line,
+            count: reason.count(),
+            minimal: texts(reason.availability().minimal()),
+            availability: reason.availability().clone(),
+        });
+        Self {
+            module: needs.module().clone(),
+            functions: functions.map(|(id, a)| (name(*id), a.clone())).collect(),
+            reasons: reasons.collect(),
+        }
+    }
+}
+
+#[pymethods]
+impl Requirements {
+    /// The lowest target of each family, with the lowest PTX version there.
+    #[getter]
+    fn minimal(&self) -> Pairs {
+        texts(self.module.minimal())
+    }
+
+    /// Every target on which the module is legal, with the lowest PTX version there.
+    #[getter]
+    fn pairs(&self) -> Pairs {
+        texts(self.module.pairs())
+    }
+
+    /// The lowest PTX version on a target; `None` if the module is not legal there.
+    fn lowest(&self, target: &str) -> PyResult<Option<String>> {
+        let target = named(target, "target")?;
+        Ok(self.module.lowest(target).map(|v| v.to_string()))
+    }
+
+    /// `minimal` of each function that has a body, by name.
+    #[getter]
+    fn functions(&self) -> BTreeMap<&str, Pairs> {
+        let functions = self.functions.iter();
+        functions.map(|(name, a)| (name.as_str(), texts(a.minimal()))).collect()
+    }
+
+    /// What is not available everywhere.
+    #[getter]
+    fn reasons(&self) -> Vec<Reason> {
+        self.reasons.clone()
+    }
+
+    /// What makes the module illegal on a target in every version.
+    fn blocking(&self, target: &str) -> PyResult<Vec<Reason>> {
+        let target = named(target, "target")?;
+        let reasons = self.reasons.iter();
+        Ok(reasons.filter(|r| r.availability.lowest(target).is_none()).cloned().collect())
+    }
+
+    fn __repr__(&self) -> String {
+        let minimal = self.minimal().into_iter();
+        let minimal: Vec<String> = minimal.map(|(target, version)| format!("{target} from PTX {version}")).collect();
+        format!("<Requirements {}>", minimal.join(", "))
+    }
+}
+
+/// Something in a module that is not available everywhere.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
+/// >>> reason = module.requires().blocking("sm_70")[0]
+/// >>> reason.what, reason.line, reason.count, reason.minimal
+/// ('redux.sync.add.s32', 3, 1, [('sm_80', '7.0')])
+#[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
+#[derive(Clone)]
+pub(crate) struct Reason {
+    /// What it is.
+    #[pyo3(get)]
+    what: String,
+    /// Its first place.
+    #[pyo3(get)]
+    span: Span,
+    /// The line of the first place, from 1.
+    #[pyo3(get)]
+    line: u32,
+    /// In how many places it is.
+    #[pyo3(get)]
+    count: usize,
+    /// The lowest targets and versions that have it.
+    #[pyo3(get)]
+    minimal: Pairs,
+    availability: Availability,
+}
+
+#[pymethods]
+impl Reason {
+    fn __repr__(&self) -> String {
+        format!("<Reason {}, line {}>", self.what, self.line)
+    }
+}

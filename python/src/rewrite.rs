@@ -1,0 +1,474 @@
+//! Rewriting of whole modules. Each method returns a new module.
+
+use std::collections::HashMap;
+
+use ptxkit::diff::Equality;
+use ptxkit::edit::{Names, OwnSymbols, RenameError, Renaming};
+use ptxkit::ir::facts::Space;
+use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Module as IrModule, Rewritten, Severity};
+use ptxkit::isa::{PtxVersion, StateSpace, Target};
+use ptxkit::print::{Indent, Style};
+use ptxkit::transform::clean::{self, Pass};
+use ptxkit::transform::instrument::{self, Bounds, Outside, Records, Report, Trace};
+use ptxkit::transform::{ExtractError, Extracted, LinkOptions, Minify};
+use ptxkit::verify::Options;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::diagnostic::Span;
+use crate::diff::Diff;
+use crate::error::Failure;
+use crate::module::Module;
+use crate::parameters::{Wanted, named};
+use crate::requires::Requirements;
+
+impl From<ExtractError> for Failure {
+    fn from(error: ExtractError) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<RenameError> for Failure {
+    fn from(error: RenameError) -> Self {
+        match &error {
+            RenameError::Taken(_, at) => Self::new(&error).at(*at),
+            _ => Self::new(error),
+        }
+    }
+}
+
+impl From<instrument::Error> for Failure {
+    fn from(error: instrument::Error) -> Self {
+        match error {
+            instrument::Error::Code(diagnostics) => Self::of_diagnostics(diagnostics),
+            error => Self::new(error),
+        }
+    }
+}
+
+impl Module {
+    /// The module that a text is, under the name of this one.
+    pub(crate) fn with_text(&self, text: Vec<u8>) -> Self {
+        Self::parsed(text, self.name.clone())
+    }
+
+    fn rewritten(&self, rewritten: Rewritten) -> Self {
+        self.with_text(rewritten.text)
+    }
+
+    /// Fails if there are errors.
+    pub(crate) fn require_legal(&self, options: &Options) -> Result<(), Failure> {
+        let mut found = self.diagnose(options, false, false);
+        found.retain(|d| d.severity == Severity::Error);
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::of_diagnostics(found)),
+        }
+    }
+
+    fn renamed(&self, names: &HashMap<String, String>, function: Option<&str>) -> Result<Rewritten, Failure> {
+        let ir = &self.ir;
+        let unknown = |name: &str| Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName);
+        let inside = match function {
+            Some(name) => Some(ir.function(name).ok_or_else(|| unknown(name))?),
+            None => None,
+        };
+        let all = Names::of(ir);
+        let mut renaming = Renaming::new();
+        for (old, new) in names {
+            let found = all.find(ir, old, inside);
+            if found.is_empty() {
+                return Err(unknown(old));
+            }
+            for entity in found {
+                renaming.set(entity, new.clone());
+            }
+        }
+        Ok(renaming.apply(ir, &all)?)
+    }
+
+    fn chosen_version(&self, target: Target, version: Option<Wanted<PtxVersion>>) -> PtxVersion {
+        let floor = target.min_version();
+        match version {
+            Some(Wanted::This(version)) => version,
+            Some(Wanted::Lowest) => {
+                let lowest = ptxkit::verify::requires(&self.ir).module().lowest(target);
+                lowest.unwrap_or(PtxVersion::CURRENT)
+            }
+            None => self.ir.header().version.map_or(floor, |v| v.max(floor)),
+        }
+    }
+
+    /// The sites of the module before it was instrumented.
+    fn sites(&self, new: &IrModule, report: &Report) -> Vec<Site> {
+        let sites = report.sites.iter().filter_map(|site| {
+            let name = new.name(new.functions().get(site.function)?.name);
+            let body = self.ir.body(self.ir.function(name)?)?;
+            let span = body.source_span(site.statement);
+            Some(Site {
+                id: site.id,
+                function: name.to_owned(),
+                line: self.lines().position(span.start).line,
+                span: Span::new(span),
+                text: self.text_of(span).into_owned(),
+                is_after: site.when == instrument::Timing::After,
+            })
+        });
+        sites.collect()
+    }
+
+    fn instrumented(&self, result: Result<(IrModule, Report), instrument::Error>) -> Result<(Self, Vec<Site>), Failure> {
+        self.require_legal(&Options::default())?;
+        let (new, report) = result?;
+        let sites = self.sites(&new, &report);
+        Ok((self.with_text(ptxkit::print::verbatim(&new)), sites))
+    }
+}
+
+/// The state spaces that a trace can record, by name.
+fn space(name: &str) -> PyResult<Space> {
+    match name {
+        "generic" => Ok(Space::Generic),
+        name => named::<StateSpace>(&format!(".{name}"), "state space").map(Space::State),
+    }
+}
+
+fn strs(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+#[pymethods]
+impl Module {
+    /// The module in the canonical style: one statement per line, one indentation.
+    ///
+    /// `indent` is the number of spaces of one level; by default it is a tab.
+    ///
+    /// >>> import ptxkit
+    /// >>> print(ptxkit.parse(".version 8.0\n.target   sm_90\n.entry k(){ret;}").format(indent=2).text)
+    /// .version 8.0
+    /// .target sm_90
+    /// .entry k()
+    /// {
+    ///   ret;
+    /// }
+    /// <BLANKLINE>
+    #[pyo3(signature = (*, indent=None))]
+    fn format(&self, py: Python<'_>, indent: Option<u8>) -> Self {
+        let style = Style::with_indent(indent.map_or(Indent::Tab, Indent::Spaces));
+        py.detach(|| self.with_text(ptxkit::print::canonical(&self.ir, &style)))
+    }
+
+    /// The targets and PTX versions on which the module is legal, and why.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
+    /// >>> module.requires().minimal
+    /// [('sm_80', '7.0')]
+    fn requires(&self, py: Python<'_>) -> Requirements {
+        py.detach(|| Requirements::new(self, &ptxkit::verify::requires(&self.ir)))
+    }
+
+    /// What differs between this module and another one, whatever registers and labels are called.
+    ///
+    /// With `values`, computations of the same values are equal.
+    ///
+    /// >>> import ptxkit
+    /// >>> old = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %a; mov.b32 %a, 1; ret; }")
+    /// >>> new = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %b; mov.b32 %b, 2; ret; }")
+    /// >>> print(old.diff(new))
+    /// k:
+    /// -mov.b32 %a, 1;
+    /// +mov.b32 %b, 2;
+    /// >>> old.diff(old).is_equal
+    /// True
+    #[pyo3(signature = (other, *, values=false))]
+    fn diff(slf: &Bound<'_, Self>, py: Python<'_>, other: &Bound<'_, Self>, values: bool) -> Diff {
+        let equality = if values { Equality::Values } else { Equality::Statements };
+        let (left, right) = (slf.get(), other.get());
+        let diff = py.detach(|| ptxkit::diff::ModuleDiff::new(&left.ir, &right.ir, equality));
+        Diff::new(slf.clone().unbind(), other.clone().unbind(), diff)
+    }
+
+    /// The module with the fixes of its diagnostics: each mistake is repaired in the likeliest way.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .f32 %f; mul.f32 %f, %f, %f ret; }")
+    /// >>> len(module.check()), len(module.fixed().check())
+    /// (1, 0)
+    #[pyo3(signature = (*, target=None, version=None))]
+    fn fixed(&self, py: Python<'_>, target: Option<&str>, version: Option<&str>) -> PyResult<Self> {
+        let options = crate::parameters::options(target, version)?;
+        Ok(py.detach(|| {
+            let mut text = self.ir.source().to_vec();
+            let mut found: Vec<IrDiagnostic> = self.diagnose(&options, false, false);
+            // A fix can uncover another mistake.
+            for _ in 0..8 {
+                let Some(fixed) = ptxkit::ir::apply_fixes(&text, &found) else {
+                    break;
+                };
+                text = fixed.text;
+                found = self.with_text(text.clone()).diagnose(&options, false, false);
+            }
+            self.with_text(text)
+        }))
+    }
+
+    /// The module for another target and version. Everything but the header stays unchanged.
+    ///
+    /// Without `version` it is the old one, or the first that supports the target; `"lowest"` is the first in which the module
+    /// is legal on the target. Raises `PtxError` if the module is not legal there.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 7.0\n.target sm_70\n.entry k() { ret; }").retarget("sm_90a")
+    /// >>> module.target, module.version
+    /// ('sm_90a', '8.0')
+    #[pyo3(signature = (target, version=None))]
+    fn retarget(&self, py: Python<'_>, target: &str, version: Option<&str>) -> PyResult<Self> {
+        let target: Target = named(target, "target")?;
+        let version = version.map(Wanted::new).transpose()?;
+        let new = py.detach(|| {
+            let version = self.chosen_version(target, version);
+            let text = ptxkit::verify::retarget(&self.ir, target, version);
+            let text = text.ok_or_else(|| Failure::new("the header has no `.version` or no `.target`"))?;
+            let new = self.with_text(text);
+            new.require_legal(&Options::default())?;
+            Ok::<_, Failure>(new)
+        });
+        Ok(new?)
+    }
+
+    /// The module with other names: of functions, variables, registers (`%r` for the range `%r<9>`), parameters and labels.
+    ///
+    /// All names change at once, so that they can be swapped. With `function`, only names in this function are meant. Raises
+    /// `PtxError` if a name is unknown, or a new one is in use.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret; }")
+    /// >>> module.rename({"k": "kernel"}).functions[0].name
+    /// 'kernel'
+    #[pyo3(signature = (names, *, function=None))]
+    fn rename(&self, py: Python<'_>, names: HashMap<String, String>, function: Option<String>) -> PyResult<Self> {
+        let new = || Ok(self.rewritten(self.renamed(&names, function.as_deref())?));
+        Ok(py.detach(new).map_err(|error: Failure| error)?)
+    }
+
+    /// The module with a prefix before the name of each function and variable that other modules do not see.
+    ///
+    /// With `visible` also before the names that they see.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.func f() { ret; }\n.visible .entry k() { ret; }")
+    /// >>> [function.name for function in module.add_prefix("my_").functions]
+    /// ['my_f', 'k']
+    #[pyo3(signature = (prefix, *, visible=false))]
+    fn add_prefix(&self, py: Python<'_>, prefix: String, visible: bool) -> PyResult<Self> {
+        let which = if visible { OwnSymbols::WithVisible } else { OwnSymbols::Private };
+        let new = py.detach(|| {
+            let names = Names::of(&self.ir);
+            let renaming = Renaming::prefix(&self.ir, &names, &prefix, which);
+            Ok::<_, Failure>(self.rewritten(renaming.apply(&self.ir, &names)?))
+        });
+        Ok(new?)
+    }
+
+    /// The module without comments and debug information.
+    ///
+    /// >>> import ptxkit
+    /// >>> ptxkit.parse(".version 8.0\n.target sm_90 // Hopper\n").strip().text
+    /// '.version 8.0\n.target sm_90\n'
+    fn strip(&self, py: Python<'_>) -> Self {
+        py.detach(|| self.rewritten(ptxkit::transform::strip(&self.ir)))
+    }
+
+    /// The module in few bytes: without comments, and with short names.
+    ///
+    /// `symbols` shortens the names of functions and variables that other modules do not see, `dead` removes what nothing uses.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry kernel() { .reg .b32 %counter; mov.b32 %counter, 1; ret; }")
+    /// >>> len(module.minify().source) < len(module.source)
+    /// True
+    #[pyo3(signature = (*, symbols=false, dead=false))]
+    fn minify(&self, py: Python<'_>, symbols: bool, dead: bool) -> Self {
+        let options = Minify::new().with_symbols(symbols).with_dead(dead);
+        py.detach(|| self.rewritten(ptxkit::transform::minify(&self.ir, options)))
+    }
+
+    /// The module with registers numbered in the order of their first use.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<9>; mov.b32 %r8, 1; ret; }")
+    /// >>> module.renumber().functions["k"].instructions[0].text
+    /// 'mov.b32 %r1, 1;'
+    fn renumber(&self, py: Python<'_>) -> Self {
+        py.detach(|| self.rewritten(ptxkit::transform::renumber(&self.ir)))
+    }
+
+    /// The module without blocks in braces inside of functions; names in them become different ones.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() {\n{ bar.sync 0; }\nret; }")
+    /// >>> module.flatten().text.count("{")
+    /// 1
+    fn flatten(&self, py: Python<'_>) -> Self {
+        py.detach(|| self.rewritten(ptxkit::transform::flatten(&self.ir)))
+    }
+
+    /// The functions and variables of these names, with everything that they need.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry a() { ret; }\n.entry b() { ret; }")
+    /// >>> [function.name for function in module.extract(["b"]).functions]
+    /// ['b']
+    fn extract(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
+        let new = py.detach(|| ptxkit::transform::extract(&self.ir, &strs(&names)));
+        Ok(self.rewritten(new.map_err(Failure::from)?.rewritten))
+    }
+
+    /// Two modules that can be linked: the functions and variables of these names, and the others.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry a() { ret; }\n.entry b() { ret; }")
+    /// >>> part, rest = module.split(["b"])
+    /// >>> part.functions[0].name, rest.functions[0].name
+    /// ('b', 'a')
+    fn split(&self, py: Python<'_>, names: Vec<String>) -> PyResult<(Self, Self)> {
+        let new = py.detach(|| ptxkit::transform::split(&self.ir, &strs(&names)));
+        let new = new.map_err(Failure::from)?;
+        let module = |part: Extracted| self.rewritten(part.rewritten);
+        Ok((module(new.part), module(new.rest)))
+    }
+
+    /// A simpler module with the same effects, and what was changed.
+    ///
+    /// `passes` are names of passes: `"copies"`, `"fold"`, `"dead"`, `"unreachable"`, `"spaces"`; by default all. A change is the
+    /// name of its pass, the function, the place and the reason.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.b32 %r, 1; ret; }")
+    /// >>> cleaned, changes = module.clean()
+    /// >>> [i.opcode for i in cleaned.functions["k"].instructions], [change[:2] for change in changes]
+    /// (['ret'], [('dead', 'k')])
+    #[pyo3(signature = (passes=None))]
+    fn clean(&self, py: Python<'_>, passes: Option<Vec<String>>) -> PyResult<(Self, Vec<Change>)> {
+        let mut options = clean::Options::default();
+        if let Some(names) = passes {
+            let parse = |name: &String| name.parse::<Pass>();
+            let passes: Result<Vec<Pass>, _> = names.iter().map(parse).collect();
+            options = clean::Options::new(passes.map_err(|e| PyValueError::new_err(e.to_string()))?);
+        }
+        Ok(py.detach(|| {
+            let mut ir = self.ir.clone();
+            let report = clean::clean(&mut ir, &options);
+            let change = |change: clean::Change| {
+                let function = self.ir.functions().get(change.function);
+                let name = function.map_or("", |f| self.ir.name(f.name)).to_owned();
+                (change.pass.name(), name, Span::new(change.span), change.why)
+            };
+            let changes = report.changes.into_iter().map(change).collect();
+            (self.with_text(ptxkit::print::verbatim(&ir)), changes)
+        }))
+    }
+
+    /// The module with a trace of its memory accesses, and the places that are recorded.
+    ///
+    /// A record has 32 bytes: address and value (u64), number of the site, size, block and thread (u32). The array
+    /// `NAME_records` has `NAME_count` records; `capacity` is how many it holds. `spaces` are the state spaces that are recorded;
+    /// by default all but constants and parameters.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b64 %rd; .reg .b32 %r; ld.global.b32 %r, [%rd]; ret; }")
+    /// >>> traced, sites = module.trace_memory(spaces=["global"])
+    /// >>> [(site.id, site.function, site.text) for site in sites]
+    /// [(0, 'k', 'ld.global.b32 %r, [%rd];')]
+    #[pyo3(signature = (*, name="ptx_trace", capacity=65536, spaces=None))]
+    fn trace_memory(&self, py: Python<'_>, name: &str, capacity: u32, spaces: Option<Vec<String>>) -> PyResult<(Self, Vec<Site>)> {
+        let spaces = match spaces {
+            Some(names) => names.iter().map(|name| space(name)).collect::<PyResult<_>>()?,
+            None => Trace::MEMORY.to_vec(),
+        };
+        let name = name.to_owned();
+        let trace = Trace { records: Records { name, capacity }, spaces };
+        Ok(py.detach(|| self.instrumented(trace.apply(&self.ir)))?)
+    }
+
+    /// The module with checks of the addresses of its accesses to one state space, and the places that are checked.
+    ///
+    /// `low` is the first valid address and `high` the first one after them; the variable `NAME` has both, so that the host can
+    /// set them. An access outside stops the kernel, or is recorded if a number of `records` is given.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b64 %rd; .reg .b32 %r; ld.global.b32 %r, [%rd]; ret; }")
+    /// >>> checked, sites = module.check_bounds(low=0x1000, high=0x2000)
+    /// >>> len(sites), checked.check()
+    /// (1, [])
+    #[pyo3(signature = (*, space="global", low=0, high=u64::MAX, name="ptx_bounds", records=None))]
+    fn check_bounds(&self, py: Python<'_>, space: &str, low: u64, high: u64, name: &str, records: Option<u32>) -> PyResult<(Self, Vec<Site>)> {
+        let space: StateSpace = named(&format!(".{space}"), "state space")?;
+        let name = name.to_owned();
+        let recorded = |capacity| Outside::Record(Records { name: name.clone(), capacity });
+        let outside = records.map_or(Outside::Trap, recorded);
+        let bounds = Bounds { space, low, high, outside, name };
+        Ok(py.detach(|| self.instrumented(bounds.apply(&self.ir)))?)
+    }
+}
+
+/// The pass, the function, the place and the reason.
+type Change = (&'static str, String, Span, String);
+
+/// A place that was instrumented.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b64 %rd; .reg .b32 %r; st.global.b32 [%rd], %r; ret; }")
+/// >>> site = module.trace_memory()[1][0]
+/// >>> site.id, site.function, site.line, site.is_after
+/// (0, 'k', 4, False)
+#[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Site {
+    /// Its number, which records of it have.
+    id: u32,
+    /// The name of the function.
+    function: String,
+    /// The line of the instruction, from 1.
+    line: u32,
+    /// The instruction in the old text.
+    span: Span,
+    /// The instruction.
+    text: String,
+    /// Whether the code was inserted after the instruction.
+    is_after: bool,
+}
+
+#[pymethods]
+impl Site {
+    fn __repr__(&self) -> String {
+        format!("<Site {} in {}: {}>", self.id, self.function, self.text)
+    }
+}
+
+/// One module with the functions and variables of several ones.
+///
+/// External declarations are resolved, and private names that are the same are changed. `hidden` are names that lose their
+/// `.visible`. Raises `PtxError` if the modules do not fit.
+///
+/// >>> import ptxkit
+/// >>> caller = ptxkit.parse(".version 8.0\n.target sm_90\n.extern .func f();\n.visible .entry k() { call f; ret; }")
+/// >>> callee = ptxkit.parse(".version 8.0\n.target sm_90\n.visible .func f() { ret; }")
+/// >>> ptxkit.link([caller, callee]).check()
+/// []
+#[pyfunction]
+#[pyo3(signature = (modules, *, hidden=Vec::new(), name=None))]
+pub(crate) fn link(py: Python<'_>, modules: Vec<Py<Module>>, hidden: Vec<String>, name: Option<String>) -> PyResult<Module> {
+    let modules: Vec<&Module> = modules.iter().map(Py::get).collect();
+    let linked = py.detach(|| {
+        for module in &modules {
+            module.require_legal(&Options::default())?;
+        }
+        let irs: Vec<&IrModule> = modules.iter().map(|m| &m.ir).collect();
+        let hidden = strs(&hidden);
+        let linked = ptxkit::transform::link(&irs, &LinkOptions::new().with_hidden(&hidden));
+        linked.map_err(|found| Failure::of_diagnostics(found.into_iter().map(|d| d.diagnostic).collect()))
+    });
+    Ok(Module::parsed(linked?.text, name))
+}
