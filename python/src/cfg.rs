@@ -149,7 +149,7 @@ impl Cfg {
 
     /// The blocks, in the order of the text.
     #[getter]
-    fn blocks(&self, py: Python<'_>) -> Vec<Block> {
+    pub(crate) fn blocks(&self, py: Python<'_>) -> Vec<Block> {
         self.place.blocks(py, self.place.cfg().nodes())
     }
 
@@ -163,14 +163,19 @@ impl Cfg {
     #[getter]
     fn edges(&self, py: Python<'_>) -> Vec<Edge> {
         let edges = self.place.cfg().edges();
-        edges.map(|(_, edge)| Edge::new(py, &self.place, edge)).collect()
+        edges
+            .map(|(_, edge)| Edge::new(py, &self.place, edge))
+            .collect()
     }
 
     /// The loops, outer ones before those inside.
     #[getter]
-    fn loops(&self, py: Python<'_>) -> Vec<Loop> {
+    pub(crate) fn loops(&self, py: Python<'_>) -> Vec<Loop> {
         let loops = self.place.analysis.loops();
-        let new = |(id, _)| Loop { place: self.place.copy(py), id };
+        let new = |(id, _)| Loop {
+            place: self.place.copy(py),
+            id,
+        };
         loops.iter().map(new).collect()
     }
 
@@ -201,7 +206,11 @@ impl Cfg {
 
     fn __repr__(&self) -> String {
         let cfg = self.place.cfg();
-        format!("<Cfg of {} blocks and {} edges>", cfg.len(), cfg.edges().len())
+        format!(
+            "<Cfg of {} blocks and {} edges>",
+            cfg.len(),
+            cfg.edges().len()
+        )
     }
 }
 
@@ -213,7 +222,10 @@ impl Cfg {
         let name = module.ir.functions().get(id).map(|f| f.name);
         let mut out = Vec::new();
         let drawn = module.with_facts(id, |facts| match name {
-            Some(name) => f(&Graph::new(file, &lines, facts, &self.place.analysis, name), &mut out),
+            Some(name) => f(
+                &Graph::new(file, &lines, facts, &self.place.analysis, name),
+                &mut out,
+            ),
             None => Ok(()),
         });
         drawn.transpose()?;
@@ -272,7 +284,12 @@ impl Edge {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Edge {} -> {}: {}>", self.from.as_u32(), self.to.as_u32(), self.kind)
+        format!(
+            "<Edge {} -> {}: {}>",
+            self.from.as_u32(),
+            self.to.as_u32(),
+            self.kind
+        )
     }
 }
 
@@ -313,7 +330,10 @@ impl Block {
     #[getter]
     fn label(&self) -> Option<&str> {
         let ir = &self.place.module.get().ir;
-        let label = ir.body(self.place.function)?.labels().get(self.ir()?.label?)?;
+        let label = ir
+            .body(self.place.function)?
+            .labels()
+            .get(self.ir()?.label?)?;
         Some(ir.name(label.name))
     }
 
@@ -323,8 +343,15 @@ impl Block {
         let module = self.place.module.clone_ref(py);
         let all = self.place.module.get().statements(self.place.function);
         let position = |stmt: StmtId| all.partition_point(|s| *s < stmt);
-        let (first, end) = self.ir().map_or((0, 0), |b| (position(b.first), position(b.end)));
-        Instructions::of_range(module, self.place.function, first as u32, end.saturating_sub(first) as u32)
+        let (first, end) = self
+            .ir()
+            .map_or((0, 0), |b| (position(b.first), position(b.end)));
+        Instructions::of_range(
+            module,
+            self.place.function,
+            first as u32,
+            end.saturating_sub(first) as u32,
+        )
     }
 
     /// The blocks that may follow.
@@ -390,14 +417,14 @@ impl Block {
     #[getter]
     fn live_in<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let liveness = self.place.analysis.liveness();
-        self.place.names(py, &liveness.live_in(self.id))
+        self.place.names(py, liveness.live_in(self.id))
     }
 
     /// The names of the registers whose values are used after it.
     #[getter]
     fn live_out<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         let liveness = self.place.analysis.liveness();
-        self.place.names(py, &liveness.live_out(self.id))
+        self.place.names(py, liveness.live_out(self.id))
     }
 
     /// The number of loops that it is in.
@@ -410,7 +437,10 @@ impl Block {
     #[getter]
     fn r#loop(&self, py: Python<'_>) -> Option<Loop> {
         let id = self.place.analysis.loops().innermost(self.id)?;
-        Some(Loop { place: self.place.copy(py), id })
+        Some(Loop {
+            place: self.place.copy(py),
+            id,
+        })
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -471,7 +501,8 @@ impl Loop {
     /// All its blocks, with those of loops inside.
     #[getter]
     fn blocks(&self, py: Python<'_>) -> Vec<Block> {
-        self.place.blocks(py, self.loops().body(self.id).iter().copied())
+        self.place
+            .blocks(py, self.loops().body(self.id).iter().copied())
     }
 
     /// 1 for a loop in no other loop.
@@ -484,7 +515,10 @@ impl Loop {
     #[getter]
     fn parent(&self, py: Python<'_>) -> PyResult<Option<Self>> {
         let parent = self.ir()?.parent();
-        Ok(parent.map(|id| Self { place: self.place.copy(py), id }))
+        Ok(parent.map(|id| Self {
+            place: self.place.copy(py),
+            id,
+        }))
     }
 
     /// Whether it is entered only at its header.
@@ -496,14 +530,17 @@ impl Loop {
     /// The blocks that go back to the header.
     #[getter]
     fn latches(&self, py: Python<'_>) -> Vec<Block> {
-        self.place.blocks(py, self.loops().latches(self.place.cfg(), self.id))
+        self.place
+            .blocks(py, self.loops().latches(self.place.cfg(), self.id))
     }
 
     /// The edges that leave it: a block inside and one outside.
     #[getter]
     fn exits(&self, py: Python<'_>) -> Vec<(Block, Block)> {
         let exits = self.loops().exits(self.place.cfg(), self.id);
-        exits.map(|(from, to)| (self.place.block(py, from), self.place.block(py, to))).collect()
+        exits
+            .map(|(from, to)| (self.place.block(py, from), self.place.block(py, to)))
+            .collect()
     }
 
     /// The only block before it, if there is one and nothing else follows that.
@@ -522,7 +559,10 @@ impl Loop {
     }
 
     fn __hash__(&self) -> u64 {
-        views::hash(&(self.place.function.as_u32(), self.id.index()))
+        views::hash(&(
+            self.place.function.as_u32(),
+            self.loops().body(self.id).len(),
+        ))
     }
 
     fn __repr__(&self) -> String {
@@ -554,15 +594,23 @@ impl Pressure {
     /// The first instruction with that number.
     #[getter]
     fn at(&self, py: Python<'_>) -> Option<Instruction> {
-        Instruction::at(self.place.module.clone_ref(py), self.place.function, self.pressure.at?)
+        Instruction::at(
+            self.place.module.clone_ref(py),
+            self.place.function,
+            self.pressure.at?,
+        )
     }
 
     /// The greatest number of each class of registers separately: `pred`, `b16`, `b32` and so on.
     #[getter]
     fn by_class(&self) -> BTreeMap<String, u32> {
         let classes = ptxkit::analysis::pressure::CLASSES.iter();
-        let counts = classes.zip(self.pressure.by_class).filter(|(_, count)| *count > 0);
-        counts.map(|(class, count)| (ptx_report::labels::class(*class), count)).collect()
+        let counts = classes
+            .zip(self.pressure.by_class)
+            .filter(|(_, count)| *count > 0);
+        counts
+            .map(|(class, count)| (ptx_report::labels::class(*class), count))
+            .collect()
     }
 
     fn __repr__(&self) -> String {

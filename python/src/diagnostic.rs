@@ -64,7 +64,7 @@ impl Span {
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { foo.u32 %r1; }")
 /// >>> error = module.check()[0]
 /// >>> error.severity, error.code, error.name, error.line
-/// ('error', 'PTX0501', 'unknown-instruction', 3)
+/// ('error', 'PTX0104', 'UnknownOpcode', 3)
 #[pyclass(frozen, eq, hash, skip_from_py_object, module = "ptxkit")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Diagnostic {
@@ -111,13 +111,13 @@ impl Diagnostic {
         self.diagnostic.severity == Severity::Error
     }
 
-    /// The code, such as `"PTX0501"`. `ptxkit.explain` explains it.
+    /// The code, such as `"PTX0104"`. `ptxkit.explain` explains it.
     #[getter]
     fn code(&self) -> String {
         self.diagnostic.code.to_string()
     }
 
-    /// The name of the code, such as `"unknown-instruction"`.
+    /// The name of the code, such as `"UnknownOpcode"`.
     #[getter]
     fn name(&self) -> &'static str {
         self.diagnostic.code.name()

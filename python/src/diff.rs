@@ -41,7 +41,11 @@ fn changes(changes: &[diff::Change]) -> Vec<Change> {
 
 /// `-target: sm_80`, `+target: sm_90`
 fn change_lines((subject, name, left, right): Change) -> String {
-    let what = if name.is_empty() { subject } else { format!("{subject} {name}") };
+    let what = if name.is_empty() {
+        subject
+    } else {
+        format!("{subject} {name}")
+    };
     let sides = [("-", left), ("+", right)].into_iter();
     let lines = sides.filter_map(|(sign, text)| Some(format!("{sign}{what}: {}\n", text?)));
     lines.collect()
@@ -82,7 +86,9 @@ impl Diff {
     #[getter]
     fn functions(&self, py: Python<'_>) -> Vec<FunctionDiff> {
         let differ = self.diff.functions.iter().filter(|f| !f.is_equal());
-        let function = |module: &Py<Module>, id: Option<FuncId>| Some(Function::new(module.clone_ref(py), id?));
+        let function = |module: &Py<Module>, id: Option<FuncId>| {
+            Some(Function::new(module.clone_ref(py), id?))
+        };
         let new = |diff: &diff::FunctionDiff| {
             let body = |module: &Py<Module>, id: Option<FuncId>| Some((module.clone_ref(py), id?));
             FunctionDiff {
@@ -90,7 +96,11 @@ impl Diff {
                 left: function(&self.left, diff.left),
                 right: function(&self.right, diff.right),
                 changes: changes(&diff.changes),
-                lines: lines(body(&self.left, diff.left), body(&self.right, diff.right), &diff.lines),
+                lines: lines(
+                    body(&self.left, diff.left),
+                    body(&self.right, diff.right),
+                    &diff.lines,
+                ),
                 similarity: diff.similarity,
                 edits: diff.edits(),
             }
@@ -104,7 +114,10 @@ impl Diff {
 
     fn __str__(&self, py: Python<'_>) -> String {
         let outside = self.changes().into_iter().map(change_lines);
-        let functions = self.functions(py).into_iter().map(|f| format!("{}:\n{}\n", f.name, f.__str__()));
+        let functions = self
+            .functions(py)
+            .into_iter()
+            .map(|f| format!("{}:\n{}\n", f.name, f.__str__()));
         let text: String = outside.chain(functions).collect();
         text.trim_end().to_owned()
     }
@@ -116,7 +129,11 @@ impl Diff {
 }
 
 /// The lines of a comparison: `" "`, `"-"` or `"+"` and the text of a statement.
-fn lines(left: Option<(Py<Module>, FuncId)>, right: Option<(Py<Module>, FuncId)>, lines: &[Line]) -> Vec<(&'static str, String)> {
+fn lines(
+    left: Option<(Py<Module>, FuncId)>,
+    right: Option<(Py<Module>, FuncId)>,
+    lines: &[Line],
+) -> Vec<(&'static str, String)> {
     let text = |ir: &IrModule, id: FuncId, stmt: StmtId| {
         let body = ir.body(id)?;
         Some(String::from_utf8_lossy(body.source_span(stmt).of(ir.source())).into_owned())
@@ -195,6 +212,9 @@ impl FunctionDiff {
     }
 
     fn __repr__(&self) -> String {
-        format!("<FunctionDiff {}: -{} +{}>", self.name, self.edits.0, self.edits.1)
+        format!(
+            "<FunctionDiff {}: -{} +{}>",
+            self.name, self.edits.0, self.edits.1
+        )
     }
 }

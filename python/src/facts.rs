@@ -97,7 +97,10 @@ impl MemoryAccess {
 impl MemoryAccess {
     fn __repr__(&self) -> String {
         let bytes = self.bytes.map_or("?".to_owned(), |n| n.to_string());
-        format!("<MemoryAccess {} of {bytes} bytes, {}>", self.access, self.space)
+        format!(
+            "<MemoryAccess {} of {bytes} bytes, {}>",
+            self.access, self.space
+        )
     }
 }
 
@@ -180,7 +183,9 @@ impl Lines {
                 };
                 let place = of_function.place(stmt);
                 if place != last.0 {
-                    let frames = of_function.frames(stmt).take(ptx_report::source_frames::MOST_FRAMES);
+                    let frames = of_function
+                        .frames(stmt)
+                        .take(ptx_report::source_frames::MOST_FRAMES);
                     let frames = frames.map(|frame| SourceLine {
                         file: frame.file.map(Arc::from),
                         function: frame.function.map(Arc::from),

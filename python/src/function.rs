@@ -1,14 +1,24 @@
 //! Functions and kernels.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use ptxkit::ir::{EntityId, FuncId, FunctionKind};
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
+use ptx_report::demangle::demangle;
+use ptx_report::function_stats::{self, Signature, type_name};
+use ptx_report::{counted, labels};
+use ptxkit::ir::{Body, Declarations, FuncId, FunctionKind, OperandPool, Param, RegId, TableRange};
+use ptxkit::isa::StateSpace;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyString};
 
+use crate::cfg::{Block, Cfg, Loop, Place, Pressure};
+use crate::diagnostic::Span;
+use crate::error::Failure;
 use crate::instruction::Instructions;
+use crate::json::to_python;
 use crate::module::Module;
+use crate::views;
 
 /// The functions of a module, by position or by name.
 ///
@@ -83,13 +93,8 @@ impl Functions {
         let Ok(index) = key.extract::<isize>() else {
             return Err(PyTypeError::new_err("expected an index, a slice or a name"));
         };
-        let at = if index < 0 {
-            index + self.ids.len() as isize
-        } else {
-            index
-        };
-        let id = usize::try_from(at).ok().and_then(|at| self.ids.get(at));
-        let id = *id.ok_or_else(|| PyIndexError::new_err("no such function"))?;
+        let at = views::position(index, self.ids.len())?;
+        let id = self.ids[at];
         Ok(self.function(py, id).into_pyobject(py)?.into_any())
     }
 
@@ -137,10 +142,10 @@ impl FunctionIterator {
 /// A function or a kernel.
 ///
 /// >>> import ptxkit
-/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k(.param .u64 p) { ret; }")
-/// >>> kernel = module.functions["k"]
-/// >>> kernel.name, kernel.kind, len(kernel.instructions)
-/// ('k', 'kernel', 1)
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.visible .entry _Z1kPi(.param .u64 p) { ret; }")
+/// >>> kernel = module.functions[0]
+/// >>> kernel.name, kernel.demangled, kernel.kind, kernel.linkage, len(kernel.instructions)
+/// ('_Z1kPi', 'k(int*)', 'entry', 'visible', 1)
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Function {
     pub(crate) module: Py<Module>,
@@ -152,9 +157,41 @@ impl Function {
         Self { module, id }
     }
 
-    pub(crate) fn ir(&self) -> &ptxkit::ir::Function {
+    pub(crate) fn copy(&self, py: Python<'_>) -> Self {
+        Self::new(self.module.clone_ref(py), self.id)
+    }
+
+    pub(crate) fn record(&self) -> &ptxkit::ir::Function {
         let function = self.module.get().ir.functions().get(self.id);
         function.unwrap_or(&ptxkit::ir::Function::EMPTY)
+    }
+
+    fn body(&self) -> Option<&Body> {
+        self.module.get().ir.body(self.id)
+    }
+
+    fn ir_span(&self) -> ptxkit::ir::Span {
+        let ir = &self.module.get().ir;
+        ir.item_of(self.id)
+            .map(|item| ir.span(item))
+            .unwrap_or_default()
+    }
+
+    fn signature(&self) -> Signature {
+        Signature::new(&self.module.get().ir, self.record())
+    }
+
+    fn list(&self, range: TableRange, shown: Vec<function_stats::Parameter>) -> Vec<Parameter> {
+        let ir = &self.module.get().ir;
+        let params = range.of(ir.params()).iter().zip(shown);
+        params
+            .map(|(param, shown)| Parameter::new(ir, param, shown))
+            .collect()
+    }
+
+    fn functions(&self, py: Python<'_>, ids: Vec<FuncId>) -> Vec<Self> {
+        let new = |id| Self::new(self.module.clone_ref(py), id);
+        ids.into_iter().map(new).collect()
     }
 }
 
@@ -168,29 +205,57 @@ impl Function {
 
     /// The name in the text.
     #[getter]
-    fn name(&self) -> &str {
-        self.module.get().ir.name(self.ir().name)
+    pub(crate) fn name(&self) -> &str {
+        self.module.get().ir.name(self.record().name)
     }
 
-    /// `"kernel"` for an `.entry`, `"function"` for a `.func`.
+    /// The name as in the source language; `None` if the name is not an encoded one of C++ or Rust.
+    #[getter]
+    fn demangled(&self) -> Option<String> {
+        demangle(self.name())
+    }
+
+    /// `"entry"` for a kernel, `"func"` for another function.
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.ir().kind {
-            FunctionKind::Entry => "kernel",
-            FunctionKind::Func => "function",
-        }
+        labels::kind(self.record().kind)
     }
 
     /// Whether it is a kernel.
     #[getter]
     fn is_kernel(&self) -> bool {
-        self.ir().kind == FunctionKind::Entry
+        self.record().kind == FunctionKind::Entry
     }
 
     /// Whether it has a body, which a declaration does not.
     #[getter]
     fn is_definition(&self) -> bool {
-        self.ir().body.is_some()
+        self.record().body.is_some()
+    }
+
+    /// `"visible"`, `"extern"`, `"weak"`, `"common"` or `None`.
+    #[getter]
+    fn linkage(&self) -> Option<&'static str> {
+        let linkage = self.record().linkage?;
+        Some(linkage.directive().text().trim_start_matches('.'))
+    }
+
+    /// The parameters.
+    #[getter]
+    fn parameters(&self) -> Vec<Parameter> {
+        self.list(self.record().interface.params, self.signature().params)
+    }
+
+    /// What it returns.
+    #[getter]
+    fn results(&self) -> Vec<Parameter> {
+        self.list(self.record().interface.returns, self.signature().results)
+    }
+
+    /// Launch bounds and other directives after the parameters, with their numbers.
+    #[getter]
+    fn directives(&self) -> BTreeMap<&'static str, Vec<i64>> {
+        self.signature().directives
     }
 
     /// The instructions, in the order of the text.
@@ -199,23 +264,277 @@ impl Function {
         Instructions::of_function(self.module.clone_ref(py), self.id)
     }
 
-    fn __eq__(&self, other: &Self) -> bool {
-        self.id == other.id
-            && (self.module.is(&other.module)
-                || self.module.get().ir.source() == other.module.get().ir.source())
+    /// The registers that the body mentions.
+    #[getter]
+    fn registers(&self) -> Vec<Register> {
+        let (ir, names) = (&self.module.get().ir, self.module.get().names(self.id));
+        let Some((body, names)) = self.body().zip(names) else {
+            return Vec::new();
+        };
+        let register = |(id, register): (RegId, &ptxkit::ir::Register)| {
+            let decl = body.reg_decls().get(register.decl)?;
+            let name = names.of(id.into());
+            let is_vector = decl.vector > 1;
+            Some(Register {
+                name: if is_vector {
+                    name.trim_end_matches(".x")
+                } else {
+                    name
+                }
+                .to_owned(),
+                r#type: type_name(ir, decl.ty, decl.vector),
+            })
+        };
+        body.registers().iter().filter_map(register).collect()
     }
 
-    fn __hash__(&self) -> usize {
-        self.id.index()
+    /// The variables that are declared inside, parameters of calls among them.
+    #[getter]
+    fn variables(&self) -> Vec<Variable> {
+        let body = self.body();
+        let list =
+            |body: &Body| Variable::list(&self.module.get().ir, body.declarations(), body.pool());
+        body.map(list).unwrap_or_default()
+    }
+
+    /// The names of the labels, in the order of the text.
+    #[getter]
+    fn labels(&self) -> Vec<&str> {
+        let ir = &self.module.get().ir;
+        let labels = self
+            .body()
+            .into_iter()
+            .flat_map(|body| body.labels().values());
+        labels.map(|label| ir.name(label.name)).collect()
+    }
+
+    /// The control-flow graph. Raises `PtxError` for a function without a body.
+    #[getter]
+    fn cfg(&self, py: Python<'_>) -> PyResult<Cfg> {
+        Ok(Cfg {
+            place: Place::new(py, self)?,
+        })
+    }
+
+    /// The basic blocks, in the order of the text.
+    #[getter]
+    fn blocks(&self, py: Python<'_>) -> PyResult<Vec<Block>> {
+        Ok(self.cfg(py)?.blocks(py))
+    }
+
+    /// The loops, outer ones before those inside.
+    #[getter]
+    fn loops(&self, py: Python<'_>) -> PyResult<Vec<Loop>> {
+        Ok(self.cfg(py)?.loops(py))
+    }
+
+    /// The greatest number of registers that are live at once.
+    #[getter]
+    fn pressure(&self, py: Python<'_>) -> PyResult<Pressure> {
+        let place = Place::new(py, self)?;
+        Ok(Pressure {
+            pressure: place.analysis.pressure(),
+            place,
+        })
+    }
+
+    /// The functions that it calls by name, each once.
+    #[getter]
+    fn callees(&self, py: Python<'_>) -> Vec<Self> {
+        let calls = py.detach(|| self.module.get().calls());
+        self.functions(py, calls.callees(self.id))
+    }
+
+    /// The functions that call it by name, each once.
+    #[getter]
+    fn callers(&self, py: Python<'_>) -> Vec<Self> {
+        let calls = py.detach(|| self.module.get().calls());
+        self.functions(py, calls.callers(self.id))
+    }
+
+    /// Whether it may call functions that the module does not name.
+    #[getter]
+    fn may_call_unknown(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.module.get().calls())
+            .may_call_unknown(self.id)
+    }
+
+    /// Whether it may call itself, directly or through others.
+    #[getter]
+    fn is_recursive(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.module.get().calls())
+            .is_recursive(self.id)
+    }
+
+    /// Counts of instructions by family, loops, memory accesses, live registers and more: the object that
+    /// `ptxkit stats --json` writes for the function.
+    #[getter]
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = py.detach(|| function_stats::of(&self.module.get().ir, |id| id == self.id));
+        match all.first() {
+            Some(stats) => to_python(py, stats),
+            None => Err(Failure::new(format!("`{}` has no body here", self.name())).into()),
+        }
+    }
+
+    /// The text, from the linkage to the `}` or `;`.
+    #[getter]
+    fn text(&self) -> Cow<'_, str> {
+        self.module.get().text_of(self.ir_span())
+    }
+
+    /// The place in the source.
+    #[getter]
+    fn span(&self) -> Span {
+        Span::new(self.ir_span())
+    }
+
+    /// The line in the source, from 1.
+    #[getter]
+    fn line(&self) -> u32 {
+        self.module
+            .get()
+            .lines()
+            .position(self.ir_span().start)
+            .line
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.id == other.id && views::same(&self.module, &other.module)
+    }
+
+    fn __hash__(&self) -> u64 {
+        views::hash(&(self.id.as_u32(), self.name()))
     }
 
     fn __repr__(&self) -> String {
-        let count = self
-            .module
-            .get()
-            .ir
-            .body(self.id)
-            .map_or(0, |b| b.inst_table().len());
-        format!("<Function {}: {count} instructions>", self.name())
+        let count = self.body().map_or(0, |body| body.inst_table().len());
+        format!(
+            "<Function {}: {}>",
+            self.name(),
+            counted(count, "instruction")
+        )
+    }
+}
+
+/// A parameter or a result of a function.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k(.param .u64 .ptr .global .align 16 p, .param .b8 s[12]) { ret; }")
+/// >>> [(p.name, p.type, p.space, p.bytes) for p in module.functions["k"].parameters]
+/// [('p', '.u64 .ptr .global .align 16', 'param', 8), ('s', '.b8[12]', 'param', 12)]
+#[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Parameter {
+    /// The name, if it has one.
+    name: Option<String>,
+    /// The type as written, with what it points to and its dimensions.
+    r#type: String,
+    /// `"param"` or `"reg"`.
+    space: &'static str,
+    /// The size in bytes, if it is known.
+    bytes: Option<u64>,
+}
+
+impl Parameter {
+    fn new(ir: &ptxkit::ir::Module, param: &Param, shown: function_stats::Parameter) -> Self {
+        Self {
+            name: shown.name,
+            r#type: shown.ty,
+            space: param.space.text().trim_start_matches('.'),
+            bytes: param.layout(ir.pool()).and_then(|layout| layout.size),
+        }
+    }
+}
+
+#[pymethods]
+impl Parameter {
+    fn __repr__(&self) -> String {
+        format!(
+            "<Parameter {}: {}>",
+            self.name.as_deref().unwrap_or("_"),
+            self.r#type
+        )
+    }
+}
+
+/// A register of a function.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; mov.b32 %r1, %r2; }")
+/// >>> [(register.name, register.type) for register in module.functions["k"].registers]
+/// [('%r1', '.b32'), ('%r2', '.b32')]
+#[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Register {
+    /// The name. Where several registers have one name, a number follows: `%r1#2`.
+    name: String,
+    /// The type that it is declared with, such as `".b32"`.
+    r#type: String,
+}
+
+#[pymethods]
+impl Register {
+    fn __repr__(&self) -> String {
+        format!("<Register {} {}>", self.r#type, self.name)
+    }
+}
+
+/// A variable of a module or of a function.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.visible .global .align 8 .f32 table[16];")
+/// >>> variable = module.variables[0]
+/// >>> variable.name, variable.space, variable.type, variable.bytes, variable.alignment, variable.linkage
+/// ('table', 'global', '.f32', 64, 8, 'visible')
+#[pyclass(frozen, eq, hash, get_all, module = "ptxkit")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Variable {
+    /// The name.
+    name: String,
+    /// The state space, such as `"shared"`.
+    space: &'static str,
+    /// The type of an element, such as `".f32"` or `".v4.f32"`.
+    r#type: String,
+    /// The size in bytes, if it is known.
+    bytes: Option<u64>,
+    /// The alignment in bytes, if it is known.
+    alignment: Option<u64>,
+    /// `"visible"`, `"extern"`, `"weak"`, `"common"` or `None`.
+    linkage: Option<&'static str>,
+}
+
+impl Variable {
+    pub(crate) fn list(
+        ir: &ptxkit::ir::Module,
+        all: &Declarations,
+        pool: &OperandPool,
+    ) -> Vec<Self> {
+        let mut found = Vec::new();
+        for (id, decl) in all.decls.iter() {
+            if decl.space == StateSpace::Reg {
+                continue;
+            }
+            for declarator in all.declarators(id) {
+                let layout = decl.layout(declarator, pool);
+                let linkage = decl.linkage.map(|l| l.directive().text());
+                found.push(Self {
+                    name: ir.name(declarator.name).to_owned(),
+                    space: decl.space.text().trim_start_matches('.'),
+                    r#type: type_name(ir, decl.ty, decl.vector),
+                    bytes: layout.and_then(|l| l.size),
+                    alignment: layout.map(|l| l.align),
+                    linkage: linkage.map(|text| text.trim_start_matches('.')),
+                });
+            }
+        }
+        found
+    }
+}
+
+#[pymethods]
+impl Variable {
+    fn __repr__(&self) -> String {
+        format!("<Variable .{} {} {}>", self.space, self.r#type, self.name)
     }
 }

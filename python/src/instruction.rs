@@ -107,15 +107,8 @@ impl Instructions {
             };
             return Ok(slice.into_pyobject(py)?.into_any());
         }
-        let index: i64 = key.extract()?;
-        let at = if index < 0 {
-            index + i64::from(self.len)
-        } else {
-            index
-        };
-        let at = u32::try_from(at).ok().filter(|at| *at < self.len);
-        let at = at.ok_or_else(|| PyIndexError::new_err("no such instruction"))?;
-        Ok(self.element(py, at).into_pyobject(py)?.into_any())
+        let at = views::position(key.extract()?, self.len())?;
+        Ok(self.element(py, at as u32).into_pyobject(py)?.into_any())
     }
 
     fn __contains__(&self, item: &Instruction) -> bool {
@@ -237,7 +230,11 @@ impl Instruction {
     pub(crate) fn at(module: Py<Module>, function: FuncId, stmt: StmtId) -> Option<Self> {
         let statement = module.get().ir.body(function)?.statement(stmt)?;
         match statement {
-            Statement::Inst(id) => Some(Self { module, function, id }),
+            Statement::Inst(id) => Some(Self {
+                module,
+                function,
+                id,
+            }),
             _ => None,
         }
     }
@@ -292,15 +289,11 @@ impl Instruction {
 
     /// The modifiers, without their dots.
     #[getter]
-    fn modifiers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let signature = self.signature();
-        let words = signature.as_ref().map_or(&[][..], |s| s.words());
-        let texts = words.iter().filter_map(|w| {
-            signature
-                .as_ref()
-                .map(|s| s.word_text(*w).trim_start_matches('.'))
-        });
-        PyTuple::new(py, texts.collect::<Vec<_>>())
+    fn modifiers(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        match self.parts() {
+            Some((_, _, inst)) => self.module.get().modifiers(py, inst.sig),
+            None => Ok(PyTuple::empty(py).unbind()),
+        }
     }
 
     /// The place in the source, from the guard to the semicolon.
@@ -325,11 +318,179 @@ impl Instruction {
         self.module.get().text_of(self.ir_span())
     }
 
+    /// The operands, in the order of the text.
+    #[getter]
+    fn operands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let operands = self
+            .parts()
+            .map_or(&[][..], |(_, body, _)| body.operands(self.id));
+        Operand::tuple(py, (&self.module, self.function), operands)
+    }
+
+    /// The predicate under which it executes.
+    #[getter]
+    fn guard(&self) -> Option<Guard> {
+        let (ir, body, inst) = self.parts()?;
+        let guard = inst.guard()?;
+        let names = self.module.get().names(self.function);
+        let register = self.with_facts(|facts| facts.guard_register());
+        let register = register
+            .flatten()
+            .and_then(|(place, _)| Some(names?.of(place).to_owned()));
+        let other = || operand::name(ir, body, body.pool().get(guard.predicate));
+        Some(Guard::new(
+            register.or_else(other).unwrap_or_default(),
+            guard.negated,
+        ))
+    }
+
+    /// The names of the registers that it reads, that of its guard included.
+    ///
+    /// Where several registers have one name, a number follows: `%r1#2`.
+    #[getter]
+    fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.registers(py, |m| m.usage.reads())
+    }
+
+    /// The names of the registers that it writes whenever it is reached.
+    #[getter]
+    fn writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.registers(py, |m| m.usage.writes())
+    }
+
+    /// The names of the registers that it may write, but need not: under a guard, or because it is unknown.
+    #[getter]
+    fn conditional_writes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.registers(py, |m| m.usage.may_write())
+    }
+
+    /// Its accesses to memory.
+    #[getter]
+    fn memory(&self) -> Vec<MemoryAccess> {
+        let Some((ir, body, _)) = self.parts() else {
+            return Vec::new();
+        };
+        let list = |facts: Facts<'_>| {
+            let accesses = facts.memory();
+            accesses.map(|a| MemoryAccess::new(ir, body, &a)).collect()
+        };
+        self.with_facts(list).unwrap_or_default()
+    }
+
+    /// Whether it does something besides writing its registers, reading memory and going on.
+    #[getter]
+    fn side_effects(&self) -> bool {
+        self.is(|facts| facts.has_side_effects())
+    }
+
+    /// Whether the tables know it. Else its facts are the worst that may be.
+    #[getter]
+    fn is_known(&self) -> bool {
+        self.is(|facts| facts.is_known())
+    }
+
+    /// Whether it waits for other threads, or lets them wait.
+    #[getter]
+    fn is_barrier(&self) -> bool {
+        self.is(|facts| facts.is_barrier())
+    }
+
+    /// Whether it orders memory accesses.
+    #[getter]
+    fn is_fence(&self) -> bool {
+        self.is(|facts| facts.is_fence())
+    }
+
+    /// Whether it multiplies matrices on tensor cores.
+    #[getter]
+    fn is_matrix_multiply(&self) -> bool {
+        self.is(|facts| facts.is_matrix_multiply())
+    }
+
+    /// Whether it may be removed where nothing that it writes is read.
+    #[getter]
+    fn may_be_removed(&self) -> bool {
+        self.is(|facts| facts.may_be_removed())
+    }
+
+    /// What it does to control flow: `"next"`, `"jump"`, `"table"`, `"call"`, `"return"`, `"exit"`, `"trap"` or `"unknown"`.
+    #[getter]
+    fn flow(&self) -> &'static str {
+        let flow = self.with_facts(|facts| facts.flow());
+        labels::flow(flow.unwrap_or(Flow::Unknown))
+    }
+
+    /// The names of the labels that it may jump to.
+    #[getter]
+    fn targets(&self) -> Vec<String> {
+        let Some((ir, body, _)) = self.parts() else {
+            return Vec::new();
+        };
+        let text = |operand: IrOperand| operand::name(ir, body, operand);
+        let list = self.with_facts(|facts| match facts.targets() {
+            Targets::Label(id) => text(IrOperand::Label(id)).into_iter().collect(),
+            Targets::List(list) => list.operands.iter().filter_map(|o| text(*o)).collect(),
+            _ => Vec::new(),
+        });
+        list.unwrap_or_default()
+    }
+
+    /// The names of the functions that it may call; `None` if it is no call, or may call any function.
+    #[getter]
+    fn callees(&self) -> Option<Vec<String>> {
+        let (ir, body, _) = self.parts()?;
+        let text = |operand: IrOperand| operand::name(ir, body, operand);
+        let list = self.with_facts(|facts| match facts.callees()? {
+            Callees::Function(id) => Some(text(IrOperand::Symbol(id)).into_iter().collect()),
+            Callees::List(list) => Some(list.operands.iter().filter_map(|o| text(*o)).collect()),
+            _ => None,
+        });
+        list.flatten()
+    }
+
+    /// The section of the PTX ISA manual that describes it, such as `"9.7.1.1"`.
+    #[getter]
+    fn section(&self) -> Option<&'static str> {
+        let section = self.with_facts(|facts| facts.section());
+        section.filter(|s| !s.is_empty())
+    }
+
+    /// The lines of the program that was compiled to it, the innermost first and then those of the calls that were inlined.
+    #[getter]
+    fn source(&self, py: Python<'_>) -> Vec<SourceLine> {
+        let module = self.module.get();
+        let start = module
+            .starts()
+            .get(self.function.index())
+            .copied()
+            .unwrap_or(0);
+        let lines = py.detach(|| module.source_lines());
+        lines.of(start as usize + self.id.index()).to_vec()
+    }
+
+    /// The basic block that it is in.
+    #[getter]
+    fn block(&self, py: Python<'_>) -> PyResult<Option<Block>> {
+        let place = self.place(py)?;
+        let id = self.stmt().and_then(|stmt| place.cfg().of_statement(stmt));
+        Ok(id.map(|id| place.block(py, id)))
+    }
+
+    /// The names of the registers whose values are used by it or later.
+    #[getter]
+    fn live_before<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        self.live(py, Side::Before)
+    }
+
+    /// The names of the registers whose values are used after it.
+    #[getter]
+    fn live_after<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
+        self.live(py, Side::After)
+    }
+
     fn __eq__(&self, other: &Self) -> bool {
         let place = (self.function, self.id) == (other.function, other.id);
-        place
-            && (self.module.is(&other.module)
-                || self.module.get().ir.source() == other.module.get().ir.source())
+        place && views::same(&self.module, &other.module)
     }
 
     fn __hash__(&self) -> usize {

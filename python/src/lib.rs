@@ -3,26 +3,49 @@
 //! Objects are views: a [`module::Module`] owns the records of a file, and the others are ids in it.
 #![forbid(unsafe_code)]
 
+mod cfg;
 mod diagnostic;
+mod diff;
 mod error;
+mod explain;
+mod facts;
 mod function;
 mod instruction;
+mod json;
 mod module;
+mod operand;
 mod parameters;
 mod read;
+mod requires;
+mod rewrite;
+mod views;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::cfg::{Block, Cfg, Edge, Loop, Pressure};
+    #[pymodule_export]
     use super::diagnostic::{Diagnostic, Span};
     #[pymodule_export]
-    use super::function::{Function, Functions};
+    use super::diff::{Diff, FunctionDiff};
+    #[pymodule_export]
+    use super::explain::{Explanation, explain_text};
+    #[pymodule_export]
+    use super::facts::{Guard, MemoryAccess, SourceLine};
+    #[pymodule_export]
+    use super::function::{Function, Functions, Parameter, Register, Variable};
     #[pymodule_export]
     use super::instruction::{Instruction, Instructions};
     #[pymodule_export]
     use super::module::Module;
     #[pymodule_export]
+    use super::operand::Operand;
+    #[pymodule_export]
     use super::read::{parse, read};
+    #[pymodule_export]
+    use super::requires::{Reason, Requirements};
+    #[pymodule_export]
+    use super::rewrite::{Site, link};
 }

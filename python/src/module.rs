@@ -1,25 +1,30 @@
 //! A module: one PTX file, and what is worked out about it when it is asked for.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use ptx_report::register_names::RegisterNames;
+use ptxkit::analysis::calls::CallGraph;
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::reg_lanes::Variables;
+use ptxkit::analysis::source_lines::{SourceLines, file_number};
 use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
 use ptxkit::ir::{
-    Body, Diagnostic as IrDiagnostic, EntityId, FuncId, LineIndex, SigId, SourceText, Statement,
-    StmtId,
+    Body, Diagnostic as IrDiagnostic, EntityId, FuncId, FunctionKind, LineIndex, SigId, SourceText,
+    Statement, StmtId,
 };
 use ptxkit::verify::Options;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::diagnostic::Diagnostic;
 use crate::facts::Lines;
-use crate::function::Functions;
+use crate::function::{Functions, Variable};
 use crate::instruction::Instructions;
-use crate::parameters::{target, version};
+use crate::parameters::options;
+use crate::views;
 
 /// One PTX file. Modules do not change: edits and rewrites make new ones.
 ///
@@ -36,10 +41,17 @@ pub(crate) struct Module {
     facts: OnceLock<Arc<FactTables>>,
     functions: Vec<PerFunction>,
     source_lines: OnceLock<Lines>,
+    calls: OnceLock<CallGraph>,
     /// The number of instructions before each function, and of all.
     starts: Vec<u32>,
-    /// The opcodes of the mnemonics.
-    opcodes: Vec<PyOnceLock<Py<PyString>>>,
+    mnemonics: Vec<Mnemonic>,
+}
+
+/// The opcode and the modifiers of a mnemonic.
+#[derive(Default)]
+struct Mnemonic {
+    opcode: PyOnceLock<Py<PyString>>,
+    modifiers: PyOnceLock<Py<PyTuple>>,
 }
 
 /// What is worked out about a function.
@@ -100,9 +112,10 @@ impl Module {
             lines: OnceLock::new(),
             facts: OnceLock::new(),
             source_lines: OnceLock::new(),
+            calls: OnceLock::new(),
             functions: ir.functions().ids().map(|_| Default::default()).collect(),
             starts,
-            opcodes: ir.signatures().ids().map(|_| PyOnceLock::new()).collect(),
+            mnemonics: ir.signatures().ids().map(|_| Default::default()).collect(),
             ir,
         }
     }
@@ -142,6 +155,11 @@ impl Module {
         Some(cell.get_or_init(|| Names::new(&self.ir, body)))
     }
 
+    /// Which functions call which ones.
+    pub(crate) fn calls(&self) -> &CallGraph {
+        self.calls.get_or_init(|| CallGraph::new(&self.facts()))
+    }
+
     /// The source lines of all instructions.
     pub(crate) fn source_lines(&self) -> &Lines {
         let new = || Lines::new(&self.ir, &self.starts);
@@ -174,18 +192,32 @@ impl Module {
     /// The opcode of a mnemonic. The same object each time.
     pub(crate) fn opcode(&self, py: Python<'_>, id: SigId) -> Py<PyString> {
         let new = || PyString::intern(py, self.ir.signature(id).opcode_text()).unbind();
-        match self.opcodes.get(id.index()) {
-            Some(cell) => cell.get_or_init(py, new).clone_ref(py),
+        match self.mnemonics.get(id.index()) {
+            Some(known) => known.opcode.get_or_init(py, new).clone_ref(py),
+            None => new(),
+        }
+    }
+
+    /// The modifiers of a mnemonic. The same object each time.
+    pub(crate) fn modifiers(&self, py: Python<'_>, id: SigId) -> PyResult<Py<PyTuple>> {
+        let new = || {
+            let signature = self.ir.signature(id);
+            let words = signature.words().iter();
+            let texts = words.map(|w| signature.word_text(*w).trim_start_matches('.'));
+            Ok(PyTuple::new(py, texts.collect::<Vec<_>>())?.unbind())
+        };
+        match self.mnemonics.get(id.index()) {
+            Some(known) => Ok(known.modifiers.get_or_try_init(py, new)?.clone_ref(py)),
             None => new(),
         }
     }
 
     /// The text of a place.
-    pub(crate) fn text_of(&self, span: ptxkit::ir::Span) -> std::borrow::Cow<'_, str> {
+    pub(crate) fn text_of(&self, span: ptxkit::ir::Span) -> Cow<'_, str> {
         String::from_utf8_lossy(span.of(self.ir.source()))
     }
 
-    fn with_places(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
+    pub(crate) fn with_places(&self, diagnostics: Vec<IrDiagnostic>) -> Vec<Diagnostic> {
         let diagnostics = diagnostics.into_iter();
         diagnostics
             .map(|d| Diagnostic::in_module(d, self))
@@ -209,7 +241,7 @@ impl Module {
 
     /// The text. Bytes that are not UTF-8 are replaced by U+FFFD.
     #[getter]
-    fn text(&self) -> std::borrow::Cow<'_, str> {
+    fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.ir.source())
     }
 
@@ -237,6 +269,28 @@ impl Module {
         Functions::new(slf.unbind())
     }
 
+    /// The kernels, by position or by name.
+    #[getter]
+    fn kernels(slf: Bound<'_, Self>) -> Functions {
+        Functions::new(slf.unbind()).only(|f| f.kind == FunctionKind::Entry)
+    }
+
+    /// The variables outside of functions.
+    #[getter]
+    fn variables(&self) -> Vec<Variable> {
+        Variable::list(&self.ir, self.ir.declarations(), self.ir.pool())
+    }
+
+    /// The names of the source files, by their numbers.
+    #[getter]
+    fn files(&self) -> BTreeMap<i64, String> {
+        let lines = SourceLines::new(&self.ir);
+        let directives = self.ir.directives().values();
+        let numbers = directives.filter_map(|d| file_number(&self.ir, d));
+        let named = numbers.filter_map(|n| Some((n, lines.path(n)?.into_owned())));
+        named.collect()
+    }
+
     /// The instructions of all functions.
     #[getter]
     fn instructions(slf: Bound<'_, Self>) -> Instructions {
@@ -258,19 +312,19 @@ impl Module {
     /// >>> module = ptxkit.parse(".version 7.0\n.target sm_70\n.entry k() { ret; }")
     /// >>> module.check()
     /// []
-    /// >>> len(module.check(target="sm_10"))
+    /// >>> len(module.check(target="sm_90"))
     /// 1
     #[pyo3(signature = (*, target=None, version=None, unused=false, mistakes=false))]
     fn check(
         &self,
         py: Python<'_>,
-        target: Option<target::Argument>,
-        version: Option<version::Argument>,
+        target: Option<&str>,
+        version: Option<&str>,
         unused: bool,
         mistakes: bool,
-    ) -> Vec<Diagnostic> {
-        let options = Options::new(version.map(|v| v.0), target.map(|t| t.0));
-        py.detach(|| self.with_places(self.diagnose(&options, unused, mistakes)))
+    ) -> PyResult<Vec<Diagnostic>> {
+        let options = options(target, version)?;
+        Ok(py.detach(|| self.with_places(self.diagnose(&options, unused, mistakes))))
     }
 
     /// Where a place in the source begins: line and column, both from 1.
@@ -290,10 +344,7 @@ impl Module {
     }
 
     fn __hash__(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        self.ir.source().hash(&mut hasher);
-        hasher.finish()
+        views::hash(&self.ir.source())
     }
 
     fn __reduce__<'py>(

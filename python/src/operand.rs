@@ -59,7 +59,11 @@ impl Operand {
     /// `None` where there is no operand.
     pub(crate) fn new(module: Py<Module>, function: FuncId, operand: IrOperand) -> Option<Self> {
         let is_there = operand != IrOperand::Absent;
-        is_there.then_some(Self { module, function, operand })
+        is_there.then_some(Self {
+            module,
+            function,
+            operand,
+        })
     }
 
     pub(crate) fn tuple<'py>(
@@ -148,7 +152,11 @@ impl Operand {
             return None;
         };
         let decl = self.body()?.reg_decl_of(id)?;
-        Some(ptx_report::function_stats::type_name(&self.module.get().ir, decl.ty, decl.vector))
+        Some(ptx_report::function_stats::type_name(
+            &self.module.get().ir,
+            decl.ty,
+            decl.vector,
+        ))
     }
 
     /// The number that an immediate is: an `int` or a `float`.
@@ -156,15 +164,20 @@ impl Operand {
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = match self.operand {
             IrOperand::Small(value) => return Ok(Some(value.into_bound_py_any(py)?)),
-            IrOperand::Imm(id) => self.body().and_then(|b| b.pool().immediate(id)).map(|i| i.value),
+            IrOperand::Imm(id) => self
+                .body()
+                .and_then(|b| b.pool().immediate(id))
+                .map(|i| i.value),
             _ => None,
         };
-        let number = value.map(|value| match (value.kind(), value.as_int(), value.as_float()) {
-            (ConstKind::Unsigned, ..) => Some(value.bits().into_bound_py_any(py)),
-            (_, Some(integer), _) => Some(integer.into_bound_py_any(py)),
-            (_, _, Some(float)) => Some(float.into_bound_py_any(py)),
-            _ => None,
-        });
+        let number = value.map(
+            |value| match (value.kind(), value.as_int(), value.as_float()) {
+                (ConstKind::Unsigned, ..) => Some(value.bits().into_bound_py_any(py)),
+                (_, Some(integer), _) => Some(integer.into_bound_py_any(py)),
+                (_, _, Some(float)) => Some(float.into_bound_py_any(py)),
+                _ => None,
+            },
+        );
         number.flatten().transpose()
     }
 
@@ -211,7 +224,9 @@ impl Operand {
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.function == other.function && self.module.is(&other.module) && self.operand == other.operand
+        self.function == other.function
+            && self.module.is(&other.module)
+            && self.operand == other.operand
             || self.kind() == other.kind() && self.text() == other.text()
     }
 

@@ -28,13 +28,20 @@ pub(crate) struct Requirements {
 
 fn texts(pairs: impl IntoIterator<Item = (Target, PtxVersion)>) -> Pairs {
     let pairs = pairs.into_iter();
-    pairs.map(|(target, version)| (target.text(), version.to_string())).collect()
+    pairs
+        .map(|(target, version)| (target.text(), version.to_string()))
+        .collect()
 }
 
 impl Requirements {
     pub(crate) fn new(module: &Module, needs: &verify::Requirements) -> Self {
         let ir = &module.ir;
-        let name = |id| ir.functions().get(id).map_or("", |f| ir.name(f.name)).to_owned();
+        let name = |id| {
+            ir.functions()
+                .get(id)
+                .map_or("", |f| ir.name(f.name))
+                .to_owned()
+        };
         let functions = needs.functions().iter();
         let reasons = needs.reasons().iter().map(|reason| Reason {
             what: reason.what().to_owned(),
@@ -76,7 +83,9 @@ impl Requirements {
     #[getter]
     fn functions(&self) -> BTreeMap<&str, Pairs> {
         let functions = self.functions.iter();
-        functions.map(|(name, a)| (name.as_str(), texts(a.minimal()))).collect()
+        functions
+            .map(|(name, a)| (name.as_str(), texts(a.minimal())))
+            .collect()
     }
 
     /// What is not available everywhere.
@@ -89,12 +98,17 @@ impl Requirements {
     fn blocking(&self, target: &str) -> PyResult<Vec<Reason>> {
         let target = named(target, "target")?;
         let reasons = self.reasons.iter();
-        Ok(reasons.filter(|r| r.availability.lowest(target).is_none()).cloned().collect())
+        Ok(reasons
+            .filter(|r| r.availability.lowest(target).is_none())
+            .cloned()
+            .collect())
     }
 
     fn __repr__(&self) -> String {
         let minimal = self.minimal().into_iter();
-        let minimal: Vec<String> = minimal.map(|(target, version)| format!("{target} from PTX {version}")).collect();
+        let minimal: Vec<String> = minimal
+            .map(|(target, version)| format!("{target} from PTX {version}"))
+            .collect();
         format!("<Requirements {}>", minimal.join(", "))
     }
 }

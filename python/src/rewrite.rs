@@ -66,9 +66,14 @@ impl Module {
         }
     }
 
-    fn renamed(&self, names: &HashMap<String, String>, function: Option<&str>) -> Result<Rewritten, Failure> {
+    fn renamed(
+        &self,
+        names: &HashMap<String, String>,
+        function: Option<&str>,
+    ) -> Result<Rewritten, Failure> {
         let ir = &self.ir;
-        let unknown = |name: &str| Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName);
+        let unknown =
+            |name: &str| Failure::new(format!("no name `{name}`")).with_code(Code::UndefinedName);
         let inside = match function {
             Some(name) => Some(ir.function(name).ok_or_else(|| unknown(name))?),
             None => None,
@@ -117,7 +122,10 @@ impl Module {
         sites.collect()
     }
 
-    fn instrumented(&self, result: Result<(IrModule, Report), instrument::Error>) -> Result<(Self, Vec<Site>), Failure> {
+    fn instrumented(
+        &self,
+        result: Result<(IrModule, Report), instrument::Error>,
+    ) -> Result<(Self, Vec<Site>), Failure> {
         self.require_legal(&Options::default())?;
         let (new, report) = result?;
         let sites = self.sites(&new, &report);
@@ -183,7 +191,11 @@ impl Module {
     /// True
     #[pyo3(signature = (other, *, values=false))]
     fn diff(slf: &Bound<'_, Self>, py: Python<'_>, other: &Bound<'_, Self>, values: bool) -> Diff {
-        let equality = if values { Equality::Values } else { Equality::Statements };
+        let equality = if values {
+            Equality::Values
+        } else {
+            Equality::Statements
+        };
         let (left, right) = (slf.get(), other.get());
         let diff = py.detach(|| ptxkit::diff::ModuleDiff::new(&left.ir, &right.ir, equality));
         Diff::new(slf.clone().unbind(), other.clone().unbind(), diff)
@@ -207,7 +219,9 @@ impl Module {
                     break;
                 };
                 text = fixed.text;
-                found = self.with_text(text.clone()).diagnose(&options, false, false);
+                found = self
+                    .with_text(text.clone())
+                    .diagnose(&options, false, false);
             }
             self.with_text(text)
         }))
@@ -229,7 +243,8 @@ impl Module {
         let new = py.detach(|| {
             let version = self.chosen_version(target, version);
             let text = ptxkit::verify::retarget(&self.ir, target, version);
-            let text = text.ok_or_else(|| Failure::new("the header has no `.version` or no `.target`"))?;
+            let text =
+                text.ok_or_else(|| Failure::new("the header has no `.version` or no `.target`"))?;
             let new = self.with_text(text);
             new.require_legal(&Options::default())?;
             Ok::<_, Failure>(new)
@@ -247,7 +262,12 @@ impl Module {
     /// >>> module.rename({"k": "kernel"}).functions[0].name
     /// 'kernel'
     #[pyo3(signature = (names, *, function=None))]
-    fn rename(&self, py: Python<'_>, names: HashMap<String, String>, function: Option<String>) -> PyResult<Self> {
+    fn rename(
+        &self,
+        py: Python<'_>,
+        names: HashMap<String, String>,
+        function: Option<String>,
+    ) -> PyResult<Self> {
         let new = || Ok(self.rewritten(self.renamed(&names, function.as_deref())?));
         Ok(py.detach(new).map_err(|error: Failure| error)?)
     }
@@ -262,7 +282,11 @@ impl Module {
     /// ['my_f', 'k']
     #[pyo3(signature = (prefix, *, visible=false))]
     fn add_prefix(&self, py: Python<'_>, prefix: String, visible: bool) -> PyResult<Self> {
-        let which = if visible { OwnSymbols::WithVisible } else { OwnSymbols::Private };
+        let which = if visible {
+            OwnSymbols::WithVisible
+        } else {
+            OwnSymbols::Private
+        };
         let new = py.detach(|| {
             let names = Names::of(&self.ir);
             let renaming = Renaming::prefix(&self.ir, &names, &prefix, which);
@@ -299,7 +323,7 @@ impl Module {
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<9>; mov.b32 %r8, 1; ret; }")
     /// >>> module.renumber().functions["k"].instructions[0].text
-    /// 'mov.b32 %r1, 1;'
+    /// 'mov.b32 %r0, 1;'
     fn renumber(&self, py: Python<'_>) -> Self {
         py.detach(|| self.rewritten(ptxkit::transform::renumber(&self.ir)))
     }
@@ -355,7 +379,8 @@ impl Module {
         if let Some(names) = passes {
             let parse = |name: &String| name.parse::<Pass>();
             let passes: Result<Vec<Pass>, _> = names.iter().map(parse).collect();
-            options = clean::Options::new(passes.map_err(|e| PyValueError::new_err(e.to_string()))?);
+            options =
+                clean::Options::new(passes.map_err(|e| PyValueError::new_err(e.to_string()))?);
         }
         Ok(py.detach(|| {
             let mut ir = self.ir.clone();
@@ -382,13 +407,25 @@ impl Module {
     /// >>> [(site.id, site.function, site.text) for site in sites]
     /// [(0, 'k', 'ld.global.b32 %r, [%rd];')]
     #[pyo3(signature = (*, name="ptx_trace", capacity=65536, spaces=None))]
-    fn trace_memory(&self, py: Python<'_>, name: &str, capacity: u32, spaces: Option<Vec<String>>) -> PyResult<(Self, Vec<Site>)> {
+    fn trace_memory(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        capacity: u32,
+        spaces: Option<Vec<String>>,
+    ) -> PyResult<(Self, Vec<Site>)> {
         let spaces = match spaces {
-            Some(names) => names.iter().map(|name| space(name)).collect::<PyResult<_>>()?,
+            Some(names) => names
+                .iter()
+                .map(|name| space(name))
+                .collect::<PyResult<_>>()?,
             None => Trace::MEMORY.to_vec(),
         };
         let name = name.to_owned();
-        let trace = Trace { records: Records { name, capacity }, spaces };
+        let trace = Trace {
+            records: Records { name, capacity },
+            spaces,
+        };
         Ok(py.detach(|| self.instrumented(trace.apply(&self.ir)))?)
     }
 
@@ -403,12 +440,31 @@ impl Module {
     /// >>> len(sites), checked.check()
     /// (1, [])
     #[pyo3(signature = (*, space="global", low=0, high=u64::MAX, name="ptx_bounds", records=None))]
-    fn check_bounds(&self, py: Python<'_>, space: &str, low: u64, high: u64, name: &str, records: Option<u32>) -> PyResult<(Self, Vec<Site>)> {
+    fn check_bounds(
+        &self,
+        py: Python<'_>,
+        space: &str,
+        low: u64,
+        high: u64,
+        name: &str,
+        records: Option<u32>,
+    ) -> PyResult<(Self, Vec<Site>)> {
         let space: StateSpace = named(&format!(".{space}"), "state space")?;
         let name = name.to_owned();
-        let recorded = |capacity| Outside::Record(Records { name: name.clone(), capacity });
+        let recorded = |capacity| {
+            Outside::Record(Records {
+                name: name.clone(),
+                capacity,
+            })
+        };
         let outside = records.map_or(Outside::Trap, recorded);
-        let bounds = Bounds { space, low, high, outside, name };
+        let bounds = Bounds {
+            space,
+            low,
+            high,
+            outside,
+            name,
+        };
         Ok(py.detach(|| self.instrumented(bounds.apply(&self.ir)))?)
     }
 }
@@ -459,7 +515,12 @@ impl Site {
 /// []
 #[pyfunction]
 #[pyo3(signature = (modules, *, hidden=Vec::new(), name=None))]
-pub(crate) fn link(py: Python<'_>, modules: Vec<Py<Module>>, hidden: Vec<String>, name: Option<String>) -> PyResult<Module> {
+pub(crate) fn link(
+    py: Python<'_>,
+    modules: Vec<Py<Module>>,
+    hidden: Vec<String>,
+    name: Option<String>,
+) -> PyResult<Module> {
     let modules: Vec<&Module> = modules.iter().map(Py::get).collect();
     let linked = py.detach(|| {
         for module in &modules {
@@ -468,7 +529,9 @@ pub(crate) fn link(py: Python<'_>, modules: Vec<Py<Module>>, hidden: Vec<String>
         let irs: Vec<&IrModule> = modules.iter().map(|m| &m.ir).collect();
         let hidden = strs(&hidden);
         let linked = ptxkit::transform::link(&irs, &LinkOptions::new().with_hidden(&hidden));
-        linked.map_err(|found| Failure::of_diagnostics(found.into_iter().map(|d| d.diagnostic).collect()))
+        linked.map_err(|found| {
+            Failure::of_diagnostics(found.into_iter().map(|d| d.diagnostic).collect())
+        })
     });
     Ok(Module::parsed(linked?.text, name))
 }

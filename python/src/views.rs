@@ -21,7 +21,11 @@ pub(crate) fn same(left: &Py<Module>, right: &Py<Module>) -> bool {
 
 /// The position that an index of Python means, counted from the end if it is negative.
 pub(crate) fn position(index: isize, len: usize) -> PyResult<usize> {
-    let at = if index < 0 { index + len as isize } else { index };
+    let at = if index < 0 {
+        index + len as isize
+    } else {
+        index
+    };
     let at = usize::try_from(at).ok().filter(|at| *at < len);
     at.ok_or_else(|| PyIndexError::new_err(format!("index {index} of {len}")))
 }

@@ -1,0 +1,80 @@
+//! Explanations of instructions, keywords and diagnostics.
+
+use ptx_report::explain::{self, Extent};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::json::to_python;
+
+/// Explains an instruction, a modifier, a directive, a special register, a type, a state space or the code of a diagnostic.
+///
+/// There may be several explanations. Raises `KeyError` if there is none.
+///
+/// >>> import ptxkit
+/// >>> entry = ptxkit.explain("bar.sync")[0]
+/// >>> entry.kind, entry.name
+/// ('instruction', 'bar.sync')
+/// >>> ptxkit.explain("PTX0501")[0].kind
+/// 'diagnostic'
+#[pyfunction]
+#[pyo3(name = "explain")]
+pub(crate) fn explain_text(text: &str) -> PyResult<Vec<Explanation>> {
+    let found = explain::find(text).map_err(PyKeyError::new_err)?;
+    Ok(found.into_iter().map(Explanation).collect())
+}
+
+/// An explanation.
+///
+/// >>> import ptxkit
+/// >>> entry = ptxkit.explain("%tid")[0]
+/// >>> entry.kind, entry.name, entry.summary[-1]
+/// ('special register', '%tid', '.')
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Explanation(explain::Entry);
+
+#[pymethods]
+impl Explanation {
+    /// `"instruction"`, `"directive"`, `"special register"`, `"type"`, `"state space"`, `"modifier"` or `"diagnostic"`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind
+    }
+
+    /// What is explained.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The section of the PTX ISA manual.
+    #[getter]
+    fn section(&self) -> Option<&'static str> {
+        self.0.section
+    }
+
+    /// A sentence.
+    #[getter]
+    fn summary(&self) -> &'static str {
+        self.0.summary
+    }
+
+    /// Examples of its use.
+    #[getter]
+    fn examples(&self) -> Vec<&'static str> {
+        self.0.examples.clone()
+    }
+
+    /// Everything that is known, as the object that `ptxkit explain --json` writes.
+    #[getter]
+    fn details<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0)
+    }
+
+    fn __str__(&self) -> String {
+        explain::text(&self.0, Extent::Full)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Explanation of {} {}>", self.0.kind, self.0.name)
+    }
+}

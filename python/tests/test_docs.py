@@ -1,0 +1,66 @@
+"""Every public name has a docstring and a stub, and the examples of the docstrings are right."""
+
+import ast
+import doctest
+import inspect
+from pathlib import Path
+
+import pytest
+
+import ptxkit
+
+PACKAGE = Path(ptxkit.__file__).parent
+
+
+def public():
+    """The public functions, classes and their members: name and object."""
+    for name in ptxkit.__all__:
+        value = getattr(ptxkit, name)
+        yield name, value
+        if inspect.isclass(value):
+            for member, inner in vars(value).items():
+                if not member.startswith("_"):
+                    yield f"{name}.{member}", inner
+
+
+NAMES = dict(public())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_has_a_docstring_whose_examples_are_right(name):
+    text = inspect.getdoc(NAMES[name])
+    assert text, "no docstring"
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    runner = doctest.DocTestRunner(verbose=False)
+    output = []
+    runner.run(example, out=output.append)
+    assert runner.failures == 0, "".join(output)
+
+
+@pytest.mark.parametrize("name", [n for n, v in NAMES.items() if "." not in n])
+def test_has_an_example(name):
+    assert ">>>" in inspect.getdoc(NAMES[name])
+
+
+def stubbed():
+    """The names in the stubs."""
+    for file in PACKAGE.glob("*.py*"):
+        if file.suffix not in (".py", ".pyi"):
+            continue
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                yield node.name
+            if isinstance(node, ast.ClassDef):
+                for inner in node.body:
+                    if isinstance(inner, ast.FunctionDef):
+                        yield f"{node.name}.{inner.name}"
+                    if isinstance(inner, ast.AnnAssign):
+                        yield f"{node.name}.{inner.target.id}"
+
+
+STUBS = set(stubbed())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_has_a_stub(name):
+    assert name in STUBS
