@@ -10,7 +10,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
     instrument, link, list, lsp, minify, parse, rename, requires, retarget, rewrite, roundtrip,
-    source, stats, tokens,
+    source, stats, table, tokens,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -113,6 +113,7 @@ Examples:
     Roundtrip(roundtrip::Args) => roundtrip::run,
     Analyze(analyze::Args) => analyze::run,
     Dump(dump::Args) => dump::run,
+    Table(table::Args) => table::run,
     Cfg(cfg::Args) => cfg::run,
     Callgraph(callgraph::Args) => callgraph::run,
     Grep(grep::Args) => grep::run,

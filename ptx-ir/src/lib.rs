@@ -85,7 +85,7 @@ pub use patch::{Patch, Rewritten, TextPatches};
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use source_text::SourceText;
-pub use span::{LineColumn, LineIndex, Span};
+pub use span::{LineColumn, LineCursor, LineIndex, Span};
 pub use statement_order::Position;
 pub use statements::{InOrder, Items, Statements};
 pub use text_change::TextChange;

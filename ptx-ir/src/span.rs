@@ -147,3 +147,58 @@ impl LineIndex {
         self.starts.is_empty()
     }
 }
+
+/// Finds lines and columns; fast for offsets that ascend.
+///
+/// ```
+/// use ptx_ir::{LineCursor, LineIndex};
+/// let source = b"ab\ncd\n";
+/// let lines = LineIndex::new(source);
+/// let mut cursor = LineCursor::new(&lines, source);
+/// assert_eq!((cursor.position(1).line, cursor.position(4).column), (1, 2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct LineCursor<'l> {
+    lines: &'l LineIndex,
+    len: u32,
+    /// The last line, where it begins and ends.
+    line: u32,
+    span: Span,
+}
+
+impl<'l> LineCursor<'l> {
+    /// Starts at the first line of a source, given its lines.
+    #[must_use]
+    pub fn new(lines: &'l LineIndex, source: &[u8]) -> Self {
+        let mut cursor = Self {
+            lines,
+            len: source.len() as u32,
+            line: 1,
+            span: Span::default(),
+        };
+        cursor.enter(1);
+        cursor
+    }
+
+    fn enter(&mut self, line: u32) {
+        self.line = line;
+        self.span = self.lines.line_span(line, self.len);
+    }
+
+    /// The line and column of a byte.
+    #[inline]
+    pub fn position(&mut self, offset: u32) -> LineColumn {
+        for _ in 0..4 {
+            if (self.span.start..self.span.end).contains(&offset) {
+                return LineColumn {
+                    line: self.line,
+                    column: offset - self.span.start + 1,
+                };
+            }
+            self.enter(self.line + 1);
+        }
+        let position = self.lines.position(offset);
+        self.enter(position.line);
+        position
+    }
+}

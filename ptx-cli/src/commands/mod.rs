@@ -25,6 +25,7 @@ pub(crate) mod rewrite;
 pub(crate) mod roundtrip;
 pub(crate) mod source;
 pub(crate) mod stats;
+pub(crate) mod table;
 pub(crate) mod tokens;
 
 use anyhow::{Result, bail};

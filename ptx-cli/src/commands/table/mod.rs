@@ -1,0 +1,63 @@
+//! `ptxkit table`: writes tables of files for databases and data frames.
+
+#[cfg(feature = "table")]
+mod ndjson;
+#[cfg(feature = "table")]
+mod write;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::ValueEnum;
+
+use crate::output::Status;
+
+/// Write tables of any number of files: Parquet, Arrow or JSON
+///
+/// Files are read in constant memory, several at a time; the rows are in the order of the files. A file that cannot be read is a row
+/// of the table `diagnostics`. docs/scale.md describes the columns.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit table --table instructions --output instructions.parquet build/
+  ptxkit table --table instructions --table memory --output tables/ build/
+  ptxkit table --table functions --format ndjson kernel.ptx")]
+pub(crate) struct Args {
+    /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A table; several are written to several files
+    #[arg(long = "table", value_name = "TABLE", required = true, value_parser = [
+        "instructions", "memory", "blocks", "loops", "functions", "modules", "diagnostics", "requirements",
+    ])]
+    tables: Vec<String>,
+    /// Only these columns of the table
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// What is written
+    #[arg(long, value_enum, default_value_t = Format::Parquet)]
+    format: Format,
+    /// The file; with several tables a directory, in which each has a file such as instructions.parquet
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// Parquet, compressed with Snappy
+    Parquet,
+    /// An Arrow IPC stream
+    Arrow,
+    /// One JSON object per row
+    Ndjson,
+}
+
+#[cfg(feature = "table")]
+pub(crate) use write::run;
+
+#[cfg(not(feature = "table"))]
+pub(crate) fn run(_: &Args) -> Result<Status> {
+    anyhow::bail!(
+        "this program was built without its feature `table`; `cargo install ptx-cli` installs one with it"
+    )
+}

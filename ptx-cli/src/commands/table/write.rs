@@ -1,0 +1,155 @@
+//! Reads the files and writes the tables.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use arrow_ipc::writer::StreamWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ptx_report::clean;
+use ptx_table::{Options, RecordBatch, Scan, SchemaRef, Source, Table};
+
+use super::{Args, Format, ndjson};
+use crate::output::{self, Out, Status};
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let tables = args.tables.iter().map(|name| name.parse::<Table>());
+    let tables = tables.collect::<Result<Vec<_>, _>>()?;
+    let mut options = Options::new(&tables).threads(rayon::current_num_threads());
+    if !args.columns.is_empty() {
+        let [table] = tables[..] else {
+            bail!("`--columns` is about one table");
+        };
+        let names: Vec<&str> = args.columns.iter().map(String::as_str).collect();
+        options = options.columns(table, &names)?;
+    }
+    let mut writers = writers(args, &options)?;
+    let mut scan = Scan::new(sources(&args.files)?, &options);
+    for batch in &mut scan {
+        let (table, batch) = batch?;
+        if let Some((_, writer)) = writers.iter_mut().find(|(of, _)| *of == table) {
+            writer.write(&batch)?;
+        }
+    }
+    for (_, writer) in writers {
+        writer.finish()?;
+    }
+    match scan.unreadable() {
+        0 => Ok(Status::Ok),
+        count => {
+            let files = ptx_report::counted(count, "file or part of a file");
+            output::note(format_args!(
+                "ptxkit: {files} cannot be read; the table `diagnostics` says why"
+            ));
+            Ok(Status::UsageError)
+        }
+    }
+}
+
+/// What is read. Standard input is read here.
+fn sources(files: &[PathBuf]) -> Result<Vec<Source>> {
+    let mut sources = Vec::with_capacity(files.len());
+    for file in files {
+        sources.push(match file.as_os_str() == "-" {
+            true => {
+                let mut bytes = Vec::new();
+                io::stdin().lock().read_to_end(&mut bytes)?;
+                Source::Bytes("<stdin>".to_owned(), bytes)
+            }
+            false => Source::Path(file.clone()),
+        });
+    }
+    Ok(sources)
+}
+
+/// Where a table is written.
+enum Writer {
+    Parquet(Box<ArrowWriter<File>>),
+    Arrow(StreamWriter<Box<dyn Write>>),
+    Ndjson(Box<dyn Write>, Vec<u8>),
+}
+
+/// A writer for each table.
+fn writers(args: &Args, options: &Options) -> Result<Vec<(Table, Writer)>> {
+    let [(table, schema)] = options.tables() else {
+        let Some(folder) = &args.output else {
+            bail!("several tables need `--output DIR`");
+        };
+        let named = |path: &Path| clean(&path.to_string_lossy()).into_owned();
+        fs::create_dir_all(folder).with_context(|| named(folder))?;
+        let all = options.tables().iter().map(|(table, schema)| {
+            let name = format!("{table}.{}", args.format.extension());
+            Ok((*table, Writer::new(args.format, schema, Some(&folder.join(name)))?))
+        });
+        return all.collect();
+    };
+    let writer = Writer::new(args.format, schema, args.output.as_deref())?;
+    Ok(vec![(*table, writer)])
+}
+
+impl Format {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrows",
+            Self::Ndjson => "ndjson",
+        }
+    }
+}
+
+impl Writer {
+    fn new(format: Format, schema: &SchemaRef, path: Option<&Path>) -> Result<Self> {
+        let create = |path: &Path| {
+            File::create(path).with_context(|| clean(&path.to_string_lossy()).into_owned())
+        };
+        if format == Format::Parquet {
+            let Some(path) = path else {
+                bail!("Parquet needs `--output FILE`");
+            };
+            let writer = ArrowWriter::try_new(create(path)?, SchemaRef::clone(schema), Some(properties()))?;
+            return Ok(Self::Parquet(Box::new(writer)));
+        }
+        let out: Box<dyn Write> = match path {
+            Some(path) => Box::new(BufWriter::new(create(path)?)),
+            None => Box::new(Out::new()),
+        };
+        Ok(match format {
+            Format::Arrow => Self::Arrow(StreamWriter::try_new(out, schema)?),
+            _ => Self::Ndjson(out, Vec::new()),
+        })
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch)?,
+            Self::Arrow(writer) => writer.write(batch)?,
+            Self::Ndjson(out, text) => {
+                text.clear();
+                ndjson::write(batch, text)?;
+                out.write_all(text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Parquet(writer) => drop(writer.close()?),
+            Self::Arrow(writer) => writer.into_inner()?.flush()?,
+            Self::Ndjson(mut out, _) => out.flush()?,
+        }
+        Ok(())
+    }
+}
+
+/// Few values of a column repeat, except those of dictionaries.
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .build()
+}

@@ -1,0 +1,20 @@
+//! Tables of PTX files as Arrow record batches, for databases and data frames.
+//!
+//! [`Scan`] reads files, directories and the PTX in binary files, several at a time and in constant memory. [`Table`] says which
+//! tables there are, and their columns. `docs/scale.md` has examples.
+#![forbid(unsafe_code)]
+
+mod batch;
+mod column;
+mod context;
+mod input;
+mod rows;
+mod scan;
+mod table;
+mod tables;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::{ArrowError, SchemaRef};
+pub use input::Source;
+pub use scan::{Options, Scan};
+pub use table::{ColumnInfo, Table, UnknownTable, page};

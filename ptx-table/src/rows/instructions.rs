@@ -1,0 +1,50 @@
+//! The table of instructions.
+
+use ptx_report::function_stats::family;
+use ptx_report::{labels, operand_text};
+
+use crate::column::Value::{Flag, Int, Text, TextList, Word};
+use crate::column::{Column, Rows, column, optional};
+use crate::context::Instruction;
+
+/// A row for each instruction and each statement of a function that was not recognized.
+pub(crate) struct Instructions;
+
+impl Rows for Instructions {
+    type Row<'a> = Instruction<'a>;
+
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("file", Word(|r| Some(r.of.file.name)), "The path of the file; of a module in a container `FILE!NAME`."),
+        column("function", Word(|r| Some(&r.of.name)), "The name of the function."),
+        column("function_id", Int(|r| Some(r.of.id.as_u32())), "The number of the function in the file."),
+        column("start", Int(|r| Some(r.span.start)), "Where the instruction begins, in bytes. Unique in a file."),
+        column("end", Int(|r| Some(r.span.end)), "Where it ends."),
+        column("line", Int(|r| Some(r.line)), "The line where it begins."),
+        column("column", Int(|r| Some(r.column)), "The column where it begins, in bytes from 1."),
+        column("block", Int(|r| Some(r.block.as_u32())), "The id of its basic block."),
+        column("reachable", Flag(|r| Some(r.of.is_reachable(r.block))), "Whether a path leads from the entry to it."),
+        column("loop_depth", Int(|r| Some(r.of.loops().depth(r.block))), "How many natural loops contain it."),
+        optional("loop_header", Int(|r| r.of.loop_header(r.block)), "The id of the header of the innermost loop."),
+        optional("mnemonic", Word(|r| r.mnemonic()), "Opcode and modifiers; null for a statement that was not recognized, as in the next two columns."),
+        optional("opcode", Word(|r| r.opcode()), "The opcode."),
+        optional("modifiers", TextList(|r, each| r.modifiers(each)), "The modifiers without dots."),
+        optional("guard", Text(|r, each| if let Some(facts) = &r.facts { r.of.names.guard_text(facts, each) }), "The predicate: `%p1` or `!%p1`."),
+        column("operands", TextList(|r, each| { operand_text::each(r.span.of(r.of.file.module.source()), each); true }), "The operands as written."),
+        column("reads", TextList(|r, each| r.registers(|m| m.usage.reads(), each)), "The registers that it reads, the predicate included."),
+        column("writes", TextList(|r, each| r.registers(|m| m.usage.writes(), each)), "The registers that it always writes."),
+        column("cond_writes", TextList(|r, each| r.registers(|m| m.usage.may_write(), each)), "The registers that it may write: under a predicate, or because it was not recognized."),
+        column("family", Word(|r| Some(r.facts.as_ref().map_or("unknown", family))), "The section of chapter 9.7 of the PTX ISA manual that describes it, such as `integer`; `unknown` for illegal instructions."),
+        column("flow", Word(|r| Some(r.facts.as_ref().map_or("unknown", |f| labels::flow(f.flow())))), "Where control continues: `next`, `jump`, `table`, `call`, `return`, `exit`, `trap` or `unknown`."),
+        column("barrier", Flag(|r| Some(r.facts.as_ref().is_some_and(|f| f.is_barrier()))), "Whether it waits for other threads or signals them."),
+        column("fence", Flag(|r| Some(r.facts.as_ref().is_some_and(|f| f.is_fence()))), "Whether it orders memory accesses."),
+        column("side_effects", Flag(|r| Some(r.facts.as_ref().is_none_or(|f| f.has_side_effects()))), "Whether it does more than write its registers."),
+        column("known", Flag(|r| Some(r.facts.as_ref().is_some_and(|f| f.is_known()))), "Whether it is legal; otherwise it may read and write every register that it mentions."),
+        optional("source_file", Word(|r| r.source.as_ref()?.file.as_deref()), "The file of the original program, of the innermost source line."),
+        optional("source_line", Int(|r| r.source.as_ref().map(|s| s.line)), "The line in it; 0 if not known."),
+        optional("source_column", Int(|r| r.source.as_ref().map(|s| s.column)), "The column in it; 0 if not known."),
+        optional("source_function", Word(|r| r.source.as_ref()?.function.as_deref()), "The inlined function that contains the source line; null for the PTX function itself."),
+        column("inline_asm", Flag(|r| Some(r.inline_asm)), "Whether it is inline assembly."),
+        column("text", Text(|r, each| each(&r.text())), "The instruction as written."),
+    ];
+}

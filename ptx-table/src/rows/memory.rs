@@ -1,0 +1,81 @@
+//! The table of memory accesses.
+
+use ptx_ir::facts::MemoryAccess;
+use ptx_isa::Modifier;
+use ptx_report::function_stats::Access;
+
+use crate::column::Value::{Int, Long, Text, Word};
+use crate::column::{Column, Rows, Texts, column, optional};
+use crate::context::Instruction;
+
+/// A row for each memory access of an instruction.
+pub(crate) struct Memory;
+
+/// One access of an instruction.
+pub(crate) struct OfInstruction<'a> {
+    of: &'a Instruction<'a>,
+    access: MemoryAccess,
+    kind: Access,
+    index: u32,
+}
+
+impl OfInstruction<'_> {
+    fn modifier(modifier: Option<Modifier>) -> Option<&'static str> {
+        modifier.map(|m| m.text().trim_start_matches('.'))
+    }
+
+    fn base(&self, each: Texts<'_>) {
+        let names = &self.of.of.names;
+        if let Some(name) = self.access.base.and_then(|base| names.name(base)) {
+            each(&name);
+        }
+    }
+}
+
+/// The accesses of instructions.
+pub(crate) fn of<'a>(instructions: &'a [Instruction<'a>]) -> Vec<OfInstruction<'a>> {
+    let mut rows = Vec::new();
+    for of in instructions {
+        let mut index = 0;
+        let mut add = |access: MemoryAccess| {
+            rows.push(OfInstruction {
+                of,
+                kind: Access::new(&access, of.of.body),
+                access,
+                index,
+            });
+            index += 1;
+        };
+        match &of.facts {
+            Some(facts) => facts.memory().for_each(add),
+            None => add(MemoryAccess::ANY),
+        }
+    }
+    rows
+}
+
+impl Rows for Memory {
+    type Row<'a> = OfInstruction<'a>;
+
+    #[rustfmt::skip]
+    const COLUMNS: &'static [Column<Self>] = &[
+        column("file", Word(|r| Some(r.of.of.file.name)), "The path of the file."),
+        column("function", Word(|r| Some(&r.of.of.name)), "The name of the function."),
+        column("function_id", Int(|r| Some(r.of.of.id.as_u32())), "The number of the function in the file."),
+        column("start", Int(|r| Some(r.of.span.start)), "Where the instruction begins, as in `instructions`."),
+        column("line", Int(|r| Some(r.of.line)), "The line of the instruction."),
+        column("index", Int(|r| Some(r.index)), "The number of the access in the instruction, from 0."),
+        column("block", Int(|r| Some(r.of.block.as_u32())), "The id of the basic block."),
+        column("loop_depth", Int(|r| Some(r.of.of.loops().depth(r.of.block))), "How many natural loops contain it."),
+        optional("mnemonic", Word(|r| r.of.mnemonic()), "Opcode and modifiers of the instruction."),
+        optional("opcode", Word(|r| r.of.opcode()), "Its opcode."),
+        column("space", Word(|r| Some(r.kind.space)), "`global`, `shared` also for `shared::cta`, `shared::cluster`, `generic`, `tensor`, `texture`, `surface`, `any` and so on. A call accesses `any`."),
+        column("access", Word(|r| Some(r.kind.access)), "`read`, `write`, `atomic`, or `update` for a read and a write that are not atomic."),
+        optional("bytes", Long(|r| r.access.bytes.map(|n| n.try_into().unwrap_or(i64::MAX))), "The bytes that a thread accesses at most."),
+        column("vector", Int(|r| Some(r.kind.vector as u32)), "The number of elements that it loads or stores."),
+        optional("order", Word(|r| OfInstruction::modifier(r.access.order)), "The memory order, such as `acquire`."),
+        optional("scope", Word(|r| OfInstruction::modifier(r.access.scope)), "The scope of the order, such as `gpu`."),
+        optional("base", Text(|r, each| r.base(each)), "The register or variable of the address."),
+        optional("offset", Long(|r| r.access.offset), "The constant that is added to the base."),
+    ];
+}

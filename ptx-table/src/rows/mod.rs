@@ -1,0 +1,10 @@
+//! The tables: for each one its columns, and its rows of a module.
+
+pub(crate) mod blocks;
+pub(crate) mod diagnostics;
+pub(crate) mod functions;
+pub(crate) mod instructions;
+pub(crate) mod loops;
+pub(crate) mod memory;
+pub(crate) mod modules;
+pub(crate) mod requirements;

@@ -1,0 +1,251 @@
+//! A stream of record batches over any number of files.
+
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use crate::input::{self, Content, Files, Found, Source};
+use crate::table::Table;
+use crate::tables::Tables;
+
+/// Files that one thread reads one after the other: their number and their bytes.
+const GROUP_FILES: usize = 256;
+const GROUP_BYTES: u64 = 4 << 20;
+
+/// The batches of a group that wait until they are asked for.
+const WAITING: usize = 2;
+
+/// What a scan reads and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    tables: Vec<(Table, SchemaRef)>,
+    rows: usize,
+    threads: usize,
+}
+
+impl Options {
+    /// All columns of these tables, in batches of at most 65,536 rows, with a thread for each processor.
+    #[must_use]
+    pub fn new(tables: &[Table]) -> Self {
+        let mut tables = tables.to_vec();
+        tables.sort_unstable();
+        tables.dedup();
+        Self {
+            tables: tables.into_iter().map(|t| (t, t.schema())).collect(),
+            rows: 1 << 16,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// The most rows of a batch.
+    #[must_use]
+    pub fn rows(mut self, rows: usize) -> Self {
+        self.rows = rows.max(1);
+        self
+    }
+
+    /// The number of files that are read at a time.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Only these columns of a table, in its order.
+    ///
+    /// # Errors
+    ///
+    /// If the table has no such column.
+    pub fn columns(mut self, table: Table, names: &[&str]) -> Result<Self, ArrowError> {
+        let all = table.schema();
+        let mut wanted = names
+            .iter()
+            .map(|name| all.index_of(name))
+            .collect::<Result<Vec<_>, _>>()?;
+        wanted.sort_unstable();
+        wanted.dedup();
+        let schema = SchemaRef::new(all.project(&wanted)?);
+        for (of, old) in &mut self.tables {
+            if *of == table {
+                *old = SchemaRef::clone(&schema);
+            }
+        }
+        Ok(self)
+    }
+
+    /// The tables with the schemas of their batches.
+    #[must_use]
+    pub fn tables(&self) -> &[(Table, SchemaRef)] {
+        &self.tables
+    }
+}
+
+/// What a thread made of a group of files.
+enum Message {
+    Batch(Table, Result<RecordBatch, ArrowError>),
+    /// The group is complete.
+    End,
+}
+
+/// The batches of the tables of any number of files. The batches of each table are in the order of the files, whatever the
+/// number of threads. Memory does not grow with the number of files.
+///
+/// ```
+/// use ptx_table::{Options, Scan, Source, Table};
+///
+/// let text = ".version 8.0\n.target sm_80\n.entry k() { bar.sync 0; ret; }\n";
+/// let files = [Source::Bytes("a.ptx".to_owned(), text.into())];
+/// let mut rows = 0;
+/// for batch in Scan::new(files, &Options::new(&[Table::Instructions])) {
+///     let (table, batch) = batch?;
+///     assert_eq!(table, Table::Instructions);
+///     rows += batch.num_rows();
+/// }
+/// assert_eq!(rows, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Scan {
+    groups: Receiver<Receiver<Message>>,
+    group: Option<Receiver<Message>>,
+    unreadable: Arc<AtomicUsize>,
+}
+
+impl Scan {
+    /// Starts to read files.
+    #[must_use]
+    pub fn new<S>(sources: S, options: &Options) -> Self
+    where
+        S: IntoIterator<Item = Source>,
+        S::IntoIter: Send + 'static,
+    {
+        let (sender, groups) = sync_channel(options.threads);
+        let queue = Queue {
+            files: Files::new(sources.into_iter()),
+            next: None,
+            sender,
+        };
+        let unreadable = Arc::new(AtomicUsize::new(0));
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..options.threads {
+            let (queue, options) = (Arc::clone(&queue), options.clone());
+            let unreadable = Arc::clone(&unreadable);
+            thread::spawn(move || work(&queue, &options, &unreadable));
+        }
+        Self {
+            groups,
+            group: None,
+            unreadable,
+        }
+    }
+
+    /// How many files and parts of files could not be read until now.
+    #[must_use]
+    pub fn unreadable(&self) -> usize {
+        self.unreadable.load(Ordering::Relaxed)
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<(Table, RecordBatch), ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let group = match self.group.take() {
+                Some(group) => group,
+                None => self.groups.recv().ok()?,
+            };
+            match group.recv() {
+                Ok(Message::Batch(table, batch)) => {
+                    self.group = Some(group);
+                    return Some(batch.map(|batch| (table, batch)));
+                }
+                Ok(Message::End) => {}
+                Err(_) => {
+                    let error = "a thread of the scan ended before its files were read";
+                    return Some(Err(ArrowError::ComputeError(error.to_owned())));
+                }
+            }
+        }
+    }
+}
+
+/// The files that no thread has taken yet.
+struct Queue<I> {
+    files: Files<I>,
+    /// The first file of the next group.
+    next: Option<Found>,
+    sender: SyncSender<Receiver<Message>>,
+}
+
+impl<I: Iterator<Item = Source>> Queue<I> {
+    /// Some files, and where their batches go.
+    fn group(&mut self) -> Option<(Vec<Found>, SyncSender<Message>)> {
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        while let Some(found) = self.next.take().or_else(|| self.files.next()) {
+            bytes += size(&found);
+            if group.len() >= GROUP_FILES || (bytes > GROUP_BYTES && !group.is_empty()) {
+                self.next = Some(found);
+                break;
+            }
+            group.push(found);
+        }
+        if group.is_empty() {
+            return None;
+        }
+        let (sender, receiver) = sync_channel(WAITING);
+        self.sender.send(receiver).ok()?;
+        Some((group, sender))
+    }
+}
+
+fn size(found: &Found) -> u64 {
+    match found {
+        Found::File(Source::Bytes(_, bytes)) => bytes.len() as u64,
+        Found::File(Source::Path(path)) => fs::metadata(path).map_or(0, |m| m.len()),
+        Found::Unreadable(..) => 0,
+    }
+}
+
+/// Reads one group of files after the other.
+fn work<I: Iterator<Item = Source>>(
+    queue: &Mutex<Queue<I>>,
+    options: &Options,
+    unreadable: &AtomicUsize,
+) {
+    loop {
+        let mut locked = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((files, sender)) = locked.group() else {
+            return;
+        };
+        drop(locked);
+        let mut tables = Tables::new(&options.tables, options.rows);
+        let mut stopped = false;
+        let mut out = |table, batch| stopped |= sender.send(Message::Batch(table, batch)).is_err();
+        let mut add = |content: Content| {
+            if matches!(content, Content::Unreadable(..)) {
+                unreadable.fetch_add(1, Ordering::Relaxed);
+            }
+            tables.add(content, &mut out);
+        };
+        for found in files {
+            match found {
+                Found::File(source) => input::read(source, &mut add),
+                Found::Unreadable(path, error) => {
+                    add(input::unreadable(&input::name_of(&path), &error));
+                }
+            }
+        }
+        tables.finish(&mut out);
+        // The scan was dropped if this cannot be sent.
+        if stopped || sender.send(Message::End).is_err() {
+            return;
+        }
+    }
+}

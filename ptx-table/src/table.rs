@@ -1,0 +1,192 @@
+//! The tables and their columns.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow_schema::{Field, Schema, SchemaRef};
+
+use crate::column::Rows;
+use crate::rows::blocks::Blocks;
+use crate::rows::diagnostics::Diagnostics;
+use crate::rows::functions::Functions;
+use crate::rows::instructions::Instructions;
+use crate::rows::loops::Loops;
+use crate::rows::memory::Memory;
+use crate::rows::modules::Modules;
+use crate::rows::requirements::Requirements;
+
+/// A table.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Table {
+    /// Instructions, and statements of functions that were not recognized.
+    Instructions,
+    /// Memory accesses of instructions.
+    Memory,
+    /// Basic blocks.
+    Blocks,
+    /// Natural loops.
+    Loops,
+    /// Functions with a body.
+    Functions,
+    /// PTX files, and modules in containers.
+    Modules,
+    /// Errors and warnings, and files that cannot be read.
+    Diagnostics,
+    /// The lowest targets and PTX versions.
+    Requirements,
+}
+
+/// A column of a table.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ColumnInfo {
+    /// The name.
+    pub name: &'static str,
+    /// The type, such as `int32` or `list of strings`.
+    pub type_name: &'static str,
+    /// Whether a row may have no value.
+    pub nullable: bool,
+    /// What the values are.
+    pub text: &'static str,
+}
+
+/// There is no table of this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownTable(String);
+
+impl fmt::Display for UnknownTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Table::ALL.map(Table::name).join(", ");
+        write!(f, "unknown table `{}`, expected one of {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownTable {}
+
+impl FromStr for Table {
+    type Err = UnknownTable;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTable> {
+        let found = Self::ALL.into_iter().find(|t| t.name() == name);
+        found.ok_or_else(|| UnknownTable(name.to_owned()))
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 8] = [
+        Self::Instructions,
+        Self::Memory,
+        Self::Blocks,
+        Self::Loops,
+        Self::Functions,
+        Self::Modules,
+        Self::Diagnostics,
+        Self::Requirements,
+    ];
+
+    /// The name, such as `instructions`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Memory => "memory",
+            Self::Blocks => "blocks",
+            Self::Loops => "loops",
+            Self::Functions => "functions",
+            Self::Modules => "modules",
+            Self::Diagnostics => "diagnostics",
+            Self::Requirements => "requirements",
+        }
+    }
+
+    /// What a row is, as a sentence.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Instructions => {
+                "A row for each instruction of a function and each statement in a function that was not recognized, in the order of the text."
+            }
+            Self::Memory => "A row for each memory access of an instruction.",
+            Self::Blocks => "A row for each basic block.",
+            Self::Loops => "A row for each natural loop, outer ones before inner ones.",
+            Self::Functions => "A row for each function with a body.",
+            Self::Modules => "A row for each PTX file and each PTX module in a container.",
+            Self::Diagnostics => {
+                "A row for each error and warning that `ptxkit check` reports without options and without regard to comments that turn warnings off, and for each file or part of a file that cannot be read."
+            }
+            Self::Requirements => {
+                "A row for each architecture family on which a module, a function or a feature is legal: the lowest target and the lowest PTX version."
+            }
+        }
+    }
+
+    /// The columns, in order.
+    #[must_use]
+    pub fn columns(self) -> Vec<ColumnInfo> {
+        self.describe().0
+    }
+
+    /// The Arrow schema of all columns.
+    ///
+    /// ```
+    /// use ptx_table::Table;
+    ///
+    /// let schema = Table::Instructions.schema();
+    /// assert!(schema.field_with_name("opcode").unwrap().is_nullable());
+    /// ```
+    #[must_use]
+    pub fn schema(self) -> SchemaRef {
+        Arc::new(Schema::new(self.describe().1))
+    }
+
+    fn describe(self) -> (Vec<ColumnInfo>, Vec<Field>) {
+        match self {
+            Self::Instructions => describe::<Instructions>(),
+            Self::Memory => describe::<Memory>(),
+            Self::Blocks => describe::<Blocks>(),
+            Self::Loops => describe::<Loops>(),
+            Self::Functions => describe::<Functions>(),
+            Self::Modules => describe::<Modules>(),
+            Self::Diagnostics => describe::<Diagnostics>(),
+            Self::Requirements => describe::<Requirements>(),
+        }
+    }
+}
+
+fn describe<T: Rows>() -> (Vec<ColumnInfo>, Vec<Field>) {
+    let info = T::COLUMNS.iter().map(|c| ColumnInfo {
+        name: c.name,
+        type_name: c.value.type_name(),
+        nullable: c.nullable,
+        text: c.text,
+    });
+    let fields = T::COLUMNS.iter();
+    let fields = fields.map(|c| Field::new(c.name, c.value.data_type(), c.nullable));
+    (info.collect(), fields.collect())
+}
+
+/// The tables and their columns in Markdown, for `docs/scale.md`.
+#[must_use]
+pub fn page() -> String {
+    let mut page = String::new();
+    for table in Table::ALL {
+        page += &format!("### `{table}`\n\n{}\n\n", table.text());
+        page += "| column | type | meaning |\n|---|---|---|\n";
+        for column in table.columns() {
+            let null = if column.nullable { ", may be null" } else { "" };
+            let (name, of) = (column.name, column.type_name);
+            page += &format!("| `{name}` | {of}{null} | {} |\n", column.text);
+        }
+        page.push('\n');
+    }
+    page
+}
