@@ -78,6 +78,14 @@ impl Options {
         Ok(self)
     }
 
+    /// The same for one of the tables, or for none if it is not among them.
+    #[must_use]
+    pub fn only(&self, table: Table) -> Self {
+        let mut options = self.clone();
+        options.tables.retain(|(of, _)| *of == table);
+        options
+    }
+
     /// The tables with the schemas of their batches.
     #[must_use]
     pub fn tables(&self) -> &[(Table, SchemaRef)] {

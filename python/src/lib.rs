@@ -18,6 +18,7 @@ mod parameters;
 mod read;
 mod requires;
 mod rewrite;
+mod scan;
 mod views;
 
 use pyo3::prelude::*;
@@ -48,4 +49,6 @@ mod _native {
     use super::requires::{Reason, Requirements};
     #[pymodule_export]
     use super::rewrite::{Site, link};
+    #[pymodule_export]
+    use super::scan::{Batch, Batches, Scan, Table, scan};
 }

@@ -38,6 +38,7 @@ from ptxkit._native import (
     parse,
     read,
 )
+from ptxkit._native import Batch, Batches, Scan, Table, scan
 
 __all__ = [
     "Block",
@@ -71,3 +72,4 @@ __all__ = [
     "parse",
     "read",
 ]
+__all__ += ["Batch", "Batches", "Scan", "Table", "scan"]
