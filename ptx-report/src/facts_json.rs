@@ -1,6 +1,7 @@
 //! What is known of the instructions of a function, as JSON.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::Write as _;
 
 use ptx_analysis::reg_lanes::Variables;
@@ -18,9 +19,8 @@ pub struct FactsWriter<'a> {
     body: &'a Body,
     variables: Variables,
     names: RegisterNames,
-    /// For each variable the last list that it was added to.
-    seen: Vec<u32>,
-    list: u32,
+    /// For each variable the last list that it was added to, and the number of that list.
+    seen: RefCell<(Vec<u32>, u32)>,
 }
 
 impl<'a> FactsWriter<'a> {
@@ -28,8 +28,7 @@ impl<'a> FactsWriter<'a> {
         let variables = Variables::new(body);
         Self {
             names: RegisterNames::new(module, body, &variables),
-            seen: vec![0; variables.len()],
-            list: 0,
+            seen: RefCell::new((vec![0; variables.len()], 0)),
             module,
             body,
             variables,
@@ -69,25 +68,32 @@ impl<'a> FactsWriter<'a> {
         })
     }
 
-    /// The register of the guard, after `!` if it is inverted; `null` without a guard.
-    pub fn guard(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
-        let Some(guard) = facts.guard() else {
-            return raw(out, "null");
+    /// The register of the guard, after `!` if it is inverted; nothing without a guard.
+    pub fn guard_text(&self, facts: &Facts<'_>, each: &mut dyn FnMut(&str)) {
+        let Some(guard) = facts.guard() else { return };
+        let predicate = self.body.pool().get(guard.predicate);
+        let name = match (facts.guard_register(), predicate) {
+            (Some((place, _)), _) => Cow::Borrowed(self.register(place)),
+            (None, Operand::Name(name)) => Cow::Borrowed(self.module.name(name)),
+            (None, other) => self.name(other).unwrap_or_default(),
         };
-        raw(out, if guard.negated { "\"!" } else { "\"" });
-        match (
-            facts.guard_register(),
-            self.body.pool().get(guard.predicate),
-        ) {
-            (Some((place, _)), _) => raw(out, self.register(place)),
-            (None, Operand::Name(name)) => raw(out, self.module.name(name)),
-            (None, other) => raw(out, &self.name(other).unwrap_or_default()),
+        match guard.negated {
+            true => each(&format!("!{name}")),
+            false => each(&name),
         }
-        out.push(b'"');
+    }
+
+    /// The same as JSON; `null` without a guard.
+    pub fn guard(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.guard_text(facts, &mut |text| word(out, text));
+        if out.len() == start {
+            raw(out, "null");
+        }
     }
 
     /// The other facts of an instruction, a comma before each.
-    pub fn effects(&mut self, facts: &Facts<'_>, out: &mut Vec<u8>) {
+    pub fn effects(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
         self.mentions(&facts.registers(), out);
         raw(out, ",\"memory\":[");
         let mut first = true;
@@ -102,14 +108,14 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// Those of a statement that was not recognized.
-    pub fn unknown(&mut self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
+    pub fn unknown(&self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
         self.mentions(mentions, out);
         raw(out, ",\"memory\":[");
         self.access(&MemoryAccess::ANY, out);
         raw(out, "],\"side_effects\":true,\"known\":false");
     }
 
-    fn mentions(&mut self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
+    fn mentions(&self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
         raw(out, ",\"reads\":[");
         self.registers(mentions, |m| m.usage.reads(), out);
         raw(out, "],\"writes\":[");
@@ -119,21 +125,34 @@ impl<'a> FactsWriter<'a> {
         out.push(b']');
     }
 
-    /// The names of the mentions that `belong`, each once.
     fn registers(
-        &mut self,
+        &self,
         mentions: &Mentions<'_>,
         belong: impl Fn(&RegUse) -> bool,
         out: &mut Vec<u8>,
     ) {
-        self.list += 1;
         let mut first = true;
+        self.each_register(mentions, belong, |name: &str| {
+            comma(out, &mut first);
+            word(out, name);
+        });
+    }
+
+    /// The names of the mentions that `belong`, each once.
+    #[inline]
+    pub fn each_register(
+        &self,
+        mentions: &Mentions<'_>,
+        belong: impl Fn(&RegUse) -> bool,
+        mut each: impl FnMut(&str),
+    ) {
+        let (seen, list) = &mut *self.seen.borrow_mut();
+        *list += 1;
         for mention in mentions.clone().filter(belong) {
             for variable in self.variables.of(mention.place) {
-                let seen = self.seen.get_mut(variable as usize);
-                if seen.is_some_and(|seen| std::mem::replace(seen, self.list) != self.list) {
-                    comma(out, &mut first);
-                    word(out, self.names.get(variable));
+                let last = seen.get_mut(variable as usize);
+                if last.is_some_and(|last| std::mem::replace(last, *list) != *list) {
+                    each(self.names.get(variable));
                 }
             }
         }

@@ -10,11 +10,13 @@
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | pictures of control-flow graphs |
+//! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]
 
+pub mod basic_blocks;
 pub mod control_flow;
 pub mod demangle;
 pub mod explain;
@@ -23,6 +25,7 @@ pub mod function_stats;
 pub mod json_text;
 pub mod labels;
 pub mod live_lists;
+pub mod operand_text;
 pub mod register_names;
 pub mod requirements;
 pub mod source_frames;

@@ -4,7 +4,6 @@
 
 mod fields;
 mod help;
-mod operand_text;
 mod parse;
 mod paths;
 mod rule;
@@ -12,15 +11,22 @@ mod site;
 mod values;
 
 use ptx_ir::{EntityId, Statement};
+use ptx_report::operand_text;
 use wildmatch::WildMatch;
 
 use fields::{Comparison, Direction, Field};
 use values::Value;
 
 pub(crate) use help::fields_text;
-pub(crate) use operand_text::operands;
 pub(crate) use parse::{similar, unknown_word};
 pub(crate) use site::{InFunction, InModule, Site};
+
+/// The operands in the text of an instruction.
+pub(crate) fn operands(text: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    operand_text::each(text, &mut |operand| all.push(operand.to_owned()));
+    all
+}
 
 /// A condition on an instruction.
 pub(crate) struct Query {

@@ -79,7 +79,8 @@ pub struct Access {
 }
 
 impl Access {
-    fn new(access: &MemoryAccess, body: &Body) -> Self {
+    #[must_use]
+    pub fn new(access: &MemoryAccess, body: &Body) -> Self {
         let vector = match access.data {
             Some((Operand::Vector(list), _)) => body.pool().list(list).len(),
             _ => 1,

@@ -7,45 +7,22 @@ use std::collections::HashMap;
 use std::io::Write as _;
 
 use anyhow::Result;
-use ptx_analysis::cfg::{Block, BlockId, Cfg};
+use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{Body, EntityId, FuncId, Item, LineIndex, Module, Statement, StmtId};
+use ptx_ir::{Body, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
 use crate::functions::Chosen;
 use crate::select::Selection;
+use ptx_report::basic_blocks::BasicBlocks;
 use ptx_report::demangle::{demangle, shown};
 use ptx_report::facts_json::FactsWriter;
 use ptx_report::json_text::{comma, number, optional, string, word};
-use ptx_report::live_lists::{list_entries, live_lists_fit};
 use ptx_report::register_names::RegisterNames;
 use ptx_report::source_frames::{InlinedNames, JsonLines};
 use ptx_report::{SCHEMA, labels};
-
-/// Which lists of a function are written.
-struct Limits {
-    live_lists: bool,
-    /// The successors of jumps through shared tables.
-    successors: bool,
-}
-
-impl Limits {
-    fn of(analysis: &FunctionAnalysis, statements: usize) -> Self {
-        let limit = list_entries(statements);
-        let cfg = analysis.cfg();
-        let dispatch = cfg.blocks().filter(|(_, b)| b.is_dispatch);
-        let edges = dispatch.map(|(id, _)| {
-            let (into, out) = (cfg.predecessors(id).len(), cfg.successors(id).len());
-            (into as u64).saturating_mul(out as u64)
-        });
-        Self {
-            live_lists: live_lists_fit(analysis, statements),
-            successors: edges.fold(0, u64::saturating_add) <= limit,
-        }
-    }
-}
 
 /// What is written.
 pub(super) struct Options<'a> {
@@ -83,33 +60,30 @@ pub(super) fn write(
         };
         comma(out, &mut first);
         let analysis = FunctionAnalysis::new(function);
-        let limits = Limits::of(&analysis, function.body().statement_table().len());
+        let blocks = BasicBlocks::new(module, function.body(), &analysis);
         let mut warn = |what: &str| {
             let name = shown(module.name(declared.name));
             warnings.push(format!(
                 "{file}: {name}: the lists of {what} are too long, written as null"
             ));
         };
-        if !limits.live_lists {
+        if !blocks.has_live_lists() {
             warn("live registers");
         }
-        if !limits.successors {
+        if !blocks.has_dispatch_successors() {
             warn("successors of jumps through shared tables");
         }
         let from = out.len();
         Writer {
             module,
-            limits,
-            dispatches: dispatches(analysis.cfg()),
+            blocks,
             facts: function,
             body: function.body(),
             effects: FactsWriter::new(module, function.body()),
-            analysis,
+            analysis: &analysis,
             lines: &lines,
             source_lines: &source_lines,
             inlined: &mut names,
-            seen: Vec::new(),
-            stamp: 0,
             out,
         }
         .function(id, starts.get(&id).copied(), options.insts);
@@ -121,30 +95,16 @@ pub(super) fn write(
     Ok(warnings)
 }
 
-/// The dispatch blocks that control may enter from each dispatch block, that block first.
-fn dispatches(cfg: &Cfg) -> HashMap<BlockId, Vec<BlockId>> {
-    let is_dispatch = |id: BlockId| cfg.block(id).is_some_and(|b| b.is_dispatch);
-    let all = cfg.blocks().filter(|(_, b)| b.is_dispatch);
-    // Only that of all labels is entered from others.
-    let next = |id| cfg.successors(id).iter().copied().find(|&b| is_dispatch(b));
-    all.map(|(id, _)| (id, std::iter::once(id).chain(next(id)).collect()))
-        .collect()
-}
-
 struct Writer<'a> {
     module: &'a Module,
     facts: FunctionFacts<'a>,
     body: &'a Body,
-    analysis: FunctionAnalysis,
+    analysis: &'a FunctionAnalysis,
+    blocks: BasicBlocks<'a>,
     effects: FactsWriter<'a>,
     lines: &'a LineIndex,
     source_lines: &'a SourceLines<'a>,
     inlined: &'a mut InlinedNames,
-    limits: Limits,
-    dispatches: HashMap<BlockId, Vec<BlockId>>,
-    /// For each block the last list that it was added to.
-    seen: Vec<u32>,
-    stamp: u32,
     out: &'a mut Vec<u8>,
 }
 
@@ -174,12 +134,12 @@ impl<'a> Writer<'a> {
             "\",\"line\":{},\"entry\":0,\"blocks\":[",
             self.line(start)
         );
-        let blocks: Vec<(BlockId, Block)> =
-            self.analysis.cfg().blocks().map(|(i, b)| (i, *b)).collect();
+        let analysis = self.analysis;
+        let blocks = || analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
         let mut first = true;
-        for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
+        for (id, block) in blocks() {
             comma(self.out, &mut first);
-            self.block(*id, block);
+            self.block(id, block);
         }
         self.text("],\"pressure\":");
         self.pressure();
@@ -187,8 +147,8 @@ impl<'a> Writer<'a> {
             self.text(",\"insts\":[");
             let mut first = true;
             let mut lines = JsonLines::new(self.source_lines.function(self.body));
-            for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
-                self.insts(*id, block, &mut lines, &mut first);
+            for (id, block) in blocks() {
+                self.insts(id, block, &mut lines, &mut first);
             }
             self.text("]");
         }
@@ -197,48 +157,39 @@ impl<'a> Writer<'a> {
 
     fn block(&mut self, id: BlockId, block: &Block) {
         let _ = write!(self.out, "{{\"id\":{},\"label\":", id.as_u32());
-        let label = block.label.and_then(|l| self.body.labels().get(l));
-        optional(self.out, label.map(|l| self.module.name(l.name)));
-        let (first, last) = self.block_lines(block);
+        optional(self.out, self.blocks.label(block));
+        let (first, last) = self.blocks.lines(block, self.lines);
         let _ = write!(self.out, ",\"first_line\":{first},\"last_line\":{last}");
-        let dispatch = self.dispatch_after(id);
-        self.successors(id, &dispatch);
-        let cfg = self.analysis.cfg();
-        let mut through = dispatch.iter().filter_map(|&d| cfg.block(d));
-        let exits = block.exits || through.any(|b| b.exits);
+        self.successors(id);
+        let exits = self.blocks.exits(id);
         let reachable = self.analysis.is_reachable(id);
         let _ = write!(
             self.out,
             ",\"exits\":{exits},\"unknown\":{},\"reachable\":{reachable},\"idom\":",
             block.unknown
         );
-        let idom = self.above(id, FunctionAnalysis::idom);
-        self.id_or_null(idom);
+        self.id_or_null(self.blocks.idom(id));
         self.text(",\"ipdom\":");
-        let ipdom = self.above(id, FunctionAnalysis::ipdom);
-        self.id_or_null(ipdom.filter(|_| reachable));
+        self.id_or_null(self.blocks.ipdom(id));
         self.text(",\"loop_header\":");
-        let header = self.analysis.loops().header(id);
-        self.id_or_null(header.filter(|&h| !self.is_dispatch(h)));
+        self.id_or_null(self.blocks.loop_header(id));
         let depth = self.analysis.loops().depth(id);
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
-        self.registers(id, &dispatch);
+        self.registers(id);
         self.text("}");
     }
 
     /// The lists of registers of a block.
-    fn registers(&mut self, id: BlockId, dispatch: &[BlockId]) {
+    fn registers(&mut self, id: BlockId) {
         let summary = self.analysis.summary();
         let names = self.effects.names();
         let out = &mut *self.out;
         names_of(out, "uses", names, summary.uses(id).iter().copied());
         names_of(out, "kills", names, summary.kills(id).iter().copied());
         names_of(out, "defs", names, summary.defs(id).iter().copied());
-        let returned = std::iter::once(&id).chain(dispatch);
-        let mut returned = returned.map(|&b| summary.returned(b));
-        let returned = returned.find(|r| !r.is_empty()).unwrap_or_default();
+        let returned = self.blocks.returned(id);
         names_of(out, "returned", names, returned.iter().copied());
-        if self.limits.live_lists {
+        if self.blocks.has_live_lists() {
             let liveness = self.analysis.liveness();
             names_of(out, "live_in", names, liveness.live_in(id));
             names_of(out, "live_out", names, liveness.live_out(id));
@@ -254,86 +205,21 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The nearest dominator or post-dominator that is not a dispatch block.
-    fn above(
-        &self,
-        id: BlockId,
-        of: impl Fn(&FunctionAnalysis, BlockId) -> Option<BlockId>,
-    ) -> Option<BlockId> {
-        let mut at = of(&self.analysis, id);
-        while let Some(dispatch) = at.filter(|&b| self.is_dispatch(b)) {
-            at = of(&self.analysis, dispatch);
-        }
-        at
-    }
-
-    fn is_dispatch(&self, id: BlockId) -> bool {
-        self.analysis.cfg().block(id).is_some_and(|b| b.is_dispatch)
-    }
-
-    /// The dispatch blocks that control may go through after a block.
-    fn dispatch_after(&self, id: BlockId) -> Vec<BlockId> {
-        let successors = self.analysis.cfg().successors(id).iter();
-        let mut found: Vec<BlockId> = Vec::new();
-        for entered in successors.filter_map(|to| self.dispatches.get(to)) {
-            for dispatch in entered {
-                if !found.contains(dispatch) {
-                    found.push(*dispatch);
-                }
-            }
-        }
-        found
-    }
-
-    /// The ids of the blocks that may follow, each once: those after dispatch blocks instead of these.
-    fn successors(&mut self, id: BlockId, dispatch: &[BlockId]) {
-        if !self.limits.successors && !dispatch.is_empty() {
-            self.text(",\"succ\":null");
-            return;
-        }
+    /// The ids of the blocks that may follow.
+    fn successors(&mut self, id: BlockId) {
         self.text(",\"succ\":[");
-        self.stamp += 1;
-        let cfg = self.analysis.cfg();
-        self.seen.resize(cfg.len(), 0);
-        let mut work = vec![id];
+        let (start, out) = (self.out.len() - 1, &mut *self.out);
         let mut first = true;
-        while let Some(from) = work.pop() {
-            for &to in cfg.successors(from) {
-                let Some(seen) = self.seen.get_mut(to.index()) else {
-                    continue;
-                };
-                if std::mem::replace(seen, self.stamp) == self.stamp {
-                    continue;
-                }
-                if cfg.block(to).is_some_and(|b| b.is_dispatch) {
-                    work.push(to);
-                } else {
-                    comma(self.out, &mut first);
-                    number(self.out, to.as_u32());
-                }
-            }
+        let are_few = self.blocks.successors(id, &mut |to| {
+            comma(out, &mut first);
+            number(out, to);
+        });
+        if are_few {
+            self.text("]");
+        } else {
+            self.out.truncate(start);
+            self.text("null");
         }
-        self.text("]");
-    }
-
-    /// The lines of the first and of the last statement that does something.
-    fn block_lines(&self, block: &Block) -> (u32, u32) {
-        let counts = |(stmt, statement): (StmtId, Statement)| match statement {
-            Statement::Inst(_) | Statement::Opaque(_) => Some(stmt),
-            // The label of a table is not a position in the code.
-            Statement::Label(label) => self.analysis.cfg().of_label(label).map(|_| stmt),
-            _ => None,
-        };
-        let statements = || self.body.range(block.first, block.end);
-        let first = statements().find_map(counts);
-        let last = statements().rev().find_map(counts);
-        let base = self.body.base();
-        let span = |stmt: Option<StmtId>| match stmt {
-            Some(stmt) => self.body.source_span(stmt),
-            None => ptx_ir::Span::new(base, base + 1),
-        };
-        let end = span(last).end.saturating_sub(1);
-        (self.line(span(first).start), self.line(end))
     }
 
     fn pressure(&mut self) {

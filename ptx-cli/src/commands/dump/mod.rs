@@ -11,7 +11,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::Limits;
+use ptx_ir::{LineIndex, Limits};
 
 use crate::functions::Functions;
 use crate::input::{self, Files};
@@ -62,7 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         chosen.note(&mut used);
         let everything = args.functions.is_empty();
         let functions = (!everything).then_some(&chosen);
-        Writer::new(&module, args.format, fields.as_ref(), out).file(&source.name, functions)?;
+        let lines = LineIndex::new(module.source());
+        Writer::new(&module, &lines, args.format, fields.as_ref(), out)
+            .file(&source.name, functions)?;
         Ok(Status::Ok)
     })?;
     args.functions.check(&used)?;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Item, LineColumn, LineIndex, Module, SigId, Span};
+use ptx_ir::{FuncId, Item, LineCursor, LineIndex, Module, SigId, Span};
 
 use super::Format;
 use super::operand::{Registers, Todo};
@@ -27,7 +27,7 @@ pub(super) struct Writer<'a> {
     /// Those of the current function.
     pub(super) registers: Registers,
     pub(super) inlined: InlinedNames,
-    lines: Lines,
+    lines: LineCursor<'a>,
     format: Format,
     fields: Option<&'a Selection>,
     sink: &'a mut Out,
@@ -44,6 +44,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(
         module: &'a Module,
+        lines: &'a LineIndex,
         format: Format,
         fields: Option<&'a Selection>,
         sink: &'a mut Out,
@@ -54,7 +55,7 @@ impl<'a> Writer<'a> {
             worklist: Vec::new(),
             registers: Registers::default(),
             inlined: InlinedNames::default(),
-            lines: Lines::new(module.source()),
+            lines: LineCursor::new(lines, module.source()),
             format,
             fields,
             sink,
@@ -228,48 +229,5 @@ impl<'a> Writer<'a> {
             text.push(b']');
         }
         self.out.extend_from_slice(text);
-    }
-}
-
-/// Finds lines and columns; fast for offsets that ascend.
-struct Lines {
-    index: LineIndex,
-    len: u32,
-    /// The last line, where it begins and ends.
-    line: u32,
-    span: Span,
-}
-
-impl Lines {
-    fn new(source: &[u8]) -> Self {
-        let mut lines = Self {
-            index: LineIndex::new(source),
-            len: source.len() as u32,
-            line: 1,
-            span: Span::default(),
-        };
-        lines.enter(1);
-        lines
-    }
-
-    fn enter(&mut self, line: u32) {
-        self.line = line;
-        self.span = self.index.line_span(line, self.len);
-    }
-
-    #[inline]
-    fn position(&mut self, offset: u32) -> LineColumn {
-        for _ in 0..4 {
-            if (self.span.start..self.span.end).contains(&offset) {
-                return LineColumn {
-                    line: self.line,
-                    column: offset - self.span.start + 1,
-                };
-            }
-            self.enter(self.line + 1);
-        }
-        let position = self.index.position(offset);
-        self.enter(position.line);
-        position
     }
 }

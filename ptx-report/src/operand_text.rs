@@ -2,54 +2,50 @@
 
 use ptx_ir::lex::{Lexer, TokenKind};
 
-/// The operands in the text of an instruction, without comments and with a space only after commas.
-pub(crate) fn operands(text: &[u8]) -> Vec<String> {
-    let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
-    let words = tokens.map(|t| (t.kind, String::from_utf8_lossy(t.span.of(text))));
-    let mut words = words
-        .skip_while(|(kind, _)| *kind != TokenKind::Ident)
-        .peekable();
+/// Calls `each` with the operands in the text of an instruction, without comments and with a space only after commas.
+pub fn each(text: &[u8], each: &mut dyn FnMut(&str)) {
+    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+    let mut token = tokens.find(|t| t.kind == TokenKind::Ident);
     // A guard ends before the opcode, which is the only identifier that follows another one.
     if text.trim_ascii_start().starts_with(b"@") {
-        words.next();
-        while words
-            .next_if(|(kind, _)| *kind != TokenKind::Ident)
-            .is_some()
-        {}
+        token = tokens.find(|t| t.kind == TokenKind::Ident);
     }
-    words.next();
-    while words
-        .next_if(|(kind, _)| *kind == TokenKind::DotWord)
-        .is_some()
-    {}
-
-    let (mut operands, mut depth) = (Vec::new(), 0u32);
+    if token.is_none() {
+        return;
+    }
+    let mut tokens = tokens.skip_while(|t| t.kind == TokenKind::DotWord);
     let mut operand = String::new();
-    for (_, word) in words {
-        match &*word {
-            "[" | "{" | "(" => depth += 1,
-            "]" | "}" | ")" => depth = depth.saturating_sub(1),
-            "," if depth == 0 => {
-                operands.push(std::mem::take(&mut operand));
+    let mut depth = 0u32;
+    for token in &mut tokens {
+        let word = token.span.of(text);
+        match word {
+            b"[" | b"{" | b"(" => depth += 1,
+            b"]" | b"}" | b")" => depth = depth.saturating_sub(1),
+            b"," if depth == 0 => {
+                each(&operand);
+                operand.clear();
                 continue;
             }
-            ";" => break,
+            b";" => break,
             _ => {}
         }
-        operand += &word;
-        if word == "," {
+        operand += &String::from_utf8_lossy(word);
+        if word == b"," {
             operand.push(' ');
         }
     }
     if !operand.is_empty() {
-        operands.push(operand);
+        each(&operand);
     }
-    operands
 }
 
 #[cfg(test)]
 mod tests {
-    use super::operands;
+    fn operands(text: &[u8]) -> Vec<String> {
+        let mut all = Vec::new();
+        super::each(text, &mut |operand| all.push(operand.to_owned()));
+        all
+    }
 
     #[test]
     fn operands_are_separated_outside_brackets() {
