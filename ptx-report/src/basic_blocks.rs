@@ -9,6 +9,7 @@ use ptx_ir::{Body, EntityId as _, LineIndex, Module, Span, Statement, StmtId};
 use crate::live_lists::{list_entries, live_lists_fit};
 
 /// The basic blocks of a function.
+#[derive(Debug)]
 pub struct BasicBlocks<'a> {
     module: &'a Module,
     body: &'a Body,
@@ -41,8 +42,7 @@ impl<'a> BasicBlocks<'a> {
             module,
             body,
             has_live_lists: live_lists_fit(analysis, statements),
-            has_dispatch_successors: edges.fold(0, u64::saturating_add)
-                <= list_entries(statements),
+            has_dispatch_successors: edges.fold(0, u64::saturating_add) <= list_entries(statements),
             dispatches,
             analysis,
             seen: RefCell::new((vec![0; cfg.len()], 0)),

@@ -98,7 +98,8 @@ impl Values {
     fn extend<T: Rows>(&mut self, value: &Value<T>, rows: &[T::Row<'_>]) {
         match (self, value) {
             (Self::Int(out), Value::Int(of)) => {
-                rows.iter().for_each(|row| out.append_option(of(row).map(int)));
+                rows.iter()
+                    .for_each(|row| out.append_option(of(row).map(int)));
             }
             (Self::Long(out), Value::Long(of)) => {
                 rows.iter().for_each(|row| out.append_option(of(row)));

@@ -9,9 +9,11 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, RegUse};
-use ptx_ir::{Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Span, Statement, StmtId};
-use ptx_report::facts_json::FactsWriter;
+use ptx_ir::{
+    Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Span, Statement, StmtId,
+};
 use ptx_report::clean;
+use ptx_report::facts_json::FactsWriter;
 
 use crate::column::Texts;
 

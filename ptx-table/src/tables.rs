@@ -75,11 +75,7 @@ impl Tables {
 
     /// The rows that are left.
     pub(crate) fn finish(&mut self, out: Out<'_>) {
-        fn rest<T: crate::column::Rows>(
-            of: &mut Option<Batches<T>>,
-            table: Table,
-            out: Out<'_>,
-        ) {
+        fn rest<T: crate::column::Rows>(of: &mut Option<Batches<T>>, table: Table, out: Out<'_>) {
             if let Some(batch) = of.as_mut().and_then(Batches::rest) {
                 out(table, batch);
             }

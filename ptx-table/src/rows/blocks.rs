@@ -49,10 +49,7 @@ pub(crate) fn of<'a>(of: &'a InFunction<'a>, blocks: &'a BasicBlocks<'a>) -> Vec
 fn instructions(r: &OfFunction<'_>) -> i64 {
     let statements = r.of.body.range(r.block.first, r.block.end);
     let counts = |s: &ptx_ir::Statement| {
-        matches!(
-            s,
-            ptx_ir::Statement::Inst(_) | ptx_ir::Statement::Opaque(_)
-        )
+        matches!(s, ptx_ir::Statement::Inst(_) | ptx_ir::Statement::Opaque(_))
     };
     statements.filter(|(_, s)| counts(s)).count() as i64
 }

@@ -11,7 +11,7 @@ use std::io::Write as _;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_ir::{LineIndex, Limits};
+use ptx_ir::{Limits, LineIndex};
 
 use crate::functions::Functions;
 use crate::input::{self, Files};

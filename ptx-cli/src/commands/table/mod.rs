@@ -7,10 +7,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::ValueEnum;
-
-use crate::output::Status;
 
 /// Write tables of any number of files: Parquet, Arrow or JSON
 ///
@@ -56,7 +53,7 @@ pub(crate) enum Format {
 pub(crate) use write::run;
 
 #[cfg(not(feature = "table"))]
-pub(crate) fn run(_: &Args) -> Result<Status> {
+pub(crate) fn run(_: &Args) -> anyhow::Result<crate::output::Status> {
     anyhow::bail!(
         "this program was built without its feature `table`; `cargo install ptx-cli` installs one with it"
     )

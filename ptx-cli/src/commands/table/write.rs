@@ -83,7 +83,10 @@ fn writers(args: &Args, options: &Options) -> Result<Vec<(Table, Writer)>> {
         fs::create_dir_all(folder).with_context(|| named(folder))?;
         let all = options.tables().iter().map(|(table, schema)| {
             let name = format!("{table}.{}", args.format.extension());
-            Ok((*table, Writer::new(args.format, schema, Some(&folder.join(name)))?))
+            Ok((
+                *table,
+                Writer::new(args.format, schema, Some(&folder.join(name)))?,
+            ))
         });
         return all.collect();
     };
@@ -110,7 +113,8 @@ impl Writer {
             let Some(path) = path else {
                 bail!("Parquet needs `--output FILE`");
             };
-            let writer = ArrowWriter::try_new(create(path)?, SchemaRef::clone(schema), Some(properties()))?;
+            let writer =
+                ArrowWriter::try_new(create(path)?, SchemaRef::clone(schema), Some(properties()))?;
             return Ok(Self::Parquet(Box::new(writer)));
         }
         let out: Box<dyn Write> = match path {

@@ -1,0 +1,158 @@
+//! Scans: order, batches, errors, and the documentation of the columns.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use ptx_table::{Options, Scan, Source, Table};
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// The rows of each table as text, with the number of batches.
+fn rows(sources: Vec<Source>, options: &Options) -> Vec<(Table, usize, String)> {
+    let mut found: Vec<(Table, usize, String)> = Vec::new();
+    for (table, _) in options.tables() {
+        found.push((*table, 0, String::new()));
+    }
+    for batch in Scan::new(sources, options) {
+        let (table, batch) = batch.unwrap();
+        let (_, count, text) = found.iter_mut().find(|(of, ..)| *of == table).unwrap();
+        *count += 1;
+        for row in 0..batch.num_rows() {
+            *text += &format!("{:?}\n", one(&batch, row));
+        }
+    }
+    found
+}
+
+/// A row, whatever the keys of its dictionaries are.
+fn one(batch: &RecordBatch, row: usize) -> Vec<String> {
+    use arrow_array::types::Int32Type;
+    use arrow_array::{Array as _, DictionaryArray, LargeStringArray};
+    let value = |column: &arrow_array::ArrayRef| {
+        let any = column.as_any();
+        if let Some(words) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
+            let texts = words.values().as_any().downcast_ref::<LargeStringArray>();
+            let key = words.key(row);
+            return format!("{:?}", key.map(|key| texts.unwrap().value(key).to_owned()));
+        }
+        format!("{:?}", column.slice(row, 1))
+    };
+    batch.columns().iter().map(value).collect()
+}
+
+#[test]
+fn threads_and_sizes_of_batches_change_nothing() {
+    let sources = || {
+        vec![
+            Source::Path(root("corpus/hand")),
+            Source::Path(root("corpus/broken")),
+        ]
+    };
+    let options = Options::new(&Table::ALL);
+    let all = rows(sources(), &options.clone().threads(1));
+    for (table, batches, text) in &all {
+        assert!(*batches > 0 && !text.is_empty(), "{table}");
+    }
+    for options in [options.clone().threads(3), options.rows(100).threads(2)] {
+        for (one, other) in all.iter().zip(rows(sources(), &options)) {
+            assert_eq!(one.0, other.0);
+            assert!(one.2 == other.2, "{} differs", one.0);
+        }
+    }
+}
+
+#[test]
+fn batches_are_bounded() {
+    let options = Options::new(&[Table::Instructions]).rows(10);
+    let scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
+    let lengths: Vec<usize> = scan.map(|batch| batch.unwrap().1.num_rows()).collect();
+    assert!(lengths.len() > 10 && lengths.iter().all(|rows| (1..=10).contains(rows)));
+}
+
+#[test]
+fn what_cannot_be_read_is_a_diagnostic() {
+    let options = Options::new(&[Table::Diagnostics]);
+    let sources = vec![
+        Source::Path("no such file.ptx".into()),
+        Source::Bytes("empty.bin".to_owned(), b"\x7fELF".to_vec()),
+        Source::Bytes("bad.gz".to_owned(), vec![0x1f, 0x8b, 8, 0]),
+    ];
+    let mut scan = Scan::new(sources, &options);
+    let (_, batch) = scan.next().unwrap().unwrap();
+    assert!(scan.next().is_none());
+    assert_eq!(scan.unreadable(), 3);
+    let texts: Vec<String> = (0..3).map(|row| one(&batch, row).join(" ")).collect();
+    for (text, wanted) in texts.iter().zip(["unreadable", "PTX1101", "PTX11"]) {
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+#[test]
+fn a_container_is_a_module_for_each_entry() {
+    let options = Options::new(&[Table::Modules]);
+    let all = rows(
+        vec![Source::Path(root("ptx-container/tests/data/k.a"))],
+        &options,
+    );
+    let names: Vec<&str> = all[0].2.lines().collect();
+    assert!(
+        names.len() > 1 && names.iter().all(|n| n.contains("k.a!")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_scan_that_is_dropped_ends_its_threads() {
+    let options = Options::new(&[Table::Instructions]).rows(1);
+    for _ in 0..20 {
+        let mut scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
+        assert!(scan.next().unwrap().is_ok());
+    }
+}
+
+#[test]
+fn chosen_columns_are_those_of_all() {
+    let options = Options::new(&[Table::Instructions]);
+    let options = options
+        .columns(Table::Instructions, &["opcode", "line"])
+        .unwrap();
+    let mut scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
+    let (_, batch) = scan.next().unwrap().unwrap();
+    let names: Vec<_> = batch
+        .schema_ref()
+        .fields()
+        .iter()
+        .map(|f| f.name().as_str())
+        .collect();
+    assert_eq!(names, ["line", "opcode"]);
+    assert!(options.columns(Table::Instructions, &["colour"]).is_err());
+}
+
+/// `docs/scale.md` ends with the list of the columns. `PTX_BLESS=1` writes it.
+#[test]
+fn the_columns_are_documented() {
+    const START: &str = "## Columns\n\n";
+    let path = root("docs/scale.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, _) = text.split_once(START).unwrap();
+    let wanted = format!(
+        "{before}{START}{}",
+        ptx_table::page().trim_end().to_owned() + "\n"
+    );
+    if std::env::var_os("PTX_BLESS").is_some() {
+        fs::write(&path, &wanted).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap() == wanted,
+        "run with PTX_BLESS=1"
+    );
+}
