@@ -34,6 +34,7 @@ impl JsonSpan {
     }
 }
 
+/// A diagnostic.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Finding<'a> {
@@ -50,6 +51,19 @@ pub(crate) struct Finding<'a> {
     function: Option<&'a str>,
     demangled: Option<String>,
     source: &'a [JsonFrame],
+    #[serde(flatten)]
+    pub(crate) measured: Option<&'a Measured>,
+}
+
+/// A value that a limit excludes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Measured {
+    pub(crate) metric: String,
+    /// Null if it is not known.
+    pub(crate) value: Option<u64>,
+    pub(crate) limit: u64,
+    pub(crate) unit: &'static str,
 }
 
 #[derive(Serialize)]
@@ -90,15 +104,6 @@ impl<'a> Clean<'a> {
 }
 
 impl<'s> Report<'s> {
-    /// One object on one line, without a newline.
-    pub(crate) fn json(
-        &self,
-        diagnostic: &Diagnostic,
-        place: &Place,
-    ) -> serde_json::Result<String> {
-        serde_json::to_string(&self.finding(diagnostic, place))
-    }
-
     pub(crate) fn finding<'f>(&self, diagnostic: &'f Diagnostic, place: &'f Place) -> Finding<'f>
     where
         's: 'f,
@@ -127,6 +132,7 @@ impl<'s> Report<'s> {
             function: place.function.as_deref(),
             demangled: place.function.as_deref().and_then(demangle),
             source: &place.source,
+            measured: None,
         }
     }
 }

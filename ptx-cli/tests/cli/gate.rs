@@ -219,6 +219,33 @@ fn formats_of_services() {
 }
 
 #[test]
+fn values_in_json() {
+    let folder = folder("values");
+    let arguments = "--format json --max shared=2K --min blocks=9 --deny ld.generic --function gemm --function helper";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let found = objects(&gate(&folder, &arguments).out);
+    let values = |o: &serde_json::Value| {
+        let keys = ["function", "metric", "value", "limit", "unit"];
+        keys.map(|key| o[key].to_string())
+            .join(" ")
+            .replace('"', "")
+    };
+    assert_eq!(
+        found.iter().map(values).collect::<Vec<_>>(),
+        [
+            "_Z4gemmPf shared_bytes 4096 2048 bytes",
+            "_Z4gemmPf blocks 3 9 count",
+            "_Z4gemmPf null null null null",
+            "_Z4gemmPf null null null null",
+            "helper shared_bytes null 2048 bytes",
+            "helper blocks 1 9 count",
+        ]
+    );
+    assert_eq!(found[2].get("metric"), None);
+    assert_eq!(found[4].get("value"), Some(&serde_json::Value::Null));
+}
+
+#[test]
 fn comments_and_baselines() {
     let folder = folder("allow");
     let rules = ["--deny", "ld.generic", "--max", "shared=1K"];

@@ -93,29 +93,24 @@ impl Allowed {
         })
     }
 
-    /// Removes the warnings that comments turn off. Of one with several places, those outside of such comments stay.
-    pub(crate) fn retain(&self, diagnostics: &mut Vec<Diagnostic>) {
-        diagnostics.retain_mut(|d| {
-            let Some(ranges) = self
-                .ranges
-                .get(&d.code)
-                .filter(|_| d.severity == Severity::Warning)
-            else {
-                return true;
-            };
-            let reported = |place: &Span| {
-                let after = ranges.partition_point(|r| r.start <= place.start);
-                let last = after.checked_sub(1).and_then(|i| ranges.get(i));
-                !last.is_some_and(|r| r.contains(&place.start))
-            };
-            let places = iter::once(d.span).chain(d.repeats.iter().copied());
-            let mut places = places.filter(reported);
-            let Some(first) = places.next() else {
-                return false;
-            };
-            (d.repeats, d.span) = (places.collect(), first);
-            true
-        });
+    /// Whether no comment turns a diagnostic off. Of a warning with several places, only those outside of such comments stay.
+    pub(crate) fn keeps(&self, d: &mut Diagnostic) -> bool {
+        let ranges = self.ranges.get(&d.code);
+        let Some(ranges) = ranges.filter(|_| d.severity == Severity::Warning) else {
+            return true;
+        };
+        let reported = |place: &Span| {
+            let after = ranges.partition_point(|r| r.start <= place.start);
+            let last = after.checked_sub(1).and_then(|i| ranges.get(i));
+            !last.is_some_and(|r| r.contains(&place.start))
+        };
+        let places = iter::once(d.span).chain(d.repeats.iter().copied());
+        let mut places = places.filter(reported);
+        let Some(first) = places.next() else {
+            return false;
+        };
+        (d.repeats, d.span) = (places.collect(), first);
+        true
     }
 }
 

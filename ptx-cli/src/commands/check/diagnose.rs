@@ -8,6 +8,7 @@ use super::Args;
 use super::allowed::Allowed;
 use super::kinds::{LINK, MISTAKES, UNUSED};
 use crate::input::Source;
+use crate::render::json::Measured;
 use ptx_report::source_frames::{Finder, Place};
 
 pub(crate) struct Checked {
@@ -20,10 +21,16 @@ pub(crate) struct Checked {
 /// The diagnostics of a text.
 pub(crate) struct Found {
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// The function and the source lines of each diagnostic.
-    pub(crate) places: Vec<Place>,
+    /// What is known about each diagnostic.
+    pub(crate) details: Vec<Detail>,
     /// Errors in comments that turn warnings off, and where they are.
     pub(crate) mistakes: Vec<(Span, String)>,
+}
+
+/// Where a diagnostic is, and which values of a limit it is about.
+pub(crate) struct Detail {
+    pub(crate) place: Place,
+    pub(crate) measured: Option<Measured>,
 }
 
 /// How often a text is repaired: a fix can uncover another mistake.
@@ -78,7 +85,7 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
         true => Allowed::new(&parsed.module),
         false => Allowed::default(),
     };
-    allowed.retain(&mut diagnostics);
+    diagnostics.retain_mut(|d| allowed.keeps(d));
     diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
     let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
     diagnostics
@@ -90,14 +97,14 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
     Found {
-        places: places(&parsed.module, &diagnostics),
+        details: details(&parsed.module, &diagnostics),
         diagnostics,
         mistakes: allowed.mistakes,
     }
 }
 
 /// Where diagnostics are.
-pub(crate) fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> {
+pub(crate) fn details(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Detail> {
     if diagnostics.is_empty() {
         return Vec::new();
     }
@@ -105,7 +112,10 @@ pub(crate) fn places(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Place> 
     let mut finder = Finder::new(module, &lines);
     diagnostics
         .iter()
-        .map(|d| finder.place(d.span.start))
+        .map(|d| Detail {
+            place: finder.place(d.span.start),
+            measured: None,
+        })
         .collect()
 }
 
@@ -128,11 +138,11 @@ impl Checked {
 impl Found {
     /// Keeps the diagnostics for which the predicate, which also gets their function, is true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(Option<&str>, &Diagnostic) -> bool) {
-        let places = std::mem::take(&mut self.places);
+        let details = std::mem::take(&mut self.details);
         let diagnostics = std::mem::take(&mut self.diagnostics);
-        let all = diagnostics.into_iter().zip(places);
-        (self.diagnostics, self.places) = all
-            .filter(|(diagnostic, place)| keep(place.function.as_deref(), diagnostic))
+        let all = diagnostics.into_iter().zip(details);
+        (self.diagnostics, self.details) = all
+            .filter(|(diagnostic, detail)| keep(detail.place.function.as_deref(), diagnostic))
             .unzip();
     }
 }

@@ -6,12 +6,12 @@ use anyhow::Result;
 use ptx_ir::{Diagnostic, LineIndex, Severity};
 use rayon::prelude::*;
 
-use super::diagnose::Checked;
+use super::diagnose::{Checked, Detail};
 use super::report::Format;
 use crate::output;
 use crate::render::{Renderer, Report, demangled, json, sarif, tally};
 use ptx_report::counted;
-use ptx_report::source_frames::{self, Place};
+use ptx_report::source_frames;
 
 /// The number of diagnostics that are rendered before they are written.
 const BLOCK: usize = 1 << 12;
@@ -72,13 +72,13 @@ impl Writer {
                 source: checked.text(),
                 lines: &LineIndex::new(checked.text()),
             };
-            let places = checked.found.places.get(..shown.len()).unwrap_or_default();
-            for (block, places) in shown.chunks(BLOCK).zip(places.chunks(BLOCK)) {
+            let details = checked.found.details.get(..shown.len()).unwrap_or_default();
+            for (block, details) in shown.chunks(BLOCK).zip(details.chunks(BLOCK)) {
                 let texts: Vec<String> = block
                     .par_iter()
-                    .zip(places)
+                    .zip(details)
                     .with_min_len(64)
-                    .map(|(diagnostic, place)| self.text(report, diagnostic, place))
+                    .map(|(diagnostic, detail)| self.text(report, diagnostic, detail))
                     .collect::<Result<_>>()?;
                 for text in texts {
                     if self.format == Format::Sarif && self.count > 0 {
@@ -104,9 +104,19 @@ impl Writer {
         Ok(())
     }
 
-    fn text(&self, report: &Report<'_>, diagnostic: &Diagnostic, place: &Place) -> Result<String> {
+    fn text(
+        &self,
+        report: &Report<'_>,
+        diagnostic: &Diagnostic,
+        detail: &Detail,
+    ) -> Result<String> {
+        let place = &detail.place;
         match self.format {
-            Format::Json => return Ok(report.json(diagnostic, place)?),
+            Format::Json => {
+                let mut finding = report.finding(diagnostic, place);
+                finding.measured = detail.measured.as_ref();
+                return Ok(serde_json::to_string(&finding)?);
+            }
             Format::Short => return Ok(report.short(diagnostic)),
             _ => {}
         }

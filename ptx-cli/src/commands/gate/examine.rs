@@ -15,12 +15,13 @@ use ptx_isa::Target;
 
 use super::rules::{self, Bound, Denied, Limit, Section};
 use crate::commands::check::allowed::Allowed;
-use crate::commands::check::diagnose::{Checked, Found, places};
+use crate::commands::check::diagnose::{Checked, Found, details};
 use crate::functions::{Chosen, Functions};
 use crate::input::Source;
 use crate::metrics::Unit;
 use crate::ptxas;
 use crate::query::{InFunction, InModule};
+use crate::render::json::Measured;
 use ptx_report::clean;
 use ptx_report::function_stats::{self, OfFunction};
 
@@ -36,6 +37,9 @@ pub(super) struct Ptxas<'a> {
     pub(super) path: &'a Path,
     pub(super) target: Option<Target>,
 }
+
+/// A diagnostic, and if it is about a limit the function and its value.
+type Finding = (Diagnostic, Option<(String, Measured)>);
 
 /// What was found in a file.
 pub(super) struct Examined {
@@ -58,22 +62,30 @@ impl Gate<'_> {
         let (module, has_errors) = (parsed.module, parsed.diagnostics.iter().any(is_error));
         let chosen = self.functions.choose(&module);
         let about = About::new(self.sections, self.functions, &module, &chosen);
-        let mut diagnostics = Vec::new();
+        let mut findings: Vec<Finding> = Vec::new();
         let (mut mistakes, mut refusal) = (Vec::new(), None);
         if has_errors {
-            diagnostics = parsed.diagnostics;
-            diagnostics.retain(is_error);
+            let errors = parsed.diagnostics.into_iter().filter(is_error);
+            findings = errors.map(|d| (d, None)).collect();
         } else {
-            refusal = self.limits(&module, &source, &about, &mut diagnostics)?;
-            self.denied(&module, &source.name, &about, &mut diagnostics);
-            diagnostics.sort_by_key(|d| d.span.start);
-            if !diagnostics.is_empty() {
+            refusal = self.limits(&module, &source, &about, &mut findings)?;
+            self.denied(&module, &source.name, &about, &mut findings);
+            findings.sort_by_key(|(d, _)| d.span.start);
+            if !findings.is_empty() {
                 let allowed = Allowed::new(&module);
-                allowed.retain(&mut diagnostics);
+                findings.retain_mut(|(d, _)| allowed.keeps(d));
                 mistakes = allowed.mistakes;
             }
-            let all = diagnostics.iter_mut();
-            all.for_each(|d| d.severity = Severity::Error);
+            let all = findings.iter_mut();
+            all.for_each(|(d, _)| d.severity = Severity::Error);
+        }
+        let (diagnostics, limits): (Vec<_>, Vec<_>) = findings.into_iter().unzip();
+        let mut details = details(&module, &diagnostics);
+        for (detail, limit) in details.iter_mut().zip(limits) {
+            if let Some((function, measured)) = limit {
+                detail.place.function = Some(clean(&function).into_owned());
+                detail.measured = Some(measured);
+            }
         }
         Ok(Examined {
             matched: about.matched,
@@ -81,8 +93,8 @@ impl Gate<'_> {
                 source,
                 fixed: None,
                 found: Found {
-                    places: places(&module, &diagnostics),
                     diagnostics,
+                    details,
                     mistakes,
                 },
             },
@@ -97,7 +109,7 @@ impl Gate<'_> {
         module: &Module,
         source: &Source,
         about: &About,
-        found: &mut Vec<Diagnostic>,
+        found: &mut Vec<Finding>,
     ) -> Result<Option<String>> {
         let limited: Vec<(FuncId, Vec<&Limit>)> = about
             .functions
@@ -133,7 +145,7 @@ impl Gate<'_> {
     }
 
     /// Looks for denied instructions.
-    fn denied(&self, module: &Module, file: &str, about: &About, found: &mut Vec<Diagnostic>) {
+    fn denied(&self, module: &Module, file: &str, about: &About, found: &mut Vec<Finding>) {
         if self
             .sections
             .iter()
@@ -165,12 +177,8 @@ impl Gate<'_> {
                     if denied.query.holds(&function.site(stmt, inst)) {
                         let mnemonic = function.body.inst(inst);
                         let mnemonic = mnemonic.map_or("", |i| module.signature(i.sig).text());
-                        found.push(is_denied(
-                            denied,
-                            mnemonic,
-                            function.name(),
-                            function.body.source_span(stmt),
-                        ));
+                        let span = function.body.source_span(stmt);
+                        found.push((is_denied(denied, mnemonic, function.name(), span), None));
                     }
                 }
             }
@@ -245,7 +253,7 @@ fn is_error(diagnostic: &Diagnostic) -> bool {
 }
 
 /// A value that a limit excludes.
-fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Diagnostic> {
+fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding> {
     let amount = &limit.amount;
     let metric = &amount.metric;
     let kind = if function.is_kernel() {
@@ -254,15 +262,16 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Diagnost
         "function"
     };
     let what = format!("`{metric}` of {kind} `{}`", function.name);
-    let unit = match metric.unit() {
-        Unit::Count => "",
-        Unit::Bytes => " bytes",
+    let (unit, name) = match metric.unit() {
+        Unit::Count => ("", "count"),
+        Unit::Bytes => (" bytes", "bytes"),
     };
     let (code, bound) = match limit.bound {
         Bound::Max => (Code::AboveLimit, "at most"),
         Bound::Min => (Code::BelowLimit, "at least"),
     };
-    let message = match metric.value(function) {
+    let value = metric.value(function);
+    let message = match value {
         None => format!(
             "{what} is not known, expected {bound} {}{unit}",
             amount.value
@@ -279,7 +288,14 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Diagnost
         }
     };
     let help = format!("the limit is that of {}", limit.place);
-    Some(Diagnostic::warning(code, span, message).with_help(help))
+    let measured = Measured {
+        metric: metric.to_string(),
+        value,
+        limit: amount.value,
+        unit: name,
+    };
+    let diagnostic = Diagnostic::warning(code, span, message).with_help(help);
+    Some((diagnostic, Some((function.name.clone(), measured))))
 }
 
 fn is_denied(denied: &Denied, mnemonic: &str, function: &str, span: Span) -> Diagnostic {
