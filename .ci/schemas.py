@@ -42,6 +42,7 @@ COMMANDS = [
     (["source", "--json", "--by", "source"], ["source-by-source"]),
     (["stats", "--json", "--mnemonics"], ["stats"]),
     (["tokens", "--json"], ["tokens"]),
+    (["tokens", "--json", "missing.ptx"], ["tokens", "unreadable"]),
 ]
 
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ptx_analysis::source_lines::{Frame, SourceLines};
+use ptx_analysis::source_lines::{EmbeddedSource, Frame, SourceLines};
 use ptx_ir::{Statement, StmtId};
 
 /// The frames of each instruction, one line each, with `asm` for inline assembly.
@@ -84,4 +84,48 @@ fn locations_end_with_their_function() {
         "{HEAD}.func f()\n{{\n.loc 1 1 1\n// begin inline asm\nret;\n}}\n.entry k()\n{{\nret;\n}}\n.file 1 \"a.cu\"\n"
     );
     assert_eq!(frames(&text), ["a.cu:1:1 < asm", ""]);
+}
+
+#[test]
+fn intermediate_lines_and_sources() {
+    let text = ".version 9.4\n.target sm_90\n.address_size 64\n.file 1 \"a.py\"\n.file 0x2 \"a.tile\"\n\
+        .nv_intermediate_source_section {\n.code_block { .ir_name: \"TileIR\" /* x */ .sourceFileName: 0x2 .source_begin \n\
+        \n  // \"one\n }\n.source_end\n}\n\
+        .code_block { .ir_name: \"b\" .sourceFileName: 1 .source_begin\n .source_end \n}\n}\n\
+        .entry k()\n{\n.loc_intermediate 2 9 9\nbar.sync 0;\n.loc 1 3 4\n.loc_intermediate 2 5 6\n.loc_intermediate 7 8 9\n\
+        bar.sync 0;\nbar.sync 0;\n.loc_intermediate 2 6 1\nbar.sync 0;\n.loc 1 4 1\nret;\n}\n";
+    let parsed = ptx_parse::parse_str(text);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let lines = SourceLines::new(&parsed.module);
+    let sources: Vec<_> = lines.embedded().collect();
+    let parts = |s: &EmbeddedSource<'_>| format!("{} {} {:?}", s.file, s.language, s.text);
+    assert_eq!(
+        sources.iter().map(parts).collect::<Vec<_>>(),
+        [r#"2 TileIR "\n  // \"one\n }""#, r#"1 b """#]
+    );
+    let (_, _, body) = parsed.module.definitions().next().unwrap();
+    let of_function = lines.function(body);
+    let of = |frames: Vec<Frame<'_>>| {
+        let frames = frames.iter();
+        let texts = frames.map(|f| format!("{}:{}", f.file.as_deref().unwrap_or("?"), f.line));
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    let insts = body
+        .statements()
+        .filter(|(_, s)| matches!(s, Statement::Inst(_)));
+    let found = insts.map(|(stmt, _)| {
+        let frames = of(of_function.frames(stmt).collect());
+        let intermediate = of(of_function.intermediate(stmt).collect());
+        format!("{frames} | {intermediate}")
+    });
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [
+            " | a.tile:9",
+            "a.py:3 | a.tile:5 ?:8",
+            "a.py:3 | a.tile:5 ?:8",
+            "a.py:3 | a.tile:6",
+            "a.py:4 | ",
+        ]
+    );
 }

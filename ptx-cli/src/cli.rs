@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
@@ -126,7 +126,9 @@ Examples:
 /// Parses the command line and runs the command. A usage error ends the program here.
 pub(crate) fn run() -> Result<Status> {
     let start = Instant::now();
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    output::set_json(matches.subcommand().is_some_and(|(_, m)| is_json(m)));
     output::set_verbosity(match (cli.quiet, cli.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
@@ -152,6 +154,14 @@ pub(crate) fn run() -> Result<Status> {
         start.elapsed().as_secs_f64()
     ));
     Ok(status)
+}
+
+/// Whether the options of a command select JSON: `--json`, `--format json` or `--format ndjson`.
+fn is_json(matches: &ArgMatches) -> bool {
+    let is_set = matches!(matches.try_get_one("json"), Ok(Some(true)));
+    let format = matches.try_get_raw("format").ok().flatten();
+    let mut formats = format.into_iter().flatten().filter_map(|f| f.to_str());
+    is_set || formats.any(|format| format.ends_with("json"))
 }
 
 #[cfg(test)]

@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 
 pub(crate) use batches::{in_order, one_by_one};
 pub(crate) use item::{Input, Source, read_file};
 pub(crate) use origin::Origin;
 
-use crate::output::{self, Status};
+use crate::output::{self, Out, Status};
+use crate::render::SCHEMA;
 use container::{Choice, Opened};
 use item::Content;
 use ptx_report::clean;
@@ -46,8 +48,8 @@ impl Files {
         }
     }
 
-    /// Lists the inputs. What cannot be listed is reported and worsens the status.
-    pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
+    /// Lists the inputs. What cannot be listed is an input that cannot be read.
+    pub(crate) fn list(&self) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {
             bail!("`-` can be read only once");
         }
@@ -56,19 +58,16 @@ impl Files {
             if is_stdin(file) {
                 let mut bytes = Vec::new();
                 io::stdin().lock().read_to_end(&mut bytes)?;
-                open(None, bytes, None, &mut inputs, status);
+                open(None, bytes, None, &mut inputs);
             } else if file.is_dir() {
-                let found = walk(file, status);
+                let found = walk(file, &mut inputs);
                 if found.is_empty() {
-                    unreadable(
-                        &file.to_string_lossy(),
-                        &"no .ptx file in this directory",
-                        status,
-                    );
+                    let origin = Origin::new(Some(file));
+                    inputs.push(Input::unreadable(origin, &"no .ptx file in this directory"));
                 }
                 inputs.extend(found.iter().map(|path| Input::file(path)));
             } else {
-                list_file(file, &mut inputs, status);
+                list_file(file, &mut inputs);
             }
         }
         Ok(inputs)
@@ -102,7 +101,7 @@ impl Files {
 }
 
 /// Lists a file, or the modules that it contains.
-fn list_file(path: &Path, inputs: &mut Vec<Input>, status: &mut Status) {
+fn list_file(path: &Path, inputs: &mut Vec<Input>) {
     let (file, choice) = container::split(path);
     // What cannot be read is reported when it is its turn.
     if choice.is_none() && !container::has_to_be_read(&file).unwrap_or(false) {
@@ -110,48 +109,40 @@ fn list_file(path: &Path, inputs: &mut Vec<Input>, status: &mut Status) {
         return;
     }
     match read_file(&file) {
-        Ok(bytes) => open(Some(&file), bytes, choice, inputs, status),
-        Err(error) => unreadable(&file.to_string_lossy(), &error, status),
+        Ok(bytes) => open(Some(&file), bytes, choice, inputs),
+        Err(error) => inputs.push(Input::unreadable(Origin::new(Some(&file)), &error)),
     }
 }
 
 /// Adds a text, or the modules that a container has.
-fn open(
-    path: Option<&Path>,
-    bytes: Vec<u8>,
-    choice: Option<Choice>,
-    inputs: &mut Vec<Input>,
-    status: &mut Status,
-) {
+fn open(path: Option<&Path>, bytes: Vec<u8>, choice: Option<Choice>, inputs: &mut Vec<Input>) {
     let origin = Origin {
         is_file: false,
         ..Origin::new(path)
     };
-    let fail = |error: &dyn Display, status: &mut Status| unreadable(&origin.name(), error, status);
+    let unreadable = |error: &dyn Display| Input::unreadable(origin.clone(), error);
     let opened = match Opened::new(bytes) {
         Ok(opened) => opened,
-        Err(error) => return fail(&error, status),
+        Err(error) => return inputs.push(unreadable(&error)),
     };
     if !opened.format.is_container() {
-        match choice {
-            Some(_) => fail(
-                &format!(
-                    "{}, which does not contain modules to choose from",
-                    opened.describe()
-                ),
-                status,
-            ),
-            None if opened.is_text() => inputs.push(Input {
+        return inputs.push(match choice {
+            Some(_) => {
+                let what = opened.describe();
+                unreadable(&format!(
+                    "{what}, which does not contain modules to choose from"
+                ))
+            }
+            None if opened.is_text() => Input {
                 content: Content::Text(opened.bytes.into()),
                 origin,
-            }),
-            None => fail(&opened.refusal(0), status),
-        }
-        return;
+            },
+            None => unreadable(&opened.refusal(0)),
+        });
     }
     let opened = Arc::new(opened);
     let modules = container::modules(&opened, choice.as_ref());
-    modules.errors.iter().for_each(|error| fail(error, status));
+    inputs.extend(modules.errors.iter().map(|error| unreadable(error)));
     inputs.extend(modules.chosen.into_iter().map(|entry| Input {
         origin: Origin {
             module: Some(entry.name()),
@@ -165,15 +156,17 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Every `.ptx` file in a directory and its subdirectories, sorted. Links to directories are not followed.
-fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
+/// Every `.ptx` file in a directory and its subdirectories, sorted; what cannot be read is added to the inputs. Links to directories
+/// are not followed.
+fn walk(folder: &Path, inputs: &mut Vec<Input>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
+        let mut fail = |error| inputs.push(Input::unreadable(Origin::new(Some(&folder)), &error));
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) => {
-                unreadable(&folder.to_string_lossy(), &error, status);
+                fail(error);
                 continue;
             }
         };
@@ -185,7 +178,7 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
                     files.push(path);
                 }
                 Ok(_) => {}
-                Err(error) => unreadable(&folder.to_string_lossy(), &error, status),
+                Err(error) => fail(error),
             }
         }
     }
@@ -193,7 +186,36 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
     files
 }
 
+/// Reports on standard error what cannot be read.
 pub(crate) fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
     output::note(format_args!("ptxkit: {}: {error}", clean(name)));
     status.worsen(Status::UsageError);
+}
+
+/// An input that cannot be read, in JSON.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Unreadable<'a> {
+    schema: u32,
+    file: &'a str,
+    /// Why it cannot be read.
+    error: String,
+}
+
+/// Reports an input that cannot be read, also on standard output if that is JSON.
+pub(crate) fn report_unreadable(
+    name: &str,
+    error: &dyn Display,
+    out: &mut Out,
+    status: &mut Status,
+) -> io::Result<()> {
+    unreadable(name, error, status);
+    if !output::is_json() {
+        return Ok(());
+    }
+    out.json(&Unreadable {
+        schema: SCHEMA,
+        file: &clean(name),
+        error: error.to_string(),
+    })
 }

@@ -138,6 +138,18 @@ pub(crate) fn is_colored() -> bool {
     COLORED.load(Ordering::Relaxed)
 }
 
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether standard output is JSON.
+pub(crate) fn set_json(json: bool) {
+    JSON.store(json, Ordering::Relaxed);
+}
+
+/// Whether standard output is JSON.
+pub(crate) fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
 /// The width of the terminal in characters, if standard output is one.
 pub(crate) fn width() -> Option<u16> {
     let size = console::Term::stdout().size_checked();

@@ -9,6 +9,7 @@ use crate::commands::{
     analyze, callgraph, clean, diff, dump, link, list, parse, roundtrip, source, stats, tokens,
 };
 use crate::destination::Outcome;
+use crate::input;
 use crate::render::json;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema");
@@ -44,6 +45,7 @@ fn schemas_are_those_of_the_types() {
         ("source", schema::<source::schema::File<'_>>()),
         ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),
+        ("unreadable", schema::<input::Unreadable<'_>>()),
         ("tokens", schema::<tokens::JsonToken<'_>>()),
     ];
     for (name, text) in schemas {

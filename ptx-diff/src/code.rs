@@ -7,7 +7,6 @@ use ptx_ir::{
     LabelId, Module, NameId, Operand, OperandParts, OperandPool, OperandSlot, OperandWalk, Param,
     RegId, SigId, Statement, StmtId, TypeName, VarDecl, VarId,
 };
-use ptx_isa::Directive;
 
 use crate::names::Numbers;
 use crate::token::{Kind, LIST, PAIR, Token, VECTOR, mix};
@@ -292,7 +291,7 @@ impl<'a> Writer<'a> {
             Statement::Label(label) => self.push(Kind::Label, 1, label.index() as u32),
             Statement::Directive(id) => {
                 if let Some(directive) = body.directives().get(id)
-                    && directive.directive != Directive::Loc
+                    && !directive.directive.is_debug()
                 {
                     self.directive(directive);
                 }

@@ -109,3 +109,30 @@ fn every_short_text_is_tiled() {
         texts = longer;
     }
 }
+
+#[test]
+fn sources_in_modules() {
+    let source = |text: &str| {
+        let all = kinds(text.as_bytes());
+        let found = all.iter().find(|(kind, _)| *kind == TokenKind::SourceText);
+        found.map(|(_, text)| String::from_utf8_lossy(text).into_owned())
+    };
+    let found = source(".source_begin \n \"a /* b\n .source_end x\n\t.source_end\r\n}");
+    assert_eq!(
+        found.as_deref(),
+        Some(" \n \"a /* b\n .source_end x\n\t.source_end\r\n")
+    );
+    assert_eq!(
+        source(".source_begin\n.source_end").as_deref(),
+        Some("\n.source_end")
+    );
+    for text in [
+        ".source_begin a\n.source_end\n",
+        ".source_begin\n.source_end a",
+        ".source_begin .source_end",
+    ] {
+        assert_eq!(source(text), None, "{text}");
+        tile(text.as_bytes());
+    }
+    tile(b".source_begin\nx\n.source_end\n}");
+}

@@ -71,6 +71,12 @@ facts! {
 }
 
 impl Directive {
+    /// Whether it is about debugging, and has no effect on code: `.loc`, `.file` and others of manual 11.5.
+    #[must_use]
+    pub fn is_debug(self) -> bool {
+        self.section().starts_with("11.5.")
+    }
+
     /// Whether it is allowed at a position.
     #[must_use]
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {

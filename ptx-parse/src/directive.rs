@@ -226,22 +226,24 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The rest of a line, and lines up to one that is `.source_end`.
+    /// Lines up to one that is `.source_end`.
     fn source_text(&mut self) -> ParseResult<()> {
         let start = self.cursor.pos;
-        let rest = self.cursor.src.get(start..).unwrap_or_default();
-        let mut end = 0;
-        for line in rest.split_inclusive(|b| *b == b'\n') {
-            end += line.len();
-            if line.trim_ascii() == b".source_end" {
-                self.cursor.pos = start + end;
-                self.cursor.last = self.cursor.pos;
-                return Ok(());
-            }
+        if let Some(end) = scan::source_text_end(self.cursor.src, start) {
+            self.cursor.pos = end;
+            self.cursor.last = end;
+            return Ok(());
         }
-        Err(self
-            .cursor
-            .unexpected("`.source_end` on a line without other text"))
+        let rest = self.cursor.src.get(start..).unwrap_or_default();
+        let has_text = rest
+            .iter()
+            .find(|b| **b == b'\n' || !b.is_ascii_whitespace());
+        if has_text.is_none_or(|b| *b == b'\n') {
+            let expected = "`.source_end` on a line without other text";
+            return Err(self.cursor.unexpected(expected));
+        }
+        let d = self.cursor.unexpected("a new line after `.source_begin`");
+        Err(Box::new(d.with_fix(Span::at(start, self.cursor.pos), "\n")))
     }
 
     /// Integers and strings: for directives without a fixed argument list.

@@ -30,10 +30,10 @@ pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
     found
 }
 
-/// The `.loc` directives of a body.
+/// The `.loc` and `.loc_intermediate` directives of a body.
 pub(crate) fn locations(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
     let all = body.directives().values();
-    all.filter(|d| d.directive == Directive::Loc)
+    all.filter(|d| d.directive.is_debug())
 }
 
 /// The function that the code of a `.loc` was inlined from.
@@ -42,12 +42,20 @@ pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
     Some(name.base)
 }
 
-/// The files of a `.loc`: its own, and that of the call that was inlined.
+/// The files of such a directive: its own, and that of the call that was inlined.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
     let loc = Loc::read(body.pool(), place);
     let call = loc.and_then(|loc| loc.inlined);
     let own = loc.map(|loc| loc.position.file);
     own.into_iter().chain(call.map(|(_, at)| at.file))
+}
+
+/// The files whose sources the module contains.
+pub(crate) fn embedded(module: &Module) -> impl Iterator<Item = i64> + '_ {
+    let all = module.directives().values();
+    let all = all.filter(|d| d.directive == Directive::NvIntermediateSourceSection);
+    all.flat_map(|d| module.pool().slice(d.args))
+        .filter_map(|number| module.pool().integer(*number))
 }
 
 /// The option `debug` of a `.target` directive, with one of the commas around it.

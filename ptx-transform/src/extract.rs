@@ -296,6 +296,7 @@ impl Kept {
         let files = (!all).then(|| {
             let of_body = |(b, _)| debug::locations(b).flat_map(move |p| debug::files(b, p));
             let mut files: Vec<i64> = bodies().flat_map(of_body).collect();
+            files.extend(debug::embedded(module));
             files.sort_unstable();
             files
         });

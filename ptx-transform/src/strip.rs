@@ -8,8 +8,8 @@ use ptx_isa::Directive;
 
 use crate::debug;
 
-/// Removes comments, line markers and debug information: `.loc`, `.file`, debug sections and the option `debug` of `.target`.
-/// Lines that become empty are removed, too. Everything with another meaning stays, such as `.pragma`.
+/// Removes comments, line markers and debug information: `.loc`, `.file`, debug sections, sources that the module contains, and the
+/// option `debug` of `.target`. Lines that become empty are removed, too. Everything with another meaning stays, such as `.pragma`.
 ///
 /// The time is linear in the size of the source.
 ///
@@ -33,7 +33,7 @@ pub fn strip(module: &Module) -> Rewritten {
                 }
             }
             Item::Directive(_) => match module.directive(item) {
-                Some(Directive::File) => pieces.push(span),
+                Some(directive) if directive.is_debug() => pieces.push(span),
                 Some(Directive::Target) => pieces.extend(debug::target_option(source, span)),
                 _ => {}
             },
@@ -42,7 +42,7 @@ pub fn strip(module: &Module) -> Rewritten {
                     continue;
                 };
                 for (id, statement) in body.statements() {
-                    if body.directive(statement) == Some(Directive::Loc) {
+                    if body.directive(statement).is_some_and(Directive::is_debug) {
                         pieces.push(body.source_span(id));
                     }
                 }

@@ -559,6 +559,29 @@ fn files_and_labels_of_sections_are_made_unique() {
     assert_eq!(two(a, b), format!("{a}{expected}"));
 }
 
+/// A module with a source of this name and text.
+fn with_source(name: &str, text: &str, kernel: &str) -> String {
+    format!(
+        ".version 9.4\n.target sm_90\n.address_size 64\n.file 1 \"a.py\"\n.file 2 \"{name}\"\n\
+         .nv_intermediate_source_section {{ .code_block {{ .ir_name: \"T\" .sourceFileName: 2 .source_begin\n{text}\n\
+         .source_end\n}} }}\n.visible .entry {kernel}() {{ .loc 1 1 1 .loc_intermediate 2 5 6 ret; }}\n"
+    )
+}
+
+#[test]
+fn sources_in_modules_keep_their_files() {
+    let texts = [
+        with_source("a", "\"one /*", "k"),
+        with_source("a", "1 .loc 1", "l"),
+    ];
+    let linked = all(&[&texts[0], &texts[1]], &[]).unwrap();
+    assert_eq!(errors(&linked.text), []);
+    let text = String::from_utf8(linked.text).unwrap();
+    let second = ".file 3 \"a\"\n.nv_intermediate_source_section { .code_block { .ir_name: \"T\" .sourceFileName: 3 .source_begin\n\
+        1 .loc 1\n.source_end\n} }\n.visible .entry l() { .loc 1 1 1 .loc_intermediate 3 5 6 ret; }\n";
+    assert_eq!(text, format!("{}{second}", texts[0]));
+}
+
 #[test]
 fn debug_information_of_one_module_stays() {
     let debug = ".version 8.0\n.target sm_80, debug\n.address_size 64\n.file 1 \"a\"\n.entry k() { .loc 1 1 1 L: ret; }\n.func p() { ret; }\n.section .debug_info { .b64 L\n.b64 p\n}\n";

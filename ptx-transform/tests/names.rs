@@ -433,4 +433,25 @@ mod tests {
             ".func aa(){ret;}.visible.func seen(){call aa;ret;}.entry k(){ret;}"
         );
     }
+
+    #[test]
+    fn sources_in_modules() {
+        let text = ".version 9.4\n.target sm_90\n.address_size 64\n.file 1 \"a.py\"\n.file 2 \"a.tile\"\n\
+        .nv_intermediate_source_section { // x\n.code_block { .ir_name: \"T\" .sourceFileName: 2 .source_begin\n\
+        \"a  // b\n  .source_end\n}\n}\n.entry k() {\n.loc 1 1 1\n.loc_intermediate 2 1 1\nret;\n}\n";
+        let module = ptx_parse::parse_str(text).module;
+        let bare = ".version 9.4\n.target sm_90\n.address_size 64\n.entry k() {\nret;\n}\n";
+        assert_eq!(strip(&module).text, bare.as_bytes());
+        let small = String::from_utf8(minify(&module, Minify::new()).text).unwrap();
+        assert!(
+            small.contains(".source_begin\n\"a  // b\n  .source_end\n}"),
+            "{small}"
+        );
+        let extracted = ptx_transform::extract(&module, &["k"]).unwrap();
+        for text in [small.as_bytes(), &extracted.text] {
+            let parsed = ptx_parse::parse(text);
+            let found = ptx_verify::verify(&parsed.module, &Default::default());
+            assert_eq!((parsed.diagnostics, found), (vec![], vec![]));
+        }
+    }
 }

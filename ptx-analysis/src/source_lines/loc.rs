@@ -33,7 +33,7 @@ pub struct DebugName {
 }
 
 impl Loc {
-    /// Reads the operands of a `.loc`; `None` if they are not those of one.
+    /// Reads the operands of a `.loc` or `.loc_intermediate`; `None` if they are not those of one.
     #[must_use]
     pub fn read(pool: &OperandPool, loc: &DirectiveStmt) -> Option<Self> {
         let args = pool.slice(loc.args);

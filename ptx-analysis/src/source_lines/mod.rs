@@ -1,8 +1,8 @@
 //! The source line of each instruction: from `.loc` and `.file`, with the calls that were inlined, and from line markers of a
 //! preprocessor; and which instructions are inline assembly.
 //!
-//! A `.loc` applies to all statements after it, up to the next one of the function (manual 11.5.4). Compilers enclose inline
-//! assembly in the comments `// begin inline asm` and `// end inline asm`.
+//! A `.loc` applies to all statements after it, up to the next one of the function (manual 11.5.4). The `.loc_intermediate` directives
+//! after it give lines of intermediate sources, such as Tile IR, which the module may contain. Compilers enclose inline assembly in the comments `// begin inline asm` and `// end inline asm`.
 //!
 //! ```
 //! use ptx_analysis::source_lines::SourceLines;
@@ -18,6 +18,7 @@
 //! assert!(lines.is_inline_asm(barrier));
 //! ```
 
+mod embedded;
 mod loc;
 mod strings;
 
@@ -29,6 +30,7 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, EntityId, Item, LineIndex, Module, Span, Statement, StmtId};
 use ptx_isa::Directive;
 
+pub use embedded::{CodeBlock, EmbeddedSource, code_blocks};
 pub use loc::{DebugName, Loc, Position, file_number};
 use strings::Strings;
 
@@ -79,6 +81,11 @@ impl<'m> SourceLines<'m> {
         Some(String::from_utf8_lossy(path))
     }
 
+    /// The sources that the module contains, in order. Linear in the number of its directives and the size of the sources. Manual 11.5.6.
+    pub fn embedded(&self) -> impl Iterator<Item = EmbeddedSource<'m>> + use<'m> {
+        embedded::sources(self.module)
+    }
+
     /// The source lines of a function. Linear in the length of its text.
     #[must_use]
     pub fn function(&self, body: &'m Body) -> FunctionLines<'_, 'm> {
@@ -89,6 +96,7 @@ impl<'m> SourceLines<'m> {
         FunctionLines {
             module: self,
             places: reader.places,
+            intermediate: reader.intermediate,
             statements: reader.statements,
         }
     }
@@ -99,6 +107,8 @@ impl<'m> SourceLines<'m> {
 pub struct FunctionLines<'l, 'm> {
     module: &'l SourceLines<'m>,
     places: Vec<Place<'m>>,
+    /// The indices of places and their positions in intermediate sources, in order.
+    intermediate: Vec<(u32, Position)>,
     /// By statement.
     statements: Vec<Line>,
 }
@@ -118,6 +128,8 @@ enum Place<'m> {
     Loc(Loc, Option<u32>),
     /// A line of a file that a line marker names.
     Marked(&'m [u8], u32),
+    /// A `.loc_intermediate` without a `.loc` before it.
+    Unknown,
 }
 
 /// A source line, and the function that contains it.
@@ -147,7 +159,17 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
         })
     }
 
-    /// A number that only statements with the same [`frames`](Self::frames) share; `None` for those without.
+    /// The lines of a statement in intermediate sources. Manual 11.5.5.
+    pub fn intermediate(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
+        let place = self.place(stmt).unwrap_or(u32::MAX);
+        let first = self.intermediate.partition_point(|(at, _)| *at < place);
+        let all = self.intermediate.get(first..).unwrap_or_default().iter();
+        all.take_while(move |(at, _)| *at == place)
+            .map(|(_, position)| self.at(*position, None))
+    }
+
+    /// A number that only statements with the same [`frames`](Self::frames) and [`intermediate`](Self::intermediate) lines share; `None`
+    /// for those without.
     #[inline]
     #[must_use]
     pub fn place(&self, stmt: StmtId) -> Option<u32> {
@@ -169,6 +191,7 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
             Next::Call(position) => return Some((self.at(position, None), None)),
         };
         match self.places.get(index as usize)? {
+            Place::Unknown => None,
             Place::Marked(path, line) => {
                 let frame = Frame {
                     file: Some(String::from_utf8_lossy(path)),
@@ -219,8 +242,11 @@ struct Reader<'m> {
     /// The positions of calls that were inlined, sorted, each with the last place of its `.loc`.
     calls: Vec<(Position, Option<u32>)>,
     statements: Vec<Line>,
+    intermediate: Vec<(u32, Position)>,
     /// For the statements that follow.
     line: Line,
+    /// No instruction has the place yet.
+    is_new_place: bool,
     /// A line marker: the line of the source after it, and its path and number.
     marker: Option<(u32, &'m [u8], u32)>,
     /// The lines of the source, once a marker was found.
@@ -237,7 +263,9 @@ impl<'m> Reader<'m> {
             places: Vec::new(),
             calls: calls(body),
             statements: vec![Line::default(); body.statement_table().len()],
+            intermediate: Vec::new(),
             line: Line::default(),
+            is_new_place: false,
             marker: None,
             lines: None,
             end: body.base(),
@@ -258,12 +286,20 @@ impl<'m> Reader<'m> {
                 ));
             }
         }
-        if let Statement::Directive(id) = statement
-            && let Some(directive) = self.body.directives().get(id)
-            && directive.directive == Directive::Loc
-            && let Some(loc) = Loc::read(self.body.pool(), directive)
-        {
-            self.loc(loc);
+        match statement {
+            Statement::Inst(_) => self.is_new_place = false,
+            Statement::Directive(id) => {
+                if let Some(directive) = self.body.directives().get(id)
+                    && let Some(loc) = Loc::read(self.body.pool(), directive)
+                {
+                    match directive.directive {
+                        Directive::Loc => self.loc(loc),
+                        Directive::LocIntermediate => self.intermediate(loc.position),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
         }
         if let Some(line) = self.statements.get_mut(stmt.index()) {
             *line = self.line;
@@ -280,6 +316,15 @@ impl<'m> Reader<'m> {
         }
     }
 
+    /// Adds a position in an intermediate source to those of the `.loc` before it; after an instruction it replaces them.
+    fn intermediate(&mut self, position: Position) {
+        if !self.is_new_place {
+            let last = self.places.last().cloned();
+            self.place(last.unwrap_or(Place::Unknown));
+        }
+        self.intermediate.push((self.line.place - 1, position));
+    }
+
     /// The last place of the position of a call.
     fn last_place(&mut self, call: Position) -> Option<&mut Option<u32>> {
         let found = self.calls.binary_search_by_key(&call, |(at, _)| *at);
@@ -290,6 +335,7 @@ impl<'m> Reader<'m> {
     fn place(&mut self, place: Place<'m>) -> u32 {
         self.places.push(place);
         self.line.place = self.places.len() as u32;
+        self.is_new_place = true;
         self.line.place - 1
     }
 

@@ -44,7 +44,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
         let graph = Graph::new(&source.name, &module);

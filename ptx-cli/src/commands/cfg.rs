@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let mut graphs: Vec<Drawable> = Vec::new();
     let mut text = Vec::new();
     let (mut found, mut used) = (0, Vec::new());

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     style.indent = args.indent.0;
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let writer = match args.check {
         true => args.destination.only_list(&args.files),
         false => args.destination.open(&args.files, &inputs)?,

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let (mut read, mut errors) = (Vec::new(), Vec::new());
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
         let (file, found) = Read::new(source);
         let refusal = Refusal::errors(found, "it has errors");

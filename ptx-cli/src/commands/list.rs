@@ -9,7 +9,7 @@ use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind};
 use serde::Serialize;
 
 use crate::input::container::{Opened, file_name};
-use crate::input::{read_file, unreadable};
+use crate::input::{read_file, report_unreadable, unreadable};
 use crate::output::{self, Out, Status};
 use crate::tables;
 use ptx_report::{SCHEMA, clean, counted};
@@ -89,7 +89,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     for path in &args.files {
         match read(path).and_then(|bytes| Opened::new(bytes).map_err(io::Error::other)) {
             Ok(opened) => list(args, path, &opened, &mut out, &mut status)?,
-            Err(error) => unreadable(&path.to_string_lossy(), &error, &mut status),
+            Err(error) => {
+                report_unreadable(&path.to_string_lossy(), &error, &mut out, &mut status)?;
+            }
         }
     }
     out.flush()?;

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     if args.timing {
         let mut total = Timing::default();
         input::one_by_one(&inputs, &mut out, &mut status, |out, source| {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let work = |source: Source| {
         let parsed = ptx_parse::parse_shared(source.bytes, &Default::default());
         let needs = ptx_verify::requires(&parsed.module);

@@ -52,7 +52,7 @@ fn wanted(text: &str) -> Result<Wanted, String> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let writer = args.destination.open(&args.files, &inputs)?;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         one(out, &writer, source, args)

@@ -62,9 +62,7 @@ pub(crate) fn each(
     files: &Files,
     with: impl FnMut(&mut Out, Read) -> Result<Status>,
 ) -> Result<Status> {
-    let mut status = Status::Ok;
-    let inputs = files.list(&mut status)?;
-    each_of(&inputs, status, None, with)
+    each_of(&files.list()?, None, with)
 }
 
 /// The same for a command that writes a result for each file.
@@ -73,21 +71,18 @@ pub(crate) fn each_to(
     destination: &Destination,
     mut with: impl FnMut(&mut Out, &Writer<'_>, Read) -> Result<Status>,
 ) -> Result<Status> {
-    let mut status = Status::Ok;
-    let inputs = files.list(&mut status)?;
+    let inputs = files.list()?;
     let writer = destination.open(files, &inputs)?;
-    each_of(&inputs, status, Some(&writer), |out, read| {
-        with(out, &writer, read)
-    })
+    each_of(&inputs, Some(&writer), |out, read| with(out, &writer, read))
 }
 
 fn each_of(
     inputs: &[Input],
-    mut status: Status,
     writer: Option<&Writer<'_>>,
     mut with: impl FnMut(&mut Out, Read) -> Result<Status>,
 ) -> Result<Status> {
     let mut out = Out::new();
+    let mut status = Status::Ok;
     input::one_by_one(inputs, &mut out, &mut status, |out, source| {
         let (read, found) = Read::new(source);
         let refusal = Refusal::errors(found, "it has errors");

@@ -43,7 +43,7 @@ pub(crate) struct JsonVerdict<'a> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let (mut passed, mut failed) = (0usize, 0usize);
     input::in_order(
         &inputs,

@@ -75,7 +75,7 @@ pub(crate) struct Line<'a> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let mut total = Stats::new(args.mnemonics);
     let fields = args.fields.selection();
     let work = |source: Source| {

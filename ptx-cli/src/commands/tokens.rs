@@ -44,7 +44,7 @@ pub(crate) struct JsonToken<'a> {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let several = inputs.len() > 1 && !args.json;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         if several {

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 
 use super::item::{Input, Source};
-use super::unreadable;
+use super::report_unreadable;
 use crate::output::{self, Out, Status};
 
 /// The number of bytes of sources that are held at a time, unless a single file is larger.
@@ -36,7 +36,9 @@ pub(crate) fn in_order<T: Send>(
             for (input, result) in batch.iter().zip(results) {
                 match result {
                     Ok(result) => status.worsen(emit(out, result)?),
-                    Err(error) => unreadable(&input.origin.name(), &error, status),
+                    Err(error) => {
+                        report_unreadable(&input.origin.name(), &error, out, status)?;
+                    }
                 }
             }
             Ok(out.show()?)
@@ -64,7 +66,7 @@ pub(crate) fn one_by_one(
         });
         match worked {
             Ok(found) => status.worsen(found?),
-            Err(error) => unreadable(&input.origin.name(), &error, status),
+            Err(error) => report_unreadable(&input.origin.name(), &error, out, status)?,
         }
     }
     bar.finish_and_clear();

@@ -1,5 +1,6 @@
 //! An input, and its content.
 
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub(super) enum Content {
     File,
     /// A file that was read to know what it is.
     Text(SourceText),
+    /// Nothing, because of this error.
+    Unreadable(String),
     /// An entry of a file.
     Entry(Arc<Opened>, Box<ContainerEntry>),
 }
@@ -44,6 +47,13 @@ impl Input {
         }
     }
 
+    pub(super) fn unreadable(origin: Origin, error: &dyn Display) -> Self {
+        Self {
+            origin,
+            content: Content::Unreadable(error.to_string()),
+        }
+    }
+
     pub(crate) fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -57,6 +67,7 @@ impl Input {
                     .map_or(0, |m| m.len())
             }
             Content::Text(text) => text.len() as u64,
+            Content::Unreadable(_) => 0,
             Content::Entry(_, entry) => entry.size(),
         }
     }
@@ -73,6 +84,7 @@ impl Input {
                 bytes.into()
             }
             Content::Text(text) => text.clone(),
+            Content::Unreadable(error) => return Err(io::Error::other(error.clone())),
             Content::Entry(file, entry) => {
                 let content = entry.content(&file.bytes, DEFAULT_LIMIT);
                 content.map_err(io::Error::other)?.into_owned().into()

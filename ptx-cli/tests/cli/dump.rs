@@ -451,7 +451,7 @@ fn functions_and_fields_are_chosen() {
     expect(
         &ptx(&["dump", "missing.ptx"]),
         2,
-        "",
+        "{\"schema\":1,\"file\":\"missing.ptx\",\"error\":\"No such file or directory (os error 2)\"}\n",
         "ptxkit: missing.ptx: No such file or directory (os error 2)\n",
     );
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::support::{BAD, Folder, GOOD, command, expect, ptx, with_input};
+use crate::support::{BAD, Folder, GOOD, command, expect, objects, ptx, with_input};
 
 #[test]
 fn directories_are_searched_in_order() {
@@ -247,4 +247,68 @@ fn a_closed_pipe_is_not_an_error() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
     }
+}
+
+#[test]
+fn inputs_that_cannot_be_read_in_json() {
+    let folder = Folder::new("unreadable");
+    let good = folder.file("good.ptx", GOOD);
+    let empty = folder.0.join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let missing = folder.0.join("missing.ptx");
+    let (empty, missing) = (empty.to_str().unwrap(), missing.to_str().unwrap());
+    let cubin = folder.file("k.cubin", b"\x7fELF\x02\x01\x01\0");
+    for arguments in [
+        "check --format json",
+        "gate --no-config --max blocks=9 --format json",
+        "requires --json",
+        "retarget --json --target sm_80",
+        "clean --explain --json",
+        "link --json",
+        "fmt --check --json",
+        "parse --json",
+        "stats --json",
+        "source --json",
+        "roundtrip --json",
+        "analyze --json",
+        "dump",
+        "dump --format json",
+        "cfg --format json",
+        "callgraph --format json",
+        "grep * --json",
+        "tokens --json",
+        "list --json",
+    ] {
+        let mut all: Vec<&str> = arguments.split(' ').collect();
+        let directory = if all[0] == "list" { missing } else { empty };
+        all.extend([missing, &good, directory, &cubin]);
+        let run = ptx(&all);
+        assert_eq!(run.status, 2, "{arguments}: {}", run.err);
+        let objects = objects(&run.out);
+        let failed: Vec<_> = objects
+            .iter()
+            .filter(|o| o.get("error").is_some())
+            .collect();
+        let files: Vec<_> = failed.iter().map(|o| o["file"].as_str().unwrap()).collect();
+        // `list` shows what there is in any file.
+        let expected = [missing, directory, &cubin];
+        let count = if all[0] == "list" { 2 } else { 3 };
+        assert_eq!(files, expected[..count], "{arguments}");
+        let first = &objects[0];
+        assert_eq!(
+            (&first["schema"], &first["file"]),
+            (&1.into(), &missing.into())
+        );
+        let error = first["error"].as_str().unwrap();
+        assert!(error.contains("No such file"), "{error}");
+        assert!(
+            run.err.contains(&format!("ptxkit: {missing}: {error}")),
+            "{}",
+            run.err
+        );
+        assert_eq!(first.as_object().unwrap().len(), 3);
+    }
+    let run = ptx(&["diff", "--json", missing, &good]);
+    assert_eq!((run.status, objects(&run.out).len()), (2, 1));
+    assert_eq!(ptx(&["parse", missing]).out, "");
 }

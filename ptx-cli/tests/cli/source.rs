@@ -220,3 +220,36 @@ fn lines_of_a_real_kernel() {
         "{out}"
     );
 }
+
+#[test]
+fn sources_in_modules() {
+    let folder = Folder::new("embedded");
+    let text = ".version 9.4\n.target sm_90\n.address_size 64\n.file 1 \"a.py\"\n.file 2 \"a.tile\"\n\
+        .nv_intermediate_source_section { .code_block { .ir_name: \"TileIR\" .sourceFileName: 2 .source_begin\nmodule {\n  %1 = \"x\n\
+        .source_end\n} }\n.visible .entry k()\n{\n.reg .b32 %r;\n.loc 1 1 4\n.loc_intermediate 2 2 6\n\
+        mov.u32 %r, %tid.x;\n.loc 1 2 4\nret;\n}\n";
+    folder.file("out/a.ptx", text);
+    folder.file("a.py", "x = 1\ny = 2\n");
+    let expected = "Kernel k\n\n      13    .reg .b32 %r;\na.py:1: x = 1\n  a.tile:2: %1 = \"x\n\
+        \x20     16    mov.u32 %r, %tid.x;\na.py:2: y = 2\n      18    ret;\n\n";
+    expect(&run(&folder, &[]), 0, expected, "");
+    let found = objects(&run(&folder, &["--json"]).out);
+    let inst = &found[0]["functions"][0]["instructions"][0];
+    assert_eq!(
+        (&inst["source"][0]["file"], &inst["intermediate"][0]["file"]),
+        (&"a.py".into(), &"a.tile".into())
+    );
+    let tile = &found[0]["sources"][1];
+    assert_eq!(tile["lines"][0]["text"], "  %1 = \"x");
+    assert_eq!(
+        (&tile["path"], &tile["embedded"]),
+        (&().into(), &true.into())
+    );
+    assert_eq!(found[0]["sources"][0]["embedded"], false);
+    let by_source = run(&folder, &["--by", "source", "--counts"]);
+    let tile = "a.tile\n Instr. Inlined    Line\n                      1  module {\n      1               2    %1 = \"x\n\n";
+    assert!(by_source.out.contains(tile), "{}", by_source.out);
+    // A file comes before the text in the module.
+    folder.file("a.tile", "other\nlines\n");
+    assert!(run(&folder, &[]).out.contains("a.tile:2: lines\n"));
+}

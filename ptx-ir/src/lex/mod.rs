@@ -48,6 +48,8 @@ pub enum TokenKind {
     String,
     /// An operator or punctuation mark of one or two bytes.
     Punct,
+    /// The lines after `.source_begin` up to that of `.source_end`: a source that the module contains.
+    SourceText,
     /// A malformed number, such as `08` or `1_000`.
     BadNumber,
     /// A string that is not closed on its line.
@@ -90,6 +92,7 @@ impl TokenKind {
             Self::Double => "double",
             Self::String => "string",
             Self::Punct => "punct",
+            Self::SourceText => "source_text",
             Self::BadNumber => "bad_number",
             Self::BadString => "bad_string",
             Self::BadLine => "bad_line",
@@ -117,6 +120,10 @@ pub struct Lexer<'s> {
     after_word: bool,
     /// The text is a whole file.
     file: bool,
+    /// The end of the source after the last token, which was `.source_begin`.
+    source_end: Option<usize>,
+    /// There was a `.source_begin` without an end.
+    no_source_end: bool,
 }
 
 impl<'s> Lexer<'s> {
@@ -139,6 +146,8 @@ impl<'s> Lexer<'s> {
             pos: 0,
             after_word: false,
             file: false,
+            source_end: None,
+            no_source_end: false,
         }
     }
 
@@ -232,11 +241,21 @@ impl Iterator for Lexer<'_> {
         if self.pos >= self.src.len() {
             return None;
         }
-        let (end, kind) = self.scan_token();
+        let (end, kind) = match self.source_end.take() {
+            Some(end) => (end, TokenKind::SourceText),
+            None => self.scan_token(),
+        };
         let span = Span::at(self.pos, end);
         self.pos = end;
         if !kind.is_trivia() {
             self.after_word = matches!(kind, TokenKind::Ident | TokenKind::DotWord);
+        }
+        if kind == TokenKind::DotWord
+            && span.of(self.src) == b".source_begin"
+            && !self.no_source_end
+        {
+            self.source_end = scan::source_text_end(self.src, end);
+            self.no_source_end = self.source_end.is_none();
         }
         Some(Token { kind, span })
     }

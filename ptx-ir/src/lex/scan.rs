@@ -214,6 +214,22 @@ pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
             .all(|&b| b.is_ascii_digit() || is(b, class::WHITESPACE))
 }
 
+/// The end of the source text after the `.source_begin` that ends at `pos`: after the next line that is `.source_end`. `None` without such a
+/// line, and if there is more on the line of `.source_begin`. Manual 11.5.6.
+#[must_use]
+pub fn source_text_end(src: &[u8], pos: usize) -> Option<usize> {
+    let mut end = pos;
+    for (index, line) in src.get(pos..)?.split_inclusive(|b| *b == b'\n').enumerate() {
+        end += line.len();
+        match line.trim_ascii() {
+            b".source_end" if index > 0 => return Some(end),
+            [_, ..] if index == 0 => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape
 /// and may run over newlines; one that is never closed ends with its line.
 #[must_use]

@@ -33,7 +33,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(*id));
     let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
     let statements = statements.filter(|&(_, statement)| {
-        matches!(statement, Statement::Inst(_)) || body.directive(statement) == Some(Directive::Loc)
+        matches!(statement, Statement::Inst(_))
+            || body.directive(statement).is_some_and(Directive::is_debug)
     });
     let step = |(stmt, _)| Step {
         stmt,

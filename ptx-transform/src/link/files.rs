@@ -3,6 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use ptx_analysis::source_lines::{code_blocks, file_number};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::Interner;
 use ptx_ir::{Item, Module, Operand, Span, TextPatches};
@@ -76,17 +77,17 @@ struct File {
 }
 
 /// The `.file` directives of a module.
-fn files(module: &Module, items: &[ItemText]) -> Vec<File> {
+fn files(input: usize, module: &Module, items: &[ItemText]) -> Vec<File> {
     let mut found = Vec::new();
+    let mut embedded: Vec<i64> = debug::embedded(module).collect();
+    embedded.sort_unstable();
     for (item, text) in items.iter().enumerate() {
         let Item::Directive(id) = text.item else {
             continue;
         };
         let directive = module.directives().get(id);
         let directive = directive.filter(|d| d.directive == Directive::File);
-        let Some((d, number)) =
-            directive.and_then(|d| Some((d, ptx_analysis::source_lines::file_number(module, d)?)))
-        else {
+        let Some((d, number)) = directive.and_then(|d| Some((d, file_number(module, d)?))) else {
             continue;
         };
         let mut key = Vec::new();
@@ -100,6 +101,10 @@ fn files(module: &Module, items: &[ItemText]) -> Vec<File> {
                     key.extend(value.to_le_bytes());
                 }
             }
+        }
+        if embedded.binary_search(&number).is_ok() {
+            // Another module may contain another text of this name.
+            key.extend(input.to_le_bytes());
         }
         found.push(File { item, number, key });
     }
@@ -116,7 +121,8 @@ fn renumber(
     let all: Vec<Vec<File>> = modules
         .iter()
         .zip(items)
-        .map(|(m, items)| files(m, items))
+        .enumerate()
+        .map(|(input, (m, items))| files(input, m, items))
         .collect();
     let mut next = all.iter().flatten().map(|f| f.number).max().unwrap_or(0);
     // The data of sections refer to files by number, so these numbers stay.
@@ -196,7 +202,7 @@ fn rename<'m>(modules: &[&'m Module], changes: &mut [Changes<'m>]) {
     }
 }
 
-/// Writes the new numbers and labels into `.loc` and into sections.
+/// Writes the new numbers and labels into `.loc`, `.loc_intermediate` and sections.
 fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &mut TextPatches) {
     let source = module.source();
     let tokens = |span: Span| {
@@ -220,8 +226,19 @@ fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &m
                     continue;
                 };
                 for (stmt, statement) in body.statements() {
-                    if body.directive(statement) == Some(Directive::Loc) {
+                    if body.directive(statement).is_some_and(Directive::is_debug) {
                         place(source, tokens(body.source_span(stmt)), change, patches);
+                    }
+                }
+            }
+            Item::Directive(_)
+                if module.directive(item.item) == Some(Directive::NvIntermediateSourceSection) =>
+            {
+                let span = item.extent.statement;
+                for block in code_blocks(span.of(source)) {
+                    let file = block.file.shifted(span.start);
+                    if let Some(new) = change.file(file.of(source)) {
+                        patches.replace(file, new.to_string());
                     }
                 }
             }

@@ -284,7 +284,7 @@ impl Minifier<'_> {
         }
         let space = whitespace::needs_space((last.0, &last.1), (kind, text), !gap.is_empty());
         // ptxas overruns a buffer if debug information is on one very long line.
-        let debug = Directive::from_text(text).is_some_and(|d| d.section().starts_with("11.5."));
+        let debug = Directive::from_text(text).is_some_and(Directive::is_debug);
         let new: &[u8] = match (debug && old.contains(&b'\n'), space) {
             (true, _) => b"\n",
             (false, true) => b" ",

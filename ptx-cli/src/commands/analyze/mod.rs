@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let fields = args.fields.selection();
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;

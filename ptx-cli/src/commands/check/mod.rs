@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let args = &args.with_defaults()?;
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let mut reporter = Reporter::new(&args.reporting)?;
     if !args.fix && !args.destination.is_stdout() {
         bail!("--output and --write need --fix");

@@ -83,10 +83,7 @@ Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limi
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = Files::pair(&args.left, &args.right).list(&mut status)?;
-    if status != Status::Ok {
-        return Ok(status);
-    }
+    let inputs = Files::pair(&args.left, &args.right).list()?;
     if let [first, _, _, ..] = &inputs[..] {
         let name = first.origin().name();
         bail!("diff compares two modules: choose one, such as `{name}`");

@@ -53,7 +53,7 @@ pub(crate) enum Format {
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let fields = Selection::of(&args.fields);
     let mut used = Vec::new();
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let sections = sections(args)?;
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let mut reporter = Reporter::new(&args.reporting)?;
     reporter.begin(&mut out)?;
     let gate = Gate {

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         },
     };
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
         search.file(&source.name, &module)

@@ -44,10 +44,15 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
     let styles = Styles::new();
     for function in &listing.functions {
         writeln!(out, "{}\n", styles.title.apply_to(title(function)))?;
-        let mut last: &[Place] = &[];
+        let (mut last, mut last_intermediate): (&[Place], &[Place]) = (&[], &[]);
         for row in &function.statements {
-            let chain = listing.chain(row);
-            if row.kind == Kind::Instruction && chain != last {
+            let mut shown = |depth: usize, place: Place| {
+                let text = styles.source.apply_to(source_line(listing, sources, place));
+                writeln!(out, "{:depth$}{text}", "", depth = 2 * depth)
+            };
+            let (chain, intermediate) = (listing.chain(row), listing.intermediate(row));
+            let is_instruction = row.kind == Kind::Instruction;
+            if is_instruction && chain != last {
                 let same = last
                     .iter()
                     .zip(chain)
@@ -56,16 +61,16 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
                 let is_new = same < last.len() || same < chain.len();
                 let from = same.min(chain.len().saturating_sub(1));
                 for (depth, place) in chain.iter().enumerate().skip(from).filter(|_| is_new) {
-                    let text = source_line(listing, sources, *place);
-                    writeln!(
-                        out,
-                        "{:depth$}{}",
-                        "",
-                        styles.source.apply_to(text),
-                        depth = 2 * depth
-                    )?;
+                    shown(depth, *place)?;
                 }
-                last = chain;
+                (last, last_intermediate) = (chain, &[]);
+            }
+            if is_instruction && intermediate != last_intermediate {
+                let depth = chain.len();
+                intermediate
+                    .iter()
+                    .try_for_each(|place| shown(depth, *place))?;
+                last_intermediate = intermediate;
             }
             let number = styles.number.apply_to(format!("{:>8}", row.line));
             let indent = if row.kind == Kind::Label { 1 } else { 4 };
@@ -79,8 +84,10 @@ pub(super) fn write(listing: &Listing<'_>, sources: &mut Sources<'_>, out: &mut 
 
 /// Where a source was found, else its path in the module.
 pub(super) fn shown_path(path: Option<&str>, source: Option<&SourceFile>) -> String {
-    let found = source.map(|source| source.path.to_string_lossy());
-    let path = found.or(path.map(Into::into));
+    let found = source.and_then(|source| source.path.as_ref());
+    let path = found
+        .map(|found| found.to_string_lossy())
+        .or(path.map(Into::into));
     clean(path.as_deref().unwrap_or("?")).into_owned()
 }
 
@@ -110,8 +117,9 @@ pub(super) fn json<'a>(
     let mut places = Vec::new();
     let mut functions = Vec::new();
     for function in &listing.functions {
-        let chains = function.instructions().map(|row| listing.chain(row));
-        places.extend(chains.flatten().map(|place| (place.file, place.line)));
+        let rows = function.instructions();
+        let of_row = rows.flat_map(|row| [listing.chain(row), listing.intermediate(row)]);
+        places.extend(of_row.flatten().map(|place| (place.file, place.line)));
         functions.push(JsonFunction::new(
             listing,
             function,

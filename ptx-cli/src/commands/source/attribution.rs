@@ -48,6 +48,14 @@ pub(super) fn hits<'l, 'm>(listing: &'l Listing<'m>) -> Vec<Hit<'l, 'm>> {
                 }
                 (chain, is_own) = (calls, false);
             }
+            let intermediate = listing.intermediate(row).iter();
+            hits.extend(intermediate.map(|place| Hit {
+                file: place.file,
+                line: place.line,
+                function,
+                row,
+                is_own: true,
+            }));
         }
     }
     hits.sort_by_key(|hit| (hit.file, hit.line));

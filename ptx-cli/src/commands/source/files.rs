@@ -40,8 +40,8 @@ const MOST_LISTED: usize = 4;
 /// A source file.
 #[derive(Debug)]
 pub(super) struct SourceFile {
-    /// Where it was found.
-    pub(super) path: PathBuf,
+    /// Where it was found; `None` if the module contains it.
+    pub(super) path: Option<PathBuf>,
     /// Without the ends of lines.
     lines: Vec<String>,
     /// Whether a line was asked for that does not exist.
@@ -49,16 +49,26 @@ pub(super) struct SourceFile {
 }
 
 impl SourceFile {
+    fn new(path: Option<PathBuf>, text: &str) -> Self {
+        let lines = text.lines();
+        let lines = lines.map(|line| line.trim_end().replace('\t', "    "));
+        Self {
+            path,
+            lines: lines.collect(),
+            is_short: Cell::new(false),
+        }
+    }
+
     /// A line, counted from 1. Once it is reported that there is none.
     pub(super) fn line(&self, number: u32) -> Option<&str> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         let line = self.lines.get(index).map(String::as_str);
         if line.is_none() && !self.is_short.replace(true) {
-            let (path, count) = (self.path.to_string_lossy(), self.lines.len());
+            let path = self.path.as_ref().map(|path| path.to_string_lossy());
             output::summary(format_args!(
                 "ptxkit: note: {} has {}, but the module refers to line {number}: is it another version?",
-                clean(&path),
-                counted(count, "line")
+                clean(path.as_deref().unwrap_or("a source in the module")),
+                counted(self.lines.len(), "line")
             ));
         }
         line
@@ -76,6 +86,8 @@ pub(super) struct Sources<'a> {
     search: &'a Search,
     /// The directory of the PTX file.
     folder: PathBuf,
+    /// The texts in the module, by path.
+    embedded: HashMap<String, String>,
     /// By path in the PTX file.
     found: HashMap<String, Option<Rc<SourceFile>>>,
     /// The paths of all PTX files that were not found.
@@ -87,26 +99,32 @@ impl<'a> Sources<'a> {
         Self {
             search,
             folder: PathBuf::new(),
+            embedded: HashMap::new(),
             found: HashMap::new(),
             missing: HashSet::new(),
         }
     }
 
-    /// Continues with another PTX file.
-    pub(super) fn enter(&mut self, ptx: Option<&Path>) {
+    /// Continues with another PTX file, which contains these sources.
+    pub(super) fn enter(&mut self, ptx: Option<&Path>, embedded: HashMap<String, String>) {
         let folder = ptx.and_then(Path::parent).unwrap_or(Path::new(""));
-        if folder != self.folder {
+        if folder != self.folder || embedded != self.embedded {
             self.folder = folder.to_owned();
+            self.embedded = embedded;
             self.found.clear();
         }
     }
 
-    /// The source of a path in the PTX file. One that cannot be read is reported once.
+    /// The source of a path in the PTX file, which the module may contain. One that is not found is reported once.
     pub(super) fn get(&mut self, path: &str) -> Option<Rc<SourceFile>> {
         if let Some(found) = self.found.get(path) {
             return found.clone();
         }
-        let found = self.find(path).map(Rc::new);
+        let embedded = |error| match self.embedded.get(path) {
+            Some(text) => Ok(SourceFile::new(None, text)),
+            None => Err(error),
+        };
+        let found = self.find(path).or_else(embedded).map(Rc::new);
         if let Err(why) = &found
             && self.missing.insert(path.to_owned())
         {
@@ -140,14 +158,7 @@ impl<'a> Sources<'a> {
         }
         let bytes = fs::read(found).map_err(|error| format!("source not readable: {error}"))?;
         let text = String::from_utf8_lossy(&bytes);
-        let lines = text
-            .lines()
-            .map(|line| line.trim_end().replace('\t', "    "));
-        Ok(SourceFile {
-            path: found.clone(),
-            lines: lines.collect(),
-            is_short: Cell::new(false),
-        })
+        Ok(SourceFile::new(Some(found.clone()), &text))
     }
 
     /// Where a source may be, the most likely place first.
@@ -205,7 +216,7 @@ mod tests {
             folders: vec!["inc".into()],
         };
         let mut sources = Sources::new(&search);
-        sources.enter(Some(Path::new("out/k.ptx")));
+        sources.enter(Some(Path::new("out/k.ptx")), HashMap::new());
         let candidates = |path: &str| {
             let all = sources.candidates(path);
             let all = all.iter().map(|p| p.to_string_lossy().into_owned());

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use ptx_analysis::source_lines::{Frame, SourceLines};
 use ptx_ir::{Body, Function, LineIndex, Module, Span, Statement};
-use ptx_isa::Directive;
 
 use super::schema::JsonInstruction;
 use crate::functions::Chosen;
@@ -16,6 +15,8 @@ use ptx_report::source_frames::{JsonFrame, MOST_FRAMES};
 pub(super) struct Listing<'m> {
     module: &'m Module,
     pub(super) functions: Vec<Listed<'m>>,
+    /// The sources that the module contains, by path.
+    pub(super) embedded: HashMap<String, String>,
     /// The chains of source lines one after the other, each with the outermost call first.
     places: Vec<Place>,
     /// The paths in the module.
@@ -34,7 +35,7 @@ struct Name {
 /// The length of a short name.
 const LONGEST_NAME: usize = 60;
 
-/// A function with its statements, without `.loc`.
+/// A function with its statements, without those about debugging.
 pub(super) struct Listed<'m> {
     pub(super) function: &'m Function,
     pub(super) name: &'m str,
@@ -58,6 +59,8 @@ pub(super) struct Row {
     inline_asm: bool,
     /// Where its chain of source lines is in `places`.
     chain: (u32, u32),
+    /// The same for its lines in intermediate sources.
+    intermediate: (u32, u32),
 }
 
 /// What a statement is, as far as that matters here.
@@ -118,9 +121,14 @@ impl<T> Interned<T> {
 impl<'m> Listing<'m> {
     pub(super) fn new(module: &'m Module, chosen: &Chosen) -> Self {
         let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
+        let embedded = source_lines.embedded().filter_map(|source| {
+            let path = source_lines.path(source.file)?;
+            Some((path.into_owned(), source.text.into_owned()))
+        });
         let mut listing = Self {
             module,
             functions: Vec::new(),
+            embedded: embedded.collect(),
             places: Vec::new(),
             files: Interned::new(),
             names: Interned::new(),
@@ -141,12 +149,12 @@ impl<'m> Listing<'m> {
         let is_loc = |statement| match statement {
             Statement::Directive(id) => {
                 let directive = body.directives().get(id);
-                directive.is_some_and(|d| d.directive == Directive::Loc)
+                directive.is_some_and(|d| d.directive.is_debug())
             }
             _ => false,
         };
         let mut rows = Vec::new();
-        let (mut chain, mut last) = ((0, 0), None);
+        let (mut chain, mut intermediate, mut last) = ((0, 0), (0, 0), None);
         for (stmt, statement) in body.statements().filter(|(_, s)| !is_loc(*s)) {
             let kind = match statement {
                 Statement::Inst(_) => Kind::Instruction,
@@ -170,6 +178,12 @@ impl<'m> Listing<'m> {
                 } else {
                     chain = (start as u32, end as u32);
                 }
+                let start = self.places.len();
+                for frame in source.intermediate(stmt).take(MOST_FRAMES) {
+                    let place = self.place(&frame);
+                    self.places.push(place);
+                }
+                intermediate = (start as u32, self.places.len() as u32);
             }
             let span = body.source_span(stmt);
             rows.push(Row {
@@ -178,6 +192,7 @@ impl<'m> Listing<'m> {
                 kind,
                 inline_asm: source.is_inline_asm(stmt),
                 chain,
+                intermediate,
             });
         }
         rows
@@ -209,10 +224,17 @@ impl<'m> Listing<'m> {
 
     /// The source lines of a statement, the outermost call first.
     pub(super) fn chain(&self, row: &Row) -> &[Place] {
-        let (start, end) = row.chain;
-        self.places
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
+        self.range(row.chain)
+    }
+
+    /// The lines of a statement in intermediate sources.
+    pub(super) fn intermediate(&self, row: &Row) -> &[Place] {
+        self.range(row.intermediate)
+    }
+
+    fn range(&self, (start, end): (u32, u32)) -> &[Place] {
+        let range = start as usize..end as usize;
+        self.places.get(range).unwrap_or_default()
     }
 
     /// The path of a number as the module has it.
@@ -249,6 +271,7 @@ impl<'m> Listing<'m> {
             text: clean(&self.text(row)).into_owned(),
             inline_asm: row.inline_asm,
             source: self.chain(row).iter().rev().map(frame).collect(),
+            intermediate: self.intermediate(row).iter().map(frame).collect(),
         }
     }
 }

@@ -22,8 +22,8 @@ use listing::Listing;
 ///
 /// Needs a module with source lines, which `nvcc -lineinfo` writes. Each source line is followed by the statements that were made from
 /// it; of inlined code the calls come first. Sources are looked for at the path in the module, then in each --source-dir, in the
-/// directory of the PTX file and in the current one, there also without the first directories of the path. If a source is not found,
-/// its lines are shown as FILE:LINE.
+/// directory of the PTX file and in the current one, there also without the first directories of the path; else the text that the module
+/// contains is shown. If there is none, lines are shown as FILE:LINE.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,21 +64,21 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     );
     let mut out = Out::new();
     let mut status = Status::Ok;
-    let inputs = args.files.list(&mut status)?;
+    let inputs = args.files.list()?;
     let mut sources = Sources::new(&args.search);
     let mut used = Vec::new();
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         let module = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default()).module;
         let chosen = args.functions.choose(&module);
         chosen.note(&mut used);
-        let listing = Listing::new(&module, &chosen);
+        let mut listing = Listing::new(&module, &chosen);
         if listing.has_no_lines() {
             let name = &source.name;
             output::summary(format_args!(
                 "ptxkit: note: {name} has no source lines; `nvcc -lineinfo` writes them"
             ));
         }
-        sources.enter(source.origin.file());
+        sources.enter(source.origin.file(), std::mem::take(&mut listing.embedded));
         let (file, sources, counts) = (&*source.name, &mut sources, args.counts);
         match (args.by, args.json) {
             (By::Ptx, false) => annotated::write(&listing, sources, out)?,

@@ -34,6 +34,7 @@ pub(crate) struct JsonInstruction {
     pub(super) text: String,
     pub(super) inline_asm: bool,
     pub(super) source: Vec<JsonFrame>,
+    pub(super) intermediate: Vec<JsonFrame>,
 }
 
 /// A source file to which instructions refer.
@@ -44,6 +45,8 @@ pub(crate) struct JsonSource<L> {
     pub(super) file: Option<String>,
     /// Where it was found.
     pub(super) path: Option<String>,
+    /// Whether the text is that in the module.
+    pub(super) embedded: bool,
     pub(super) lines: Vec<L>,
 }
 
@@ -94,10 +97,12 @@ impl<'a> JsonFunction<'a> {
 
 impl<L> JsonSource<L> {
     pub(super) fn new(file: Option<&str>, source: Option<&SourceFile>, lines: Vec<L>) -> Self {
-        let path = source.map(|source| source.path.to_string_lossy());
+        let found = source.and_then(|source| source.path.as_ref());
+        let path = found.map(|path| path.to_string_lossy());
         Self {
             file: file.map(|file| clean(file).into_owned()),
             path: path.map(|path| clean(&path).into_owned()),
+            embedded: source.is_some() && found.is_none(),
             lines,
         }
     }
