@@ -183,11 +183,16 @@ fn classes(v: &Vocabulary) -> Enum<'_> {
     }
 }
 
+/// An example, if there is one.
+fn example(text: &str) -> String {
+    option((!text.is_empty()).then(|| format!("{text:?}")))
+}
+
 fn types(v: &Vocabulary) -> Enum<'_> {
     let words = v.types.iter().map(|t| {
         let element = t.packed.as_ref().map(|(element, _)| format!("ScalarType::{}", variant(&element.text)));
         let facts = format!(
-            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, lanes: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, summary: {:?}, {} }}",
+            "TypeFacts {{ kind: TypeKind::{:?}, bits: {}, lanes: {}, element: {}, register: {}, in_register: {}, in_memory: {}, in_parameter: {}, modifier: Modifier::{}, summary: {:?}, example: {}, {} }}",
             t.kind,
             t.bits,
             t.packed.as_ref().map_or(1, |(_, lanes)| *lanes),
@@ -198,6 +203,7 @@ fn types(v: &Vocabulary) -> Enum<'_> {
             t.declare.contains(&Declarable::Parameter),
             variant(&t.name.text),
             t.about,
+            example(&t.example),
             support(&t.since),
         );
         (t.name.text.as_str(), facts)
@@ -277,7 +283,7 @@ fn directives(v: &Vocabulary) -> Enum<'_> {
             d.values.as_ref().map_or(&[][..], |(_, texts)| texts),
             option(d.until.map(version)),
             d.about,
-            option((!d.example.is_empty()).then(|| format!("{:?}", d.example))),
+            example(&d.example),
             support(&d.since),
         );
         (d.name.text.as_str(), facts)

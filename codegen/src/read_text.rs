@@ -48,7 +48,7 @@ pub(crate) fn about_and_example(line: &Line<'_>) -> Result<(String, String)> {
         match text.kind {
             TextKind::About => texts.0 = text.text,
             TextKind::Example => texts.1 = text.text,
-            TextKind::Pitfall => return below.error("a directive has no pitfalls"),
+            TextKind::Pitfall => return below.error("only instructions have pitfalls"),
         }
     }
     Ok(texts)

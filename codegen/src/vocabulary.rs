@@ -72,6 +72,7 @@ rows! {
         declare: Vec<Declarable> = map(opt(preceded(keyword("declare"), several)), Option::unwrap_or_default);
         since: Support = map(opt(since), |s| s.unwrap_or(Support { version: (1, 0), target: None }));
         about: String = success(String::new());
+        example: String = success(String::new());
     }
     SpaceRow {
         name: Word = expect("a state space such as .global", dotted);
@@ -382,7 +383,7 @@ impl Vocabulary {
 
     fn type_row(&mut self, line: &Line<'_>) -> Result<()> {
         let mut row = line.parse(TypeRow::parse)?;
-        row.about = about(line)?;
+        (row.about, row.example) = about_and_example(line)?;
         self.once("type", &row.name)?;
         self.types.push(row);
         Ok(())

@@ -1,18 +1,18 @@
-//! `cargo oracle examples`: the examples of instructions and directives, assembled by ptxas.
+//! `cargo oracle examples`: the examples of instructions, types, special registers and directives, assembled by ptxas.
 
 use anyhow::{Result, bail};
 use ptx_ir::Severity;
-use ptx_isa::describe::{directive_module, example_module};
-use ptx_isa::{Directive, Instruction, PtxVersion, Target};
+use ptx_isa::describe::{directive_module, example_module, register_example};
+use ptx_isa::{Directive, Instruction, PtxVersion, ScalarType, SpecialReg, Target};
 
 use crate::assembler::{Assemblers, Job};
 use crate::shared::Shared;
 
 /// Examples with the same version and target.
-struct Batch {
+struct Batch<'e> {
     version: PtxVersion,
     target: Target,
-    examples: Vec<&'static str>,
+    examples: Vec<&'e str>,
 }
 
 pub(crate) fn run(shared: &Shared) -> Result<()> {
@@ -21,7 +21,13 @@ pub(crate) fn run(shared: &Shared) -> Result<()> {
     };
     println!("{}", assemblers.describe());
     let (mut batches, mut unplaced) = (Vec::new(), 0);
-    let all = Instruction::ALL.iter().flat_map(|i| i.examples());
+    let registers = SpecialReg::ALL
+        .iter()
+        .map(|r| register_example(*r).to_string());
+    let registers: Vec<String> = registers.collect();
+    let all = Instruction::ALL.iter().flat_map(|i| i.examples()).copied();
+    let all = all.chain(ScalarType::ALL.iter().filter_map(|ty| ty.example()));
+    let all = all.chain(registers.iter().map(String::as_str));
     all.for_each(|example| unplaced += usize::from(!place(assemblers, example, &mut batches)));
     let mut refused = 0;
     for batch in &batches {
@@ -64,7 +70,7 @@ fn directives(assemblers: &Assemblers) -> Result<usize> {
 }
 
 /// Adds an example to the batch of the first version and target on which the verifier accepts it; false if ptxas knows none.
-fn place(assemblers: &Assemblers, example: &'static str, batches: &mut Vec<Batch>) -> bool {
+fn place<'e>(assemblers: &Assemblers, example: &'e str, batches: &mut Vec<Batch<'e>>) -> bool {
     let known = batches.iter().map(|b| (b.version, b.target));
     let mut places: Vec<_> = known.collect();
     for version in PtxVersion::KNOWN.iter().rev().take(8).rev() {
@@ -101,7 +107,7 @@ fn is_legal(text: &str) -> bool {
 }
 
 /// The number of examples that ptxas refuses.
-fn judge(assemblers: &Assemblers, batch: &Batch) -> Result<usize> {
+fn judge(assemblers: &Assemblers, batch: &Batch<'_>) -> Result<usize> {
     let assemble = |examples: &[&str]| {
         let text = example_module(examples, batch.version, batch.target).to_string();
         assemblers.run(text.as_bytes(), Job::Check)

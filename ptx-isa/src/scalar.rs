@@ -65,6 +65,9 @@ facts! {
     TypeFacts of ScalarType in scalar {
         /// One sentence that says what it is.
         summary: &'static str,
+        /// An instruction with the type, or with one that has it as element, as [`describe::example_module`](crate::describe::example_module)
+        /// takes it; `None` for layouts that no instruction takes.
+        example: Option<&'static str>,
         /// The kind of its values.
         kind: TypeKind,
         /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.

@@ -1,7 +1,7 @@
-//! The examples of instructions and directives are legal on some target.
+//! The examples of instructions, types, special registers and directives are legal on some target.
 
-use ptx_isa::describe::{directive_module, example_module};
-use ptx_isa::{Directive, Instruction, PtxVersion, Target};
+use ptx_isa::describe::{directive_module, example_module, register_example};
+use ptx_isa::{Directive, Instruction, PtxVersion, ScalarType, SpecialReg, Target, TypeKind};
 
 /// The errors of an example; none if it is legal on the target.
 fn errors(example: &str, target: Target) -> Vec<String> {
@@ -17,16 +17,36 @@ fn errors_of(text: &str) -> Vec<String> {
 
 #[test]
 fn examples_are_legal_somewhere() {
-    for instruction in Instruction::ALL {
-        for example in instruction.examples() {
-            let legal = |target: &&Target| errors(example, **target).is_empty();
-            let found = Target::ALL.iter().rev().find(legal);
-            assert!(
-                found.is_some(),
-                "{example}: {:?}",
-                errors(example, Target::Sm90a)
-            );
-        }
+    let all = Instruction::ALL.iter().flat_map(|i| i.examples());
+    all.for_each(|example| expect_legal(example));
+    for register in SpecialReg::ALL {
+        expect_legal(&register_example(*register).to_string());
+    }
+}
+
+fn expect_legal(example: &str) {
+    let legal = |target: &&Target| errors(example, **target).is_empty();
+    let found = Target::ALL.iter().rev().find(legal);
+    let errors = errors(example, Target::Sm90a);
+    assert!(found.is_some(), "{example}: {errors:?}");
+}
+
+#[test]
+fn types_have_legal_examples() {
+    for ty in ScalarType::ALL {
+        let Some(example) = ty.example() else {
+            assert_eq!(ty.kind(), TypeKind::Format, "{ty}");
+            continue;
+        };
+        expect_legal(example);
+        let (mnemonic, _) = example.split_once(' ').unwrap();
+        let name = &ty.text()[1..];
+        let is_of = |rest: &str| rest.is_empty() || rest.starts_with('x');
+        let mut words = mnemonic.split('.').skip(1);
+        assert!(
+            words.any(|w| w.strip_prefix(name).is_some_and(is_of)),
+            "{ty}: {example}"
+        );
     }
 }
 

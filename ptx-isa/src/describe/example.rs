@@ -3,18 +3,18 @@
 use core::fmt;
 
 use super::from_fn;
-use crate::{PtxVersion, Target};
+use crate::{PtxVersion, ScalarType, SpecialReg, Target};
 
 /// The registers of examples: the beginning of their names, and their type.
-const REGISTERS: [(&str, &str); 8] = [
-    ("%p", ".pred"),
-    ("%rb", ".b8"),
-    ("%rs", ".b16"),
-    ("%r", ".b32"),
-    ("%rd", ".b64"),
-    ("%rq", ".b128"),
-    ("%f", ".f32"),
-    ("%fd", ".f64"),
+const REGISTERS: [(&str, ScalarType); 8] = [
+    ("%p", ScalarType::Pred),
+    ("%rb", ScalarType::B8),
+    ("%rs", ScalarType::B16),
+    ("%r", ScalarType::B32),
+    ("%rd", ScalarType::B64),
+    ("%rq", ScalarType::B128),
+    ("%f", ScalarType::F32),
+    ("%fd", ScalarType::F64),
 ];
 
 /// The variables and functions of examples.
@@ -83,8 +83,35 @@ pub fn directive_module(
     })
 }
 
+/// An [example](example_module) that reads a special register.
+///
+/// ```
+/// use ptx_isa::{SpecialReg, describe};
+/// assert_eq!(describe::register_example(SpecialReg::Tid).to_string(), "mov.u32 %r1, %tid.x;");
+/// ```
+#[must_use]
+pub fn register_example(register: SpecialReg) -> impl fmt::Display {
+    from_fn(move |f| {
+        let ty = register.scalar_type();
+        let same = |(_, other): &&(&str, ScalarType)| other.bits() == ty.bits();
+        let to = REGISTERS.iter().find(same).map_or("%r", |(name, _)| name);
+        let component = if register.is_vector() { ".x" } else { "" };
+        write!(f, "mov{ty} {to}1, {register}{component};")
+    })
+}
+
 fn kernel(f: &mut fmt::Formatter<'_>, number: usize, example: &str) -> fmt::Result {
-    writeln!(f, ".visible .entry example{number}()\n{{")?;
+    writeln!(f, ".visible .entry example{number}()")?;
+    for register in SpecialReg::ALL {
+        if let Some(needed) = register.needs()
+            && uses(example, register.text(), |after| {
+                !after.is_ascii_alphanumeric()
+            })
+        {
+            writeln!(f, "{needed} 1024")?;
+        }
+    }
+    writeln!(f, "{{")?;
     for (name, ty) in REGISTERS {
         if uses(example, name, |after| after.is_ascii_digit()) {
             writeln!(f, "\t.reg {ty} {name}<100>;")?;

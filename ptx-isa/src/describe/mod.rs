@@ -15,7 +15,7 @@ mod table;
 
 pub use condition::{condition, demand};
 pub use effect::effect;
-pub use example::{directive_module, example_module};
+pub use example::{directive_module, example_module, register_example};
 pub use fact::{Topic, each_fact};
 pub use floor::{floor, floors};
 pub use operand::{details, operand, role, type_of};
