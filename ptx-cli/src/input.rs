@@ -19,9 +19,9 @@ pub(crate) use item::{Input, Source, read_file};
 pub(crate) use origin::Origin;
 
 use crate::output::{self, Out, Status};
-use crate::render::SCHEMA;
 use container::{Choice, Opened};
 use item::Content;
+use ptx_report::SCHEMA;
 use ptx_report::clean;
 
 /// The inputs of a command.

@@ -448,7 +448,7 @@ mod tests {
             "{small}"
         );
         let extracted = ptx_transform::extract(&module, &["k"]).unwrap();
-        for text in [small.as_bytes(), &extracted.text] {
+        for text in [small.as_bytes(), &extracted.rewritten.text] {
             let parsed = ptx_parse::parse(text);
             let found = ptx_verify::verify(&parsed.module, &Default::default());
             assert_eq!((parsed.diagnostics, found), (vec![], vec![]));
