@@ -1,6 +1,6 @@
 //! `explain`.
 
-use crate::support::{expect, ptx};
+use crate::support::{expect, objects, ptx};
 
 #[test]
 fn codes_are_explained() {
@@ -89,6 +89,17 @@ fn json_has_all_forms() {
     assert_eq!(entry["forms"][0]["syntax"], "add.type d, a, b");
     assert_eq!(entry["examples"][0], "add.s32 %r3, %r1, %r2;");
     assert!(entry["forms"].as_array().unwrap().len() > 5, "{entry}");
+    for (word, example) in [
+        ("%tid", "mov.u32 %r1, %tid.x;"),
+        ("%clock64", "mov.u64 %rd1, %clock64;"),
+        (".bf16", "fma.rn.bf16 %rs4, %rs1, %rs2, %rs3;"),
+    ] {
+        let found = &objects(&ptx(&["explain", word, "--format", "json"]).out);
+        assert!(
+            found.iter().any(|e| e["examples"][0] == example),
+            "{found:?}"
+        );
+    }
     assert_eq!(
         ptx(&["explain", ".shared", "--format", "json"])
             .out

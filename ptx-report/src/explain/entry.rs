@@ -1,5 +1,7 @@
 //! The explanation of one word, instruction or code, before it is formatted.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::SCHEMA;
@@ -17,7 +19,7 @@ pub struct Entry {
     pub summary: &'static str,
     /// Single facts, such as the version it requires.
     pub facts: Vec<String>,
-    pub examples: Vec<&'static str>,
+    pub examples: Vec<Cow<'static, str>>,
     pub pitfalls: &'static [&'static str],
     pub forms: Vec<Details>,
     /// Instructions with a longer name.

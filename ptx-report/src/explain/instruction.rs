@@ -1,5 +1,7 @@
 //! Finds the forms of an opcode or a mnemonic.
 
+use std::borrow::Cow;
+
 use ptx_isa::{Form, Instruction, Modifier, Opcode, SlotAssignment, find_instruction};
 use ptx_parse::suggest;
 
@@ -80,7 +82,7 @@ fn entry(
     // A sentence that all forms have is not repeated.
     let shared = first.filter(|_| own.all(|other| other == first));
     let mut entry = Entry::new("instruction", text, shared.unwrap_or(instruction.summary()));
-    entry.examples = examples;
+    entry.examples = examples.into_iter().map(Cow::Borrowed).collect();
     entry.pitfalls = instruction.pitfalls();
     entry.see_also = see_also;
     let details = |(form, chosen): &Found| {

@@ -1,5 +1,8 @@
 //! Directives, special registers, types, state spaces and modifiers.
 
+use std::borrow::Cow;
+
+use ptx_isa::describe::register_example;
 use ptx_isa::{
     Directive, DirectivePosition, Ending, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg,
     StateSpace, Target, TypeKind,
@@ -55,6 +58,7 @@ fn space(space: StateSpace) -> Entry {
 
 fn ty(ty: ScalarType) -> Entry {
     let mut entry = Entry::new("type", ty.text(), ty.summary());
+    entry.examples = ty.example().into_iter().map(Cow::Borrowed).collect();
     let kind = match ty.kind() {
         TypeKind::Signed => "signed integer",
         TypeKind::Unsigned => "unsigned integer",
@@ -100,7 +104,7 @@ fn ty(ty: ScalarType) -> Entry {
 fn directive(directive: Directive) -> Entry {
     let mut entry = Entry::new("directive", directive.text(), directive.summary());
     entry.section = Some(directive.section());
-    entry.examples = directive.example().into_iter().collect();
+    entry.examples = directive.example().into_iter().map(Cow::Borrowed).collect();
     let places: Vec<&str> = directive.places().iter().map(|p| place(*p)).collect();
     entry.facts.push(format!("allowed {}", places.join(", ")));
     match directive.integers() {
@@ -156,6 +160,7 @@ fn place(place: DirectivePosition) -> &'static str {
 
 fn special_register(register: SpecialReg) -> Entry {
     let mut entry = Entry::new("special register", register.text(), register.summary());
+    entry.examples = vec![register_example(register).to_string().into()];
     let ty = register.scalar_type();
     entry.facts.push(if register.is_vector() {
         format!("type: .v4 {ty}, with the components .x, .y, .z and .w")
