@@ -1,6 +1,7 @@
 //! Changes of one modifier that make an instruction legal, for messages about instructions that are not.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use crate::form::ModifierBits;
 use crate::{
@@ -110,31 +111,14 @@ impl InstQuery<'_> {
     /// ```
     #[must_use]
     pub fn repairs(&self, version: PtxVersion, target: Option<Target>) -> Vec<Repair> {
-        // One edit leaves too many for any form.
-        if self.modifiers.len() > MAX_MODIFIERS + 1 {
-            return Vec::new();
-        }
-        let search = Search {
+        Search {
             query: *self,
             version,
             target,
             words: self.opcode.words(),
-        };
-        let attempts = match self.candidates().next() {
-            Some(_) => &Attempt::OTHER_MODIFIERS[..],
-            None => &Attempt::WRONG_MODIFIERS,
-        };
-        let mut partial = Vec::new();
-        for attempt in attempts {
-            let found = search.attempt(*attempt);
-            if found.first().is_some_and(|r| r.fits_operands) {
-                return found;
-            }
-            if partial.is_empty() {
-                partial = found;
-            }
+            judged: Cell::new(0),
         }
-        partial
+        .run()
     }
 }
 
@@ -165,9 +149,33 @@ struct Search<'a> {
     target: Option<Target>,
     /// All modifiers of the opcode.
     words: ModifierBits,
+    /// How many edits were judged.
+    judged: Cell<usize>,
 }
 
 impl Search<'_> {
+    fn run(&self) -> Vec<Repair> {
+        // One edit leaves too many for any form.
+        if self.query.modifiers.len() > MAX_MODIFIERS + 1 {
+            return Vec::new();
+        }
+        let attempts = match self.query.candidates().next() {
+            Some(_) => &Attempt::OTHER_MODIFIERS[..],
+            None => &Attempt::WRONG_MODIFIERS,
+        };
+        let mut partial = Vec::new();
+        for attempt in attempts {
+            let found = self.attempt(*attempt);
+            if found.first().is_some_and(|r| r.fits_operands) {
+                return found;
+            }
+            if partial.is_empty() {
+                partial = found;
+            }
+        }
+        partial
+    }
+
     fn attempt(&self, attempt: Attempt) -> Vec<Repair> {
         let modifiers = self.query.modifiers;
         let mut found = Vec::new();
@@ -231,6 +239,7 @@ impl Search<'_> {
 
     /// Whether the changed modifiers are legal, and the operands with them.
     fn judge(&self, edit: ModifierEdit) -> Option<Repair> {
+        self.judged.set(self.judged.get() + 1);
         let modifiers = edit.apply(self.query.modifiers);
         let query = InstQuery {
             modifiers: &modifiers,
@@ -301,4 +310,34 @@ fn of_register(found: &FormMatch<'_>, operand: usize, register: ScalarType) -> u
         None => return 0,
     };
     usize::from(other_kind) * OTHER_KIND + usize::from(other) * OTHER_TYPE
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn the_number_of_edits_is_bounded() {
+        let judged = |count: usize| {
+            let modifiers = vec![Modifier::S32; count];
+            let opcode = Opcode::Add;
+            let search = Search {
+                query: InstQuery::new(opcode, &modifiers, &[]),
+                version: PtxVersion::CURRENT,
+                target: None,
+                words: opcode.words(),
+                judged: Cell::new(0),
+            };
+            search.run();
+            search.judged.get()
+        };
+        let words = Opcode::Add.words().iter().count();
+        for count in 1..MAX_MODIFIERS + 2 {
+            let most = (2 * count + 1) * words + 2 * count;
+            assert!((1..=most).contains(&judged(count)), "{count}");
+        }
+        assert_eq!(judged(MAX_MODIFIERS + 2), 0);
+    }
 }

@@ -1,5 +1,6 @@
 //! `ptxkit retarget`: changes the target and the version in the header.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
@@ -70,12 +71,16 @@ fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Resul
     // The new header fixes errors of the old one.
     let header = header_end(module);
     found.retain(|d| d.span.start >= header);
-    // What the target does not have is reported once, with the number of places.
-    let is_missing = |d: &Diagnostic| matches!(d.code, Code::Unavailable | Code::Withdrawn);
-    let blocking = match found.iter().any(is_missing) {
+    // What the target does not have is reported once, with the number of places. What was removed from PTX is another error.
+    let is_missing = |d: &Diagnostic| d.code == Code::Unavailable;
+    let mut blocking = match found.iter().any(is_missing) {
         true => requirements::blocking(&read.source.name, module, target),
         false => Vec::new(),
     };
+    let removed = found.iter().filter(|d| d.code == Code::Withdrawn);
+    let removed = removed.map(|d| read.lines.position(d.span.start).line);
+    let removed: HashSet<u32> = removed.collect();
+    blocking.retain(|cause| !removed.contains(&cause.line));
     if !blocking.is_empty() {
         found.retain(|d| !is_missing(d));
     }
