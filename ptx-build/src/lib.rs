@@ -81,7 +81,7 @@ pub use call::Argument;
 pub use declaration::Declaration;
 pub use error::{BuildError, BuildErrorKind};
 pub use fragment::AsmReport;
-pub use function::{BranchTarget, FunctionBuilder};
+pub use function::{BranchTarget, FunctionBuilder, PausedFunction};
 pub use handle::{CodeLabel, Func, Reg, RegRange, Variable};
 pub use initializer::Init;
 pub use inline::{AsmOperand, check_asm, check_inline_asm};

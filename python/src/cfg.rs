@@ -12,11 +12,11 @@ use ptxkit::analysis::source_lines::SourceLines;
 use ptxkit::ir::facts::{FunctionFacts, RegUse};
 use ptxkit::ir::{EntityId, FuncId, Statement, StmtId};
 use pyo3::prelude::*;
-use pyo3::types::PyFrozenSet;
+use pyo3::types::{PyFrozenSet, PyIterator, PyList};
 
 use crate::error::Failure;
 use crate::function::Function;
-use crate::instruction::{Instruction, Instructions};
+use crate::instruction::{Instruction, InstructionIterator, Instructions};
 use crate::module::Module;
 use crate::views;
 
@@ -202,6 +202,10 @@ impl Cfg {
     fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Block> {
         let at = views::position(index, self.place.cfg().len())?;
         Ok(self.place.block(py, BlockId::from_index(at)))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.blocks(py))?.try_iter()
     }
 
     fn __repr__(&self) -> String {
@@ -445,6 +449,11 @@ impl Block {
 
     fn __len__(&self, py: Python<'_>) -> usize {
         self.instructions(py).len()
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<InstructionIterator> {
+        let instructions = self.instructions(py).into_pyobject(py)?;
+        Ok(Instructions::__iter__(instructions))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -1,9 +1,10 @@
 //! Diagnostics and places in the source.
 
-use ptxkit::ir::{Diagnostic as IrDiagnostic, Severity};
+use ptxkit::ir::{Code, Diagnostic as IrDiagnostic, Severity};
 use pyo3::prelude::*;
 
 use crate::module::Module;
+use crate::parameters::named;
 
 /// A range of bytes in the source of a module: from `start` to before `end`.
 ///
@@ -11,7 +12,7 @@ use crate::module::Module;
 /// >>> span = ptxkit.Span(2, 5)
 /// >>> span.start, span.end, len(span), 4 in span
 /// (2, 5, 3, True)
-#[pyclass(frozen, eq, hash, ord, skip_from_py_object, module = "ptxkit")]
+#[pyclass(frozen, eq, hash, ord, from_py_object, module = "ptxkit")]
 #[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
     /// The offset of the first byte.
@@ -96,6 +97,48 @@ impl Diagnostic {
 }
 
 type Notes = Vec<(Span, String)>;
+type Head = (String, bool, Span);
+type Parts = (
+    Head,
+    String,
+    Option<String>,
+    Notes,
+    Vec<Span>,
+    Notes,
+    Option<(u32, u32)>,
+);
+
+/// A diagnostic that was pickled.
+#[pyfunction]
+#[pyo3(name = "_diagnostic")]
+pub(crate) fn restored_diagnostic(
+    head: Head,
+    message: String,
+    help: Option<String>,
+    notes: Notes,
+    repeats: Vec<Span>,
+    fix: Notes,
+    position: Option<(u32, u32)>,
+) -> PyResult<Diagnostic> {
+    let (code, is_error, span) = head;
+    let code: Code = named(&code, "code")?;
+    let new = if is_error {
+        IrDiagnostic::error
+    } else {
+        IrDiagnostic::warning
+    };
+    let mut diagnostic = new(code, span.ir(), message);
+    diagnostic.help = help;
+    for (span, text) in notes {
+        diagnostic = diagnostic.with_label(span.ir(), text);
+    }
+    diagnostic.repeats = repeats.into_iter().map(Span::ir).collect();
+    diagnostic.add_fix(fix.into_iter().map(|(span, text)| (span.ir(), text)));
+    Ok(Diagnostic {
+        diagnostic,
+        position,
+    })
+}
 
 #[pymethods]
 impl Diagnostic {
@@ -169,6 +212,21 @@ impl Diagnostic {
         patches
             .map(|p| (Span::new(p.span), p.text.clone()))
             .collect()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let restore = py.import("ptxkit._native")?.getattr("_diagnostic")?;
+        let repeats = self.diagnostic.repeats.iter();
+        let parts = (
+            (self.code(), self.is_error(), self.span()),
+            self.diagnostic.message.clone(),
+            self.diagnostic.help.clone(),
+            self.notes(),
+            repeats.map(|span| Span::new(*span)).collect(),
+            self.fix(),
+            self.position,
+        );
+        Ok((restore, parts))
     }
 
     fn __str__(&self) -> String {

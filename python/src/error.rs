@@ -33,6 +33,14 @@ impl Failure {
         Self { code, ..self }
     }
 
+    pub(crate) fn with(self, diagnostics: &[IrDiagnostic]) -> Self {
+        let diagnostics = diagnostics.to_vec();
+        Self {
+            diagnostics,
+            ..self
+        }
+    }
+
     pub(crate) fn at(self, span: ptxkit::ir::Span) -> Self {
         let span = Some(span);
         Self { span, ..self }

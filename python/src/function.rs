@@ -18,7 +18,7 @@ use crate::error::Failure;
 use crate::instruction::Instructions;
 use crate::json::to_python;
 use crate::module::Module;
-use crate::views;
+use crate::views::{self, Restored, restored};
 
 /// The functions of a module, by position or by name.
 ///
@@ -397,6 +397,12 @@ impl Function {
             .lines()
             .position(self.ir_span().start)
             .line
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
+        let this = slf.get();
+        let module = this.module.clone_ref(slf.py());
+        restored(slf.py(), "function", (module, this.id.as_u32()))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -16,7 +16,7 @@ use crate::facts::{Guard, MemoryAccess, SourceLine};
 use crate::function::Function;
 use crate::module::Module;
 use crate::operand::{self, Operand};
-use crate::views;
+use crate::views::{self, Restored, restored};
 
 /// Instructions of a module, which become objects when they are used. Slices are again such sequences.
 ///
@@ -112,16 +112,14 @@ impl Instructions {
     }
 
     fn __contains__(&self, item: &Instruction) -> bool {
-        let starts = self.module.get().starts();
-        let start = starts.get(item.function.index()).copied().unwrap_or(0);
-        let from_first = i64::from(start) + item.id.index() as i64 - self.first;
+        let from_first = item.number() as i64 - self.first;
         let index = from_first / self.step;
         item.module.is(&self.module)
             && from_first % self.step == 0
             && (0..i64::from(self.len)).contains(&index)
     }
 
-    fn __iter__(slf: Bound<'_, Self>) -> InstructionIterator {
+    pub(crate) fn __iter__(slf: Bound<'_, Self>) -> InstructionIterator {
         InstructionIterator {
             instructions: slf.unbind(),
             next: 0,
@@ -169,8 +167,8 @@ impl InstructionIterator {
 /// ('add', ('s32',), 'add.s32', '@%p add.s32 %r1, %r2, 4;', 3)
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Instruction {
-    module: Py<Module>,
-    function: FuncId,
+    pub(crate) module: Py<Module>,
+    pub(crate) function: FuncId,
     id: InstId,
 }
 
@@ -219,6 +217,13 @@ impl Instruction {
         let found = found.into_iter();
         let texts = found.filter_map(|v| Some(names?.get(py, v)));
         PyTuple::new(py, texts.collect::<Vec<_>>())
+    }
+
+    /// Its position among the instructions of the module.
+    fn number(&self) -> usize {
+        let starts = self.module.get().starts();
+        let start = starts.get(self.function.index()).copied().unwrap_or(0);
+        start as usize + self.id.index()
     }
 
     pub(crate) fn stmt(&self) -> Option<StmtId> {
@@ -283,7 +288,7 @@ impl Instruction {
 
     /// The opcode with its modifiers as written, such as `"add.s32"`.
     #[getter]
-    fn mnemonic(&self) -> &str {
+    pub(crate) fn mnemonic(&self) -> &str {
         self.signature().map_or("", |s| s.text())
     }
 
@@ -486,6 +491,12 @@ impl Instruction {
     #[getter]
     fn live_after<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyFrozenSet>> {
         self.live(py, Side::After)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
+        let this = slf.get();
+        let module = this.module.clone_ref(slf.py());
+        restored(slf.py(), "instruction", (module, this.number()))
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -3,9 +3,11 @@
 //! Objects are views: a [`module::Module`] owns the records of a file, and the others are ids in it.
 #![forbid(unsafe_code)]
 
+mod build;
 mod cfg;
 mod diagnostic;
 mod diff;
+mod edit;
 mod error;
 mod explain;
 mod facts;
@@ -26,11 +28,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::build::{Builder, FunctionBuilder, Mnemonic, Value};
+    #[pymodule_export]
     use super::cfg::{Block, Cfg, Edge, Loop, Pressure};
     #[pymodule_export]
-    use super::diagnostic::{Diagnostic, Span};
+    use super::diagnostic::{Diagnostic, Span, restored_diagnostic};
     #[pymodule_export]
     use super::diff::{Diff, FunctionDiff};
+    #[pymodule_export]
+    use super::edit::Editor;
     #[pymodule_export]
     use super::explain::{Explanation, explain_text};
     #[pymodule_export]
@@ -44,7 +50,7 @@ mod _native {
     #[pymodule_export]
     use super::operand::Operand;
     #[pymodule_export]
-    use super::read::{parse, read};
+    use super::read::{Entry, check_many, entries, parse, read, read_many};
     #[pymodule_export]
     use super::requires::{Reason, Requirements};
     #[pymodule_export]

@@ -24,7 +24,7 @@ use crate::facts::Lines;
 use crate::function::{Functions, Variable};
 use crate::instruction::Instructions;
 use crate::parameters::options;
-use crate::views;
+use crate::views::{self, Restored, restored};
 
 /// One PTX file. Modules do not change: edits and rewrites make new ones.
 ///
@@ -48,10 +48,18 @@ pub(crate) struct Module {
 }
 
 /// The opcode and the modifiers of a mnemonic.
-#[derive(Default)]
 struct Mnemonic {
     opcode: PyOnceLock<Py<PyString>>,
     modifiers: PyOnceLock<Py<PyTuple>>,
+}
+
+impl Mnemonic {
+    const fn new() -> Self {
+        Self {
+            opcode: PyOnceLock::new(),
+            modifiers: PyOnceLock::new(),
+        }
+    }
 }
 
 /// What is worked out about a function.
@@ -115,7 +123,7 @@ impl Module {
             calls: OnceLock::new(),
             functions: ir.functions().ids().map(|_| Default::default()).collect(),
             starts,
-            mnemonics: ir.signatures().ids().map(|_| Default::default()).collect(),
+            mnemonics: ir.signatures().ids().map(|_| Mnemonic::new()).collect(),
             ir,
         }
     }
@@ -327,6 +335,17 @@ impl Module {
         Ok(py.detach(|| self.with_places(self.diagnose(&options, unused, mistakes))))
     }
 
+    /// A diagnostic with the lines of the source that it is about.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret }", name="k.ptx")
+    /// >>> print(module.render(module.check()[0]).splitlines()[1])
+    ///  --> k.ptx:3:16
+    fn render(&self, diagnostic: &Diagnostic) -> String {
+        let name = self.name.as_deref().unwrap_or("text");
+        diagnostic.ir().render(name, self.ir.source())
+    }
+
     /// Where a place in the source begins: line and column, both from 1.
     fn position(&self, offset: u32) -> (u32, u32) {
         let at = self.lines().position(offset);
@@ -347,13 +366,13 @@ impl Module {
         views::hash(&self.ir.source())
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<String>))> {
-        let py = slf.py();
-        let parse = py.import("ptxkit")?.getattr("parse")?;
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Restored<'py>> {
         let this = slf.get();
-        Ok((parse, (this.source(py), this.name.clone())))
+        restored(
+            slf.py(),
+            "parse",
+            (this.source(slf.py()), this.name.clone()),
+        )
     }
 }
 

@@ -1,10 +1,28 @@
-//! Texts and files.
+//! Texts, files, and modules in binary files.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
+use ptx_report::counted;
+use ptxkit::container::{
+    self, ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat,
+};
+use ptxkit::ir::Code;
+use pyo3::exceptions::PyFileNotFoundError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
 
+use crate::diagnostic::Diagnostic;
+use crate::error::Failure;
 use crate::module::Module;
+use crate::parameters::options;
+
+impl From<ContainerError> for Failure {
+    fn from(error: ContainerError) -> Self {
+        Self::new(error.message()).with_code(error.code())
+    }
+}
 
 /// A text, as `str` or `bytes`.
 #[derive(FromPyObject)]
@@ -30,14 +48,257 @@ pub(crate) fn parse(py: Python<'_>, text: Text, name: Option<String>) -> Module 
     })
 }
 
+/// Why a file was not read: an error of the system, or its content.
+enum ReadError {
+    System(std::io::Error, PathBuf),
+    Content(Failure),
+}
+
+impl From<ReadError> for PyErr {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::System(error, path) if error.kind() == std::io::ErrorKind::NotFound => {
+                let text = error.to_string();
+                PyFileNotFoundError::new_err((error.raw_os_error(), text, path))
+            }
+            ReadError::System(error, _) => error.into(),
+            ReadError::Content(failure) => failure.into(),
+        }
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<(Vec<u8>, InputFormat), ReadError> {
+    let system = |e| ReadError::System(e, path.to_owned());
+    let mut bytes = std::fs::read(path).map_err(system)?;
+    let mut format = InputFormat::of(&bytes);
+    if format == InputFormat::Gzip {
+        let content = container::gunzip(&bytes, DEFAULT_LIMIT);
+        bytes = content.map_err(|e| ReadError::Content(e.into()))?;
+        format = InputFormat::of(&bytes);
+    }
+    Ok((bytes, format))
+}
+
+/// Divides `libfoo.so!sm_90` into the file and which of its modules is meant.
+fn divided(path: &Path) -> (&Path, Option<&str>) {
+    let text = path.to_str().filter(|_| !path.exists());
+    let parts = text.and_then(|text| text.rsplit_once('!'));
+    match parts {
+        Some((file, choice)) if Path::new(file).is_file() => (Path::new(file), Some(choice)),
+        _ => (path, None),
+    }
+}
+
+fn read_one(path: &Path) -> Result<Module, ReadError> {
+    let name = path.to_string_lossy().into_owned();
+    let (file, choice) = divided(path);
+    let (bytes, format) = bytes_of(file)?;
+    let refuse = |text: String| ReadError::Content(Failure::new(text).with_code(Code::NoPtx));
+    if !format.is_container() {
+        return match (format, choice) {
+            (InputFormat::Ptx | InputFormat::Text, None) => Ok(Module::parsed(bytes, Some(name))),
+            _ => Err(refuse(format!("expected PTX, found {format}"))),
+        };
+    }
+    let mut found = entries_of(&bytes)?;
+    found.retain(|entry| entry.kind() == EntryKind::Ptx);
+    let all: Vec<String> = found.iter().map(ContainerEntry::name).collect();
+    let fits = |entry: &ContainerEntry, choice: &str| {
+        let names = [entry.number().to_string(), entry.name(), entry.target()];
+        names.iter().any(|name| name == choice) || entry.member() == Some(choice)
+    };
+    found.retain(|entry| choice.is_none_or(|choice| fits(entry, choice)));
+    let [entry] = &found[..] else {
+        let count = counted(found.len(), "PTX module");
+        let names = all.join(", ");
+        return Err(refuse(format!(
+            "expected one PTX module, found {count} in {format} with {names}"
+        )));
+    };
+    let content = entry.content(&bytes, DEFAULT_LIMIT);
+    let content = content.map_err(|e| ReadError::Content(e.into()))?;
+    Ok(Module::parsed(content.into_owned(), Some(name)))
+}
+
+fn entries_of(bytes: &[u8]) -> Result<Vec<ContainerEntry>, ReadError> {
+    let entries = container::entries(bytes).collect::<Result<_, _>>();
+    entries.map_err(|e| ReadError::Content(e.into()))
+}
+
 /// Reads a file.
+///
+/// A binary file is the PTX that it contains: `libfoo.so` if that is one module, else `libfoo.so!3.sm_90.ptx`,
+/// `libfoo.so!sm_90` or `libfoo.so!3` for one of them; `entries` lists them. Files may be compressed with gzip. Raises `OSError`
+/// if the file cannot be read, and `PtxError` if it contains no PTX.
+///
+/// >>> import os, ptxkit, tempfile
+/// >>> with tempfile.TemporaryDirectory() as folder:
+/// ...     path = os.path.join(folder, "kernel.ptx")
+/// ...     with open(path, "w") as file:
+/// ...         _ = file.write(".version 8.0\n.target sm_90\n")
+/// ...     ptxkit.read(path).target
+/// 'sm_90'
 #[pyfunction]
 pub(crate) fn read(py: Python<'_>, path: PathBuf) -> PyResult<Module> {
-    py.detach(|| {
-        let bytes = std::fs::read(&path)?;
-        Ok(Module::parsed(
-            bytes,
-            Some(path.to_string_lossy().into_owned()),
-        ))
-    })
+    Ok(py.detach(|| read_one(&path))?)
+}
+
+/// Reads several files in parallel: modules, in the order of the paths.
+///
+/// Raises the exception of the first file that cannot be read.
+///
+/// >>> import ptxkit
+/// >>> ptxkit.read_many([])
+/// []
+#[pyfunction]
+pub(crate) fn read_many(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<Module>> {
+    let modules = py.detach(|| {
+        paths
+            .par_iter()
+            .map(|path| read_one(path))
+            .collect::<Result<_, _>>()
+    });
+    Ok(modules?)
+}
+
+/// Checks several files in parallel: the diagnostics of each, in the order of the paths.
+///
+/// The options are those of `Module.check`. Modules are not kept, so that any number of files can be checked. Raises the
+/// exception of the first file that cannot be read.
+///
+/// >>> import ptxkit
+/// >>> ptxkit.check_many([])
+/// []
+#[pyfunction]
+#[pyo3(signature = (paths, *, target=None, version=None, unused=false, mistakes=false))]
+pub(crate) fn check_many(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    target: Option<&str>,
+    version: Option<&str>,
+    unused: bool,
+    mistakes: bool,
+) -> PyResult<Vec<Vec<Diagnostic>>> {
+    let options = options(target, version)?;
+    let check = |path: &PathBuf| {
+        let module = read_one(path)?;
+        let found = module.diagnose(&options, unused, mistakes);
+        Ok(if found.is_empty() {
+            Vec::new()
+        } else {
+            module.with_places(found)
+        })
+    };
+    let found = py.detach(|| {
+        paths
+            .par_iter()
+            .map(check)
+            .collect::<Result<_, ReadError>>()
+    });
+    Ok(found?)
+}
+
+/// The modules in a binary file: an executable, a library, an object, an archive, a fatbin or a cubin.
+///
+/// Raises `OSError` if the file cannot be read, and `PtxError` if its structure is damaged.
+///
+/// >>> import ptxkit
+/// >>> for entry in ptxkit.entries(ptxkit.__file__):
+/// ...     print(entry.name)
+#[pyfunction]
+pub(crate) fn entries(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Entry>> {
+    let found = py.detach(|| {
+        let (bytes, format) = bytes_of(&path)?;
+        let found = if format.is_container() {
+            entries_of(&bytes)?
+        } else {
+            Vec::new()
+        };
+        Ok::<_, ReadError>(found)
+    });
+    let entry = |entry| Entry {
+        path: path.clone(),
+        entry,
+    };
+    Ok(found?.into_iter().map(entry).collect())
+}
+
+/// A module in a binary file.
+///
+/// >>> import ptxkit
+/// >>> def targets(path):
+/// ...     return {entry.target for entry in ptxkit.entries(path) if entry.kind == "ptx"}
+/// >>> targets(ptxkit.__file__)
+/// set()
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Entry {
+    path: PathBuf,
+    entry: ContainerEntry,
+}
+
+#[pymethods]
+impl Entry {
+    /// The name in the file, as `cuobjdump` has it, such as `"3.sm_90.ptx"`.
+    #[getter]
+    fn name(&self) -> String {
+        self.entry.name()
+    }
+
+    /// The path to `read` it by.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(OsStr::new(&format!("!{}", self.entry.name())));
+        path.into()
+    }
+
+    /// `"ptx"`, `"cubin"`, `"nvvm"`, or another kind with its number.
+    #[getter]
+    fn kind(&self) -> String {
+        self.entry.kind().to_string()
+    }
+
+    /// The target, such as `"sm_90"`.
+    #[getter]
+    fn target(&self) -> String {
+        self.entry.target()
+    }
+
+    /// The size in bytes, decompressed.
+    #[getter]
+    fn size(&self) -> u64 {
+        self.entry.size()
+    }
+
+    /// `"none"`, `"lz4"`, `"zstd"` or `"unknown"`.
+    #[getter]
+    fn compression(&self) -> &'static str {
+        self.entry.compression().name()
+    }
+
+    /// The name that the compiler gave to it, or an empty text.
+    #[getter]
+    fn identifier(&self) -> &str {
+        self.entry.identifier()
+    }
+
+    /// The content. Reads the file again.
+    fn content<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let content = py.detach(|| {
+            let (bytes, _) = bytes_of(&self.path)?;
+            let content = self.entry.content(&bytes, DEFAULT_LIMIT);
+            content
+                .map(|c| c.into_owned())
+                .map_err(|e| ReadError::Content(e.into()))
+        });
+        Ok(PyBytes::new(py, &content?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Entry {} of {} bytes>",
+            self.entry.name(),
+            self.entry.size()
+        )
+    }
 }

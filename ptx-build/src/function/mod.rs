@@ -11,6 +11,7 @@ mod labels;
 mod names;
 mod parallel_copy;
 mod parameters;
+mod paused;
 mod registers;
 mod statements;
 mod variables;
@@ -29,6 +30,7 @@ use crate::refusal::early;
 use crate::statement::InstBuilder;
 use body::Body;
 pub use labels::BranchTarget;
+pub use paused::PausedFunction;
 
 /// A comment may not begin another one.
 pub(crate) fn comment_line(text: &str) -> String {
@@ -61,6 +63,8 @@ pub struct FunctionBuilder<'m> {
     /// What the module knew of the function before it was begun.
     before: Option<Function>,
     is_finished: bool,
+    /// Whether its state was moved to a [`PausedFunction`].
+    is_paused: bool,
 }
 
 impl<'m> FunctionBuilder<'m> {
@@ -83,6 +87,7 @@ impl<'m> FunctionBuilder<'m> {
             func,
             before,
             is_finished: false,
+            is_paused: false,
         }
     }
 
@@ -184,6 +189,9 @@ impl<'m> FunctionBuilder<'m> {
 
 impl Drop for FunctionBuilder<'_> {
     fn drop(&mut self) {
+        if self.is_paused {
+            return;
+        }
         if !self.is_finished {
             let before = self.before.take();
             let nested = core::mem::take(&mut self.body.declared);

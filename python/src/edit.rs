@@ -1,0 +1,312 @@
+//! Edits of modules.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ptxkit::edit::{EditError, EditModule as _, Editor as IrEditor};
+use ptxkit::ir::{
+    FuncId, GuardSense, Linkage, Module as IrModule, Operand as IrOperand, RemovedComments,
+    Statement, StmtId,
+};
+use ptxkit::isa::Directive;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+
+use crate::error::Failure;
+use crate::function::Function;
+use crate::instruction::Instruction;
+use crate::module::Module;
+use crate::parameters::named;
+use crate::views;
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        match &error {
+            EditError::Syntax { span, .. } => Self::new(&error).at(*span),
+            _ => Self::new(error),
+        }
+    }
+}
+
+/// Edits a module: made by `Module.edit`, usually in a `with` block. `module` is the result.
+///
+/// All bytes that no edit is about stay unchanged. An edit after which a name would mean something else raises `PtxError` and
+/// changes nothing. If the block raises an exception, there is no result.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() {\n\t.reg .b32 %r<3>;\n\tadd.s32 %r1, %r2, 4; // sum\n\tret;\n}\n")
+/// >>> add, ret = module.functions["k"].instructions
+/// >>> with module.edit() as edit:
+/// ...     edit.set_operand(add, 2, 8)
+/// ...     edit.insert_before(ret, "bar.sync 0;")
+/// >>> print(edit.module.functions["k"].text)
+/// .entry k() {
+/// 	.reg .b32 %r<3>;
+/// 	add.s32 %r1, %r2, 8; // sum
+/// 	bar.sync 0;
+/// 	ret;
+/// }
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Editor {
+    old: Py<Module>,
+    /// `None` after a block that failed.
+    ir: Mutex<Option<IrModule>>,
+}
+
+#[pymethods]
+impl Module {
+    /// Begins to edit the module. The module itself does not change.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret; }")
+    /// >>> with module.edit() as edit:
+    /// ...     edit.set_version("8.5")
+    /// >>> module.version, edit.module.version
+    /// ('8.0', '8.5')
+    fn edit(slf: Bound<'_, Self>) -> Editor {
+        let ir = Mutex::new(Some(slf.get().ir.clone()));
+        Editor {
+            old: slf.unbind(),
+            ir,
+        }
+    }
+}
+
+/// An operand as text.
+fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(value.str()?.to_cow()?.into_owned())
+}
+
+impl Editor {
+    fn lock(&self) -> MutexGuard<'_, Option<IrModule>> {
+        self.ir.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut IrModule) -> Result<T, Failure>) -> PyResult<T> {
+        let mut ir = self.lock();
+        let closed = || Failure::new("the block of these edits has failed");
+        Ok(f(ir.as_mut().ok_or_else(closed)?)?)
+    }
+
+    fn edit<T>(
+        &self,
+        function: FuncId,
+        f: impl FnOnce(&mut IrEditor<'_>) -> Result<T, Failure>,
+    ) -> PyResult<T> {
+        self.with(|ir| f(&mut ir.edit(function)?))
+    }
+
+    /// An edit at an instruction of the module.
+    fn at<T>(
+        &self,
+        at: &Instruction,
+        f: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Result<T, Failure>,
+    ) -> PyResult<T> {
+        self.check(&at.module)?;
+        let stmt = at
+            .stmt()
+            .ok_or_else(|| Failure::new("no such instruction"))?;
+        self.edit(at.function, |editor| f(editor, stmt))
+    }
+
+    fn check(&self, module: &Py<Module>) -> PyResult<()> {
+        match views::same(module, &self.old) {
+            true => Ok(()),
+            false => Err(Failure::new("it belongs to another module").into()),
+        }
+    }
+}
+
+/// The operands of an instruction as text.
+fn operand_texts(editor: &IrEditor<'_>, stmt: StmtId) -> Vec<String> {
+    let (ir, body) = (editor.module(), editor.body());
+    let text = |operand: &IrOperand| {
+        let text = ptxkit::print::canonical_operand(ir, body, *operand);
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    match editor.statement(stmt) {
+        Ok(Statement::Inst(inst)) => body.operands(inst).iter().map(text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Inserts a statement for a moment, to look names up where they are used.
+fn probe<T>(
+    editor: &mut IrEditor<'_>,
+    at: StmtId,
+    text: &str,
+    f: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Option<T>,
+) -> Result<T, Failure> {
+    let new = editor.insert_text_before(at, text)?;
+    let found = new.first().and_then(|stmt| f(editor, *stmt));
+    for stmt in new {
+        editor.remove(stmt)?;
+    }
+    found.ok_or_else(|| Failure::new(format!("cannot use `{text}`")))
+}
+
+#[pymethods]
+impl Editor {
+    /// The module with all edits so far.
+    #[getter]
+    fn module(&self, py: Python<'_>) -> PyResult<Module> {
+        py.detach(|| {
+            let text = self.with(|ir| Ok(ptxkit::print::verbatim(ir)))?;
+            Ok(self.old.get().with_text(text))
+        })
+    }
+
+    /// Inserts statements before an instruction.
+    fn insert_before(&self, at: &Instruction, text: &str) -> PyResult<()> {
+        self.at(at, |editor, stmt| {
+            Ok(drop(editor.insert_text_before(stmt, text)?))
+        })
+    }
+
+    /// Inserts statements after an instruction.
+    fn insert_after(&self, at: &Instruction, text: &str) -> PyResult<()> {
+        self.at(at, |editor, stmt| {
+            Ok(drop(editor.insert_text_after(stmt, text)?))
+        })
+    }
+
+    /// Inserts statements, such as declarations of registers, at the beginning of a function that has statements.
+    fn prepend(&self, function: &Function, text: &str) -> PyResult<()> {
+        self.check(&function.module)?;
+        self.edit(function.id, |editor| {
+            let first = editor.body().statements().next();
+            let (first, _) = first.ok_or_else(|| Failure::new("the function is empty"))?;
+            Ok(drop(editor.insert_text_before(first, text)?))
+        })
+    }
+
+    /// Removes an instruction, or a function.
+    fn remove(&self, what: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Ok(function) = what.cast::<Function>() {
+            self.check(&function.get().module)?;
+            let id = function.get().id;
+            return self.with(|ir| Ok(ir.editor().remove_function(id, RemovedComments::Inside)?));
+        }
+        self.at(what.cast::<Instruction>()?.get(), |editor, stmt| {
+            Ok(editor.remove(stmt)?)
+        })
+    }
+
+    /// Replaces an instruction by statements.
+    fn replace(&self, at: &Instruction, text: &str) -> PyResult<()> {
+        self.at(at, |editor, stmt| {
+            editor.insert_text_before(stmt, text)?;
+            Ok(editor.remove(stmt)?)
+        })
+    }
+
+    /// Changes an operand: to a number, or to what a text says.
+    fn set_operand(
+        &self,
+        at: &Instruction,
+        index: usize,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let value = text_of(value)?;
+        let mnemonic = at.mnemonic().to_owned();
+        self.at(at, |editor, stmt| {
+            let mut operands = operand_texts(editor, stmt);
+            let count = operands.len();
+            let Some(operand) = operands.get_mut(index) else {
+                return Err(Failure::new(format!("operand {index} of {count}")));
+            };
+            *operand = value;
+            let text = format!("{mnemonic} {};", operands.join(", "));
+            let operand = probe(editor, stmt, &text, |editor, new| {
+                editor.operand(new, index)
+            })?;
+            Ok(editor.set_operand(stmt, index, operand)?)
+        })
+    }
+
+    /// Changes the guard: to `"%p"` or `"!%p"`, or to no guard.
+    fn set_guard(&self, at: &Instruction, guard: Option<&str>) -> PyResult<()> {
+        let mnemonic = at.mnemonic();
+        self.at(at, |editor, stmt| {
+            let Some(guard) = guard else {
+                return Ok(editor.set_guard(stmt, None)?);
+            };
+            let text = format!(
+                "@{guard} {mnemonic} {};",
+                operand_texts(editor, stmt).join(", ")
+            );
+            let guard = probe(editor, stmt, &text, |editor, new| {
+                let Statement::Inst(inst) = editor.statement(new).ok()? else {
+                    return None;
+                };
+                let guard = editor.body().inst(inst)?.guard()?;
+                match editor.body().pool().get(guard.predicate) {
+                    IrOperand::Reg(register) => {
+                        Some((register, GuardSense::negated_if(guard.negated)))
+                    }
+                    _ => None,
+                }
+            })?;
+            Ok(editor.set_guard(stmt, Some(guard))?)
+        })
+    }
+
+    /// Changes the opcode and the modifiers, such as `"add.f32"`.
+    fn set_mnemonic(&self, at: &Instruction, mnemonic: &str) -> PyResult<()> {
+        self.at(at, |editor, stmt| Ok(editor.set_mnemonic(stmt, mnemonic)?))
+    }
+
+    /// Changes the linkage of a function: `"visible"`, `"extern"`, `"weak"` or none.
+    fn set_linkage(&self, function: &Function, linkage: Option<&str>) -> PyResult<()> {
+        self.check(&function.module)?;
+        let new = |text: &str| {
+            let directive = Directive::from_text(format!(".{text}").as_bytes());
+            let linkage = directive.and_then(Linkage::from_directive);
+            linkage.ok_or_else(|| Failure::new(format!("`{text}` is not a linkage")))
+        };
+        let linkage = linkage.map(new).transpose()?;
+        self.with(|ir| {
+            let item = ir
+                .item_of(function.id)
+                .ok_or_else(|| Failure::new("it was removed"))?;
+            Ok(ir.editor().set_linkage(item, linkage)?)
+        })
+    }
+
+    /// Changes the PTX version in the header.
+    fn set_version(&self, version: &str) -> PyResult<()> {
+        let version = named(version, "PTX version")?;
+        self.with(|ir| Ok(ir.editor().set_version(version)?))
+    }
+
+    /// Changes the target in the header.
+    fn set_target(&self, target: &str) -> PyResult<()> {
+        let target = named(target, "target")?;
+        self.with(|ir| Ok(ir.editor().set_target(target)?))
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (exception_type, _exception, _traceback))]
+    fn __exit__(
+        &self,
+        exception_type: Option<&Bound<'_, PyAny>>,
+        _exception: Option<&Bound<'_, PyAny>>,
+        _traceback: Option<&Bound<'_, PyAny>>,
+    ) -> bool {
+        if exception_type.is_some() {
+            *self.lock() = None;
+        }
+        false
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.lock().is_some() {
+            "open"
+        } else {
+            "failed"
+        };
+        format!("<Editor: {state}>")
+    }
+}
