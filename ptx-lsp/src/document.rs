@@ -1,8 +1,12 @@
 //! An open document: its text, its module and its diagnostics, kept up to date with the changes of the client.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use ptx_ir::{Diagnostic, FuncId, Limits, Module, Span, TextChange};
 use ptx_parse::Incremental;
+use ptx_report::requirements::Minimal;
 use ptx_verify::{Changes, Checked, Options};
 
 use crate::text::{Encoding, Lines};
@@ -18,6 +22,8 @@ pub(crate) struct Document {
     checked: Option<Checked>,
     /// Functions that were parsed again and not checked so far.
     stale: Vec<FuncId>,
+    /// What the functions require, by their names; computed when it is asked for.
+    requirements: OnceCell<HashMap<String, String>>,
 }
 
 impl Document {
@@ -30,11 +36,13 @@ impl Document {
             parsed: Incremental::new(text, Limits::default()),
             checked: None,
             stale: Vec::new(),
+            requirements: OnceCell::new(),
         }
     }
 
     /// Makes a change of the client. The module is out of date until [`update`](Self::update).
     pub(crate) fn change(&mut self, change: TextDocumentContentChangeEvent) {
+        self.requirements.take();
         let text = change.text.as_bytes();
         let whole = Span::at(0, self.source().len());
         let span = match change.range {
@@ -88,6 +96,12 @@ impl Document {
         all
     }
 
+    /// On which targets and in which versions a function is legal; `None` if nowhere.
+    pub(crate) fn requirements_of(&self, function: &str) -> Option<String> {
+        let all = self.requirements.get_or_init(|| requirements(self.module()));
+        all.get(function).cloned()
+    }
+
     /// Those of the parser.
     pub(crate) fn syntax_errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.parsed.diagnostics()
@@ -113,4 +127,17 @@ impl Document {
     pub(crate) fn text(&self, span: Span) -> String {
         String::from_utf8_lossy(span.of(self.source())).into_owned()
     }
+}
+
+fn requirements(module: &Module) -> HashMap<String, String> {
+    let needs = ptx_verify::requires(module);
+    let mut minimal = Minimal::default();
+    let functions = needs.functions().iter();
+    let texts = functions.filter_map(|(id, availability)| {
+        let name = module.name(module.functions().get(*id)?.name);
+        let pairs = minimal.of(availability).into_iter().map(|p| p.text());
+        let text = pairs.collect::<Vec<_>>().join(", or ");
+        (!text.is_empty()).then(|| (name.to_owned(), text))
+    });
+    texts.collect()
 }

@@ -6,13 +6,24 @@
 //! is parsed ([`ptx_parse::Incremental`]) and checked ([`ptx_verify::Checked`]) again. Each feature is a function of a document and
 //! a place in it, in its own file.
 
+mod call_hierarchy;
 mod code_action;
+mod code_lens;
+mod completion;
 mod diagnostics;
 mod document;
+mod folding;
 mod formatting;
+mod hover;
+mod inlay_hints;
 mod message;
+mod names;
+mod place;
+mod rename;
 mod requests;
+mod semantic_tokens;
 mod server;
+mod symbols;
 mod text;
 mod transport;
 

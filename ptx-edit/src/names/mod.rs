@@ -109,6 +109,16 @@ impl Names {
         names
     }
 
+    /// The names in one item of such a module, of a function those in its header.
+    #[must_use]
+    pub fn of_header(module: &Module, item: ItemId) -> Self {
+        let mut names = Self::default();
+        if let Some(of_module) = module.item(item) {
+            Finder::new(module).item(item, of_module, &mut names.refs);
+        }
+        names
+    }
+
     /// All names, in the order of the text.
     #[must_use]
     pub fn refs(&self) -> &[NameRef] {

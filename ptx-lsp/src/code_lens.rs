@@ -1,0 +1,41 @@
+//! Code lenses: what each kernel and function requires.
+
+use lsp_types::{CodeLens, Command};
+use ptx_ir::Item;
+use serde_json::json;
+
+use crate::document::Document;
+use crate::symbols;
+
+/// A lens for each defined function. What it says is computed when the client shows it.
+pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
+    let module = document.module();
+    let items = module.items();
+    items
+        .filter_map(|(id, item)| {
+            let Item::Function(function) = item else {
+                return None;
+            };
+            module.body(function)?;
+            let (name, _) = *symbols::declared(module, id, item).first()?;
+            Some(CodeLens {
+                range: document.range(name),
+                command: None,
+                data: Some(json!({"uri": document.uri.as_str(), "function": document.text(name)})),
+            })
+        })
+        .collect()
+}
+
+/// The lens with its text.
+pub(crate) fn resolve(document: &Document, mut lens: CodeLens) -> CodeLens {
+    let name = lens.data.as_ref().and_then(|d| d.get("function")?.as_str());
+    let text = name.and_then(|name| document.requirements_of(name));
+    lens.command = Some(Command {
+        title: text.unwrap_or_else(|| "legal on no target".to_owned()),
+        // An empty command shows the text only.
+        command: String::new(),
+        arguments: None,
+    });
+    lens
+}
