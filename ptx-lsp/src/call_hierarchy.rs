@@ -100,12 +100,18 @@ fn reaches(call: &Call, function: FuncId) -> bool {
 }
 
 /// The statements of calls.
-fn places(document: &Document, function: FuncId, calls: impl Iterator<Item = InstId>) -> Vec<Range> {
+fn places(
+    document: &Document,
+    function: FuncId,
+    calls: impl Iterator<Item = InstId>,
+) -> Vec<Range> {
     let Some(body) = document.module().body(function) else {
         return Vec::new();
     };
     let calls: Vec<InstId> = calls.collect();
     let statements = body.statements();
     let found = statements.filter(|(_, s)| matches!(s, Statement::Inst(id) if calls.contains(id)));
-    found.map(|(stmt, _)| document.range(body.source_span(stmt))).collect()
+    found
+        .map(|(stmt, _)| document.range(body.source_span(stmt)))
+        .collect()
 }

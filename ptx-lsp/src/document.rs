@@ -98,7 +98,9 @@ impl Document {
 
     /// On which targets and in which versions a function is legal; `None` if nowhere.
     pub(crate) fn requirements_of(&self, function: &str) -> Option<String> {
-        let all = self.requirements.get_or_init(|| requirements(self.module()));
+        let all = self
+            .requirements
+            .get_or_init(|| requirements(self.module()));
         all.get(function).cloned()
     }
 

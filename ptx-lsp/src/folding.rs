@@ -1,8 +1,8 @@
 //! Folding: bodies, blocks, sections, long comments and initial values.
 
 use lsp_types::{FoldingRange, FoldingRangeKind};
-use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::Span;
+use ptx_ir::lex::{Lexer, TokenKind};
 
 use crate::document::Document;
 
@@ -32,7 +32,9 @@ pub(crate) fn folding(document: &Document) -> Vec<FoldingRange> {
                 comments = match comments {
                     Some((first, last)) if last + 1 == at => Some((first, at)),
                     other => {
-                        other.into_iter().for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
+                        other
+                            .into_iter()
+                            .for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
                         Some((at, at))
                     }
                 };
@@ -51,7 +53,9 @@ pub(crate) fn folding(document: &Document) -> Vec<FoldingRange> {
             _ => {}
         }
     }
-    comments.into_iter().for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
+    comments
+        .into_iter()
+        .for_each(|c| fold(c, Some(FoldingRangeKind::Comment)));
     found.sort_by_key(|f| (f.start_line, f.end_line));
     found
 }

@@ -71,7 +71,12 @@ fn mnemonic_at(module: &Module, start: u32) -> Option<String> {
 /// An explanation.
 fn markdown(entry: &Entry) -> String {
     let section = entry.section.map(|s| format!(", PTX ISA {s}"));
-    let mut out = format!("**`{}`** ({}{})", entry.name, entry.kind, section.unwrap_or_default());
+    let mut out = format!(
+        "**`{}`** ({}{})",
+        entry.name,
+        entry.kind,
+        section.unwrap_or_default()
+    );
     if !entry.summary.is_empty() {
         out = out + "\n\n" + entry.summary;
     }
@@ -84,7 +89,11 @@ fn markdown(entry: &Entry) -> String {
         let _ = write!(out, "\n\n```ptx\n{}\n```", syntax.join("\n"));
     }
     if let Some(first) = entry.forms.first() {
-        let lines = first.modifiers.iter().chain(&first.operands).chain(&first.since);
+        let lines = first
+            .modifiers
+            .iter()
+            .chain(&first.operands)
+            .chain(&first.since);
         for line in lines.take(2 * MOST) {
             out = out + "\n- " + line;
         }
@@ -122,7 +131,9 @@ fn of_name(document: &Document, offset: u32) -> Option<(String, Span)> {
 fn declaration(document: &Document, item: ItemId, name: &NameRef) -> String {
     let module = document.module();
     let all = names::declarations(module, item, name.entity);
-    let defined = |r: &&NameRef| place::function_at(module, r.name.start).is_some_and(|f| module.body(f).is_some());
+    let defined = |r: &&NameRef| {
+        place::function_at(module, r.name.start).is_some_and(|f| module.body(f).is_some())
+    };
     let found = all.iter().find(defined).or_else(|| all.first());
     let span = found.map(|r| declaring_text(module, r.name.start));
     code(&document.text(span.unwrap_or_default()))
@@ -174,8 +185,16 @@ fn register(document: &Document, item: ItemId, name: &NameRef, function: FuncId)
         all.dedup();
         list(&all)
     };
-    let _ = write!(out, "\n\n- written in {}\n- read in {}", lines(true), lines(false));
-    let live: Vec<u32> = live_statements(module, name, function).into_iter().map(line).collect();
+    let _ = write!(
+        out,
+        "\n\n- written in {}\n- read in {}",
+        lines(true),
+        lines(false)
+    );
+    let live: Vec<u32> = live_statements(module, name, function)
+        .into_iter()
+        .map(line)
+        .collect();
     if !live.is_empty() {
         let _ = write!(out, "\n- live in {}", runs(live));
     }
@@ -187,7 +206,9 @@ fn list(lines: &[u32]) -> String {
     match lines {
         [] => "no line".to_owned(),
         [only] => format!("line {only}"),
-        _ if lines.len() > MOST => format!("lines {} and {} more", shown.join(", "), lines.len() - MOST),
+        _ if lines.len() > MOST => {
+            format!("lines {} and {} more", shown.join(", "), lines.len() - MOST)
+        }
         _ => format!("lines {}", shown.join(", ")),
     }
 }
@@ -203,7 +224,12 @@ fn runs(mut lines: Vec<u32>) -> String {
         _ => String::new(),
     };
     let texts: Vec<String> = all.map(text).collect();
-    let shown = texts.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    let shown = texts
+        .iter()
+        .take(MOST)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     match texts.len() {
         n if n > MOST => format!("lines {shown} and {} more ranges", n - MOST),
         _ => format!("lines {shown}"),
@@ -259,5 +285,9 @@ fn label(document: &Document, item: ItemId, name: &NameRef) -> String {
         .filter(|r| !r.declares)
         .map(|r| document.lines().line_of(r.name.start) + 1)
         .collect();
-    format!("label `{}`, used in {}", document.text(name.name), list(&uses))
+    format!(
+        "label `{}`, used in {}",
+        document.text(name.name),
+        list(&uses)
+    )
 }

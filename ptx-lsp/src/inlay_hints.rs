@@ -25,7 +25,12 @@ pub(crate) fn hints(document: &Document, wanted: Span) -> Vec<InlayHint> {
     let mut found = Vec::new();
     for function in functions {
         if let Some(facts) = facts.function(function) {
-            of_function(document, function, &FunctionAnalysis::new(facts), &mut found);
+            of_function(
+                document,
+                function,
+                &FunctionAnalysis::new(facts),
+                &mut found,
+            );
         }
     }
     found.retain(|(offset, _)| wanted.start <= *offset && *offset <= wanted.end);
@@ -56,7 +61,10 @@ fn of_function(
     };
     let pressure = analysis.pressure();
     if pressure.units > 0 {
-        let text = format!("at most {} live", counted(pressure.units as usize, "register"));
+        let text = format!(
+            "at most {} live",
+            counted(pressure.units as usize, "register")
+        );
         let tooltip = "registers of 32 bits that hold a value at the same time; the allocated ones may differ";
         add(body.base() + 1, text, tooltip);
         if let Some(peak) = pressure.at {

@@ -16,7 +16,9 @@ pub(crate) fn name_at(document: &Document, offset: u32) -> Option<(ItemId, NameR
     let refs = names.refs();
     let index = refs.partition_point(|r| r.name.start <= offset);
     let around = refs.get(index.saturating_sub(1)..)?;
-    let found = around.iter().find(|r| r.name.start <= offset && offset <= extent(r).end)?;
+    let found = around
+        .iter()
+        .find(|r| r.name.start <= offset && offset <= extent(r).end)?;
     Some((item, *found))
 }
 
@@ -57,8 +59,12 @@ pub(crate) fn declarations(module: &Module, item: ItemId, entity: Entity) -> Vec
         Entity::Symbol(symbol) => {
             let items = module.items();
             let items = items.filter(|(_, i)| module.declared_symbols(*i).contains(&symbol));
-            let found: Vec<_> = items.flat_map(|(id, _)| Names::of_header(module, id).refs().to_vec()).collect();
-            let found = found.into_iter().filter(|r| r.declares && r.entity == entity);
+            let found: Vec<_> = items
+                .flat_map(|(id, _)| Names::of_header(module, id).refs().to_vec())
+                .collect();
+            let found = found
+                .into_iter()
+                .filter(|r| r.declares && r.entity == entity);
             let found: Vec<_> = found.collect();
             match found.is_empty() {
                 // A function that is declared inside of another one.
@@ -130,7 +136,6 @@ pub(crate) fn highlights(document: &Document, offset: u32) -> Vec<DocumentHighli
         .collect()
 }
 
-
 /// Where the register at an offset is written by an instruction: the beginnings of these occurrences.
 fn writes_of(document: &Document, offset: u32) -> Vec<u32> {
     let Some((item, name)) = name_at(document, offset) else {
@@ -145,17 +150,23 @@ fn writes_of(document: &Document, offset: u32) -> Vec<u32> {
     };
     let names = Names::of_item(module, item);
     let writers = accesses(module, name.entity, name.member).into_iter();
-    let first = writers.filter(|(_, writes)| *writes).filter_map(|(stmt, _)| {
-        let refs = names.within(body.source_span(stmt)).iter();
-        // Results come before what is read.
-        let mut same = refs.filter(|r| r.entity == name.entity && r.member == name.member);
-        same.next()
-    });
+    let first = writers
+        .filter(|(_, writes)| *writes)
+        .filter_map(|(stmt, _)| {
+            let refs = names.within(body.source_span(stmt)).iter();
+            // Results come before what is read.
+            let mut same = refs.filter(|r| r.entity == name.entity && r.member == name.member);
+            same.next()
+        });
     first.map(|r| r.name.start).collect()
 }
 
 /// The instructions of its function that mention a register, and whether each one writes it.
-pub(crate) fn accesses(module: &Module, entity: Entity, member: Option<u32>) -> Vec<(StmtId, bool)> {
+pub(crate) fn accesses(
+    module: &Module,
+    entity: Entity,
+    member: Option<u32>,
+) -> Vec<(StmtId, bool)> {
     let Entity::Register(function, decl) = entity else {
         return Vec::new();
     };

@@ -71,7 +71,9 @@ fn gap(module: &Module, offset: u32) -> Span {
     let spans = module.item_spans();
     let index = spans.partition_point(|s| s.span().start <= offset);
     let before = index.checked_sub(1).and_then(|i| spans.get(i));
-    let end = spans.get(index).map_or(module.source().len() as u32, |s| s.span().start);
+    let end = spans
+        .get(index)
+        .map_or(module.source().len() as u32, |s| s.span().start);
     Span::new(before.map_or(0, |s| s.span().end), end)
 }
 

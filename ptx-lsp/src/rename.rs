@@ -38,7 +38,9 @@ pub(crate) fn rename(document: &Document, offset: u32, new: &str) -> Result<Work
     let names = Names::of(module);
     let mut renaming = Renaming::new();
     renaming.set(name.entity, new);
-    renaming.apply(module, &names).map_err(|error| message(document, error))?;
+    renaming
+        .apply(module, &names)
+        .map_err(|error| message(document, error))?;
     let same = names.refs().iter().filter(|r| r.entity == name.entity);
     let edits = same.map(|r| TextEdit::new(document.range(r.name), new.to_owned()));
     Ok(changes(document, edits.collect()))

@@ -49,14 +49,14 @@ pub(crate) fn capabilities(encoding: Encoding) -> ServerCapabilities {
         folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
         call_hierarchy_provider: Some(CallHierarchyServerCapability::Simple(true)),
         inlay_hint_provider: Some(OneOf::Left(true)),
-        semantic_tokens_provider: Some(
-            SemanticTokensServerCapabilities::SemanticTokensOptions(SemanticTokensOptions {
+        semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
+            SemanticTokensOptions {
                 legend: semantic_tokens::legend(),
                 range: Some(true),
                 full: Some(SemanticTokensFullOptions::Bool(true)),
                 ..SemanticTokensOptions::default()
-            }),
-        ),
+            },
+        )),
         ..ServerCapabilities::default()
     }
 }
@@ -135,15 +135,13 @@ pub(crate) fn answer(
         CodeActionRequest::METHOD | CodeLensRequest::METHOD | CodeLensResolve::METHOD => {
             of_code(asked, method)
         }
-        Formatting::METHOD => asked.or_fail(|d, p: DocumentFormattingParams| {
-            formatting::format(d, &p.options)
-        }),
+        Formatting::METHOD => {
+            asked.or_fail(|d, p: DocumentFormattingParams| formatting::format(d, &p.options))
+        }
         RangeFormatting::METHOD => asked.or_fail(|d, p: DocumentRangeFormattingParams| {
             formatting::format_range(d, p.range, &p.options)
         }),
-        DocumentSymbolRequest::METHOD => {
-            asked.of(|d, _: DocumentSymbolParams| symbols::outline(d))
-        }
+        DocumentSymbolRequest::METHOD => asked.of(|d, _: DocumentSymbolParams| symbols::outline(d)),
         WorkspaceSymbolRequest::METHOD => {
             let p: WorkspaceSymbolParams = parse(params)?;
             to_value(symbols::search(asked.server.documents(), &p.query))
@@ -152,19 +150,19 @@ pub(crate) fn answer(
         InlayHintRequest::METHOD => {
             asked.of(|d, p: InlayHintParams| inlay_hints::hints(d, d.span(p.range)))
         }
-        SemanticTokensFullRequest::METHOD => {
-            asked.of(|d, _: SemanticTokensParams| tokens(d, None))
-        }
+        SemanticTokensFullRequest::METHOD => asked.of(|d, _: SemanticTokensParams| tokens(d, None)),
         SemanticTokensRangeRequest::METHOD => {
             asked.of(|d, p: SemanticTokensRangeParams| tokens(d, Some(p.range)))
         }
         CallHierarchyPrepare::METHOD => asked.of(|d, p: CallHierarchyPrepareParams| {
             call_hierarchy::prepare(d, d.offset(p.text_document_position_params.position))
         }),
-        CallHierarchyIncomingCalls::METHOD => asked
-            .of(|d, p: CallHierarchyIncomingCallsParams| call_hierarchy::incoming(d, &p.item)),
-        CallHierarchyOutgoingCalls::METHOD => asked
-            .of(|d, p: CallHierarchyOutgoingCallsParams| call_hierarchy::outgoing(d, &p.item)),
+        CallHierarchyIncomingCalls::METHOD => {
+            asked.of(|d, p: CallHierarchyIncomingCallsParams| call_hierarchy::incoming(d, &p.item))
+        }
+        CallHierarchyOutgoingCalls::METHOD => {
+            asked.of(|d, p: CallHierarchyOutgoingCallsParams| call_hierarchy::outgoing(d, &p.item))
+        }
         _ => at_position(asked, method),
     }
 }
@@ -186,7 +184,10 @@ fn of_code(asked: Asked<'_, '_>, method: &str) -> Result<Value, Failure> {
         CodeLensRequest::METHOD => asked.of(|d, _: CodeLensParams| code_lens::lenses(d)),
         _ => {
             let lens: CodeLens = parse(asked.params)?;
-            let uri = lens.data.as_ref().and_then(|d| d.get("uri")?.as_str()?.parse().ok());
+            let uri = lens
+                .data
+                .as_ref()
+                .and_then(|d| d.get("uri")?.as_str()?.parse().ok());
             let missing = || Failure::new(code::INVALID_PARAMS, "a lens without a document");
             let document = asked.server.document(&uri.ok_or_else(missing)?)?;
             to_value(code_lens::resolve(document, lens))

@@ -138,7 +138,9 @@ fn of_token(module: &Module, token: Token, previous: Option<TokenKind>) -> Optio
     let kind = match token.kind {
         TokenKind::LineComment | TokenKind::BlockComment | TokenKind::LineMarker => Kind::Comment,
         TokenKind::String | TokenKind::BadString => Kind::String,
-        TokenKind::Integer | TokenKind::Decimal | TokenKind::Single | TokenKind::Double => Kind::Number,
+        TokenKind::Integer | TokenKind::Decimal | TokenKind::Single | TokenKind::Double => {
+            Kind::Number
+        }
         TokenKind::DotWord if ScalarType::from_text(text).is_some() => Kind::Type,
         TokenKind::DotWord
             if previous != Some(TokenKind::Ident) && previous != Some(TokenKind::DotWord)
@@ -180,7 +182,10 @@ impl<'d> Out<'d> {
 
     fn push(&mut self, span: Span, kind: Kind, modifiers: u32) {
         let mut start = span.start;
-        for line in span.of(self.document.source()).split_inclusive(|b| *b == b'\n') {
+        for line in span
+            .of(self.document.source())
+            .split_inclusive(|b| *b == b'\n')
+        {
             let end = start + line.len() as u32;
             let content = line.trim_ascii_end().len() as u32;
             if content > 0 {
@@ -207,4 +212,3 @@ impl<'d> Out<'d> {
         });
     }
 }
-

@@ -1,8 +1,6 @@
 //! The outline of a document, and names of all open documents.
 
-use lsp_types::{
-    DocumentSymbol, Location, OneOf, SymbolKind, WorkspaceSymbol,
-};
+use lsp_types::{DocumentSymbol, Location, OneOf, SymbolKind, WorkspaceSymbol};
 use ptx_edit::Names;
 use ptx_ir::{FuncId, FunctionKind, Item, ItemId, Label, Module, Span, Statement};
 use ptx_report::demangle::{demangle, shown};
@@ -16,7 +14,9 @@ const MOST: usize = 500;
 pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
     let module = document.module();
     let items = module.items();
-    items.flat_map(|(id, item)| of_item(document, id, item)).collect()
+    items
+        .flat_map(|(id, item)| of_item(document, id, item))
+        .collect()
 }
 
 fn of_item(document: &Document, id: ItemId, item: Item) -> Vec<DocumentSymbol> {
@@ -31,7 +31,14 @@ fn of_item(document: &Document, id: ItemId, item: Item) -> Vec<DocumentSymbol> {
     let names = declared(module, id, item);
     let mut found: Vec<DocumentSymbol> = names
         .into_iter()
-        .map(|(name, kind)| symbol(document, (name, kind), module.span(id), detail(module, item)))
+        .map(|(name, kind)| {
+            symbol(
+                document,
+                (name, kind),
+                module.span(id),
+                detail(module, item),
+            )
+        })
         .collect();
     if let Some(first) = found.first_mut()
         && !children.is_empty()
@@ -65,7 +72,11 @@ fn detail(module: &Module, item: Item) -> Option<String> {
                 FunctionKind::Entry => ".entry",
                 FunctionKind::Func => ".func",
             };
-            let declared = if function.body.is_none() { " declaration" } else { "" };
+            let declared = if function.body.is_none() {
+                " declaration"
+            } else {
+                ""
+            };
             Some(format!("{kind}{declared}"))
         }
         Item::Decl(d) => Some(module.declarations().decls.get(d)?.space.text().to_owned()),

@@ -12,7 +12,9 @@ const BODY: &str = ".entry k(.param .u64 data)\n{\n    .reg .pred %p<3>;\n    .r
 
 /// The labels that are offered at the `|` of a statement, the likeliest first.
 fn offered(statement: &str) -> Vec<String> {
-    offered_in(&format!("{HEAD}{BODY}{statement}\n    ret;\n}}\n.func last() {{ ret; }}\n"))
+    offered_in(&format!(
+        "{HEAD}{BODY}{statement}\n    ret;\n}}\n.func last() {{ ret; }}\n"
+    ))
 }
 
 fn offered_in(text: &str) -> Vec<String> {
@@ -21,7 +23,10 @@ fn offered_in(text: &str) -> Vec<String> {
     let mut client = Client::open(&text);
     let found = client.ask("completion", json!({"position": place}));
     let items = found["items"].as_array().unwrap();
-    items.iter().map(|i| i["label"].as_str().unwrap().to_owned()).collect()
+    items
+        .iter()
+        .map(|i| i["label"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn has(all: &[String], text: &str) -> bool {
@@ -53,7 +58,10 @@ fn modifiers_come_in_their_order() {
     assert!(has(&all, ".s32"), "the word before the place is completed");
     let all = offered("ld.global.s|");
     assert!(has(&all, ".s32") && !has(&all, ".shared"), "{all:?}");
-    assert!(!has(&offered("add.|"), ".bf16"), "the target has it from sm_90 on");
+    assert!(
+        !has(&offered("add.|"), ".bf16"),
+        "the target has it from sm_90 on"
+    );
 }
 
 #[test]
@@ -80,12 +88,22 @@ fn operands_fit_their_types() {
 fn declarations_and_headers_are_completed() {
     let all = offered(".reg .|");
     assert!(has(&all, ".b32") && has(&all, ".pred") && !has(&all, ".entry"));
-    assert_eq!(offered_in(".version 8.|\n.target sm_80\n").last().unwrap(), "8.0");
+    assert_eq!(
+        offered_in(".version 8.|\n.target sm_80\n").last().unwrap(),
+        "8.0"
+    );
     let targets = offered_in(".version 7.0\n.target s|\n.address_size 64\n");
-    assert!(has(&targets, "sm_80") && !has(&targets, "sm_90"), "{targets:?}");
+    assert!(
+        has(&targets, "sm_80") && !has(&targets, "sm_90"),
+        "{targets:?}"
+    );
     let all = offered_in(".version 8.0\n.target sm_80\n.address_size 64\n.|\n");
-    assert!(has(&all, ".entry") && has(&all, ".visible") && !has(&all, ".loc"));
-    let all = offered_in(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() .m| { ret; }\n");
+    assert!(
+        has(&all, ".entry") && has(&all, ".visible") && !has(&all, ".loc"),
+        "{all:?}"
+    );
+    let all =
+        offered_in(".version 8.0\n.target sm_80\n.address_size 64\n.entry k() .m| { ret; }\n");
     assert!(has(&all, ".maxntid") && !has(&all, ".noreturn"), "{all:?}");
 }
 
@@ -100,8 +118,16 @@ fn nothing_is_offered_in_comments_and_strings() {
 fn the_edit_replaces_the_word() {
     let text = format!("{HEAD}{BODY}setp.l\n    ret;\n}}\n");
     let mut client = Client::open(&text);
-    let found = client.ask("completion", json!({"position": position(&text, "setp.l", 0, 6)}));
-    let item = found["items"].as_array().unwrap().iter().find(|i| i["label"] == ".lt").unwrap();
+    let found = client.ask(
+        "completion",
+        json!({"position": position(&text, "setp.l", 0, 6)}),
+    );
+    let item = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|i| i["label"] == ".lt")
+        .unwrap();
     let new = edited(&text, &json!([item["textEdit"]]));
     assert!(new.contains("setp.lt\n"), "{new}");
 }

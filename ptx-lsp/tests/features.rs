@@ -49,13 +49,22 @@ $L1:
 
 /// A request about the `nth` occurrence of a text, `after` bytes further.
 fn at(client: &mut Client, method: &str, find: &str, nth: usize, after: usize) -> Value {
-    client.ask(method, json!({"position": position(TEXT, find, nth, after)}))
+    client.ask(
+        method,
+        json!({"position": position(TEXT, find, nth, after)}),
+    )
 }
 
 /// The texts of ranges or locations, with their lines.
 fn places(found: &Value) -> Vec<(u64, &'static str)> {
     let all = found.as_array().unwrap().iter();
-    all.map(|f| (f["range"]["start"]["line"].as_u64().unwrap(), under(TEXT, &f["range"]))).collect()
+    all.map(|f| {
+        (
+            f["range"]["start"]["line"].as_u64().unwrap(),
+            under(TEXT, &f["range"]),
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -68,11 +77,20 @@ fn hover_explains_keywords() {
     let mut client = Client::open(TEXT);
     let mut text = |find: &str, nth, after| {
         let hover = at(&mut client, "hover", find, nth, after);
-        (hover["contents"]["value"].as_str().unwrap_or_default().to_owned(), under(TEXT, &hover["range"]))
+        (
+            hover["contents"]["value"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            under(TEXT, &hover["range"]),
+        )
     };
     let (of_setp, place) = text("setp", 0, 1);
     assert_eq!(place, "setp");
-    assert!(of_setp.contains("**`setp`**") && of_setp.contains("```ptx\nsetp"), "{of_setp}");
+    assert!(
+        of_setp.contains("**`setp.lt.s32`**") && of_setp.contains("```ptx\nsetp.CmpOp"),
+        "{of_setp}"
+    );
     let (of_lt, _) = text(".lt", 0, 2);
     assert!(of_lt.contains("modifier"), "{of_lt}");
     let (of_type, _) = text(".f64", 0, 2);
@@ -89,7 +107,10 @@ fn hover_shows_what_names_denote() {
     let mut client = Client::open(TEXT);
     let mut text = |find: &str, nth, after| {
         let hover = at(&mut client, "hover", find, nth, after);
-        hover["contents"]["value"].as_str().unwrap_or_default().to_owned()
+        hover["contents"]["value"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     };
     let register = text("%r1, 7", 0, 1);
     assert!(register.contains(".reg .b32 %r<9>;"), "{register}");
@@ -98,7 +119,10 @@ fn hover_shows_what_names_denote() {
     assert!(register.contains("read in lines 26, 30"), "{register}");
     assert!(register.contains("live in lines 23"), "{register}");
     let function = text("_Z5twicei", 1, 2);
-    assert!(function.contains("twice(int)") && function.contains("(.param .b32 in)"), "{function}");
+    assert!(
+        function.contains("twice(int)") && function.contains("(.param .b32 in)"),
+        "{function}"
+    );
     assert!(text("[counter]", 0, 2).contains(".global .align 4 .b32 counter;"));
     assert!(text("bra $L1", 0, 5).contains("used in line 27"));
     assert!(text("[in]", 0, 1).contains(".param .b32 in"));
@@ -111,9 +135,18 @@ fn names_lead_to_their_declarations_and_uses() {
     let definition = at(&mut client, "definition", "_Z5twicei", 1, 3);
     assert_eq!(places(&definition), [(8, "_Z5twicei")]);
     assert_eq!(definition[0]["uri"], URI);
-    assert_eq!(places(&at(&mut client, "definition", "bra $L1", 0, 6)), [(23, "$L1")]);
-    assert_eq!(places(&at(&mut client, "definition", "%r2;", 0, 1)), [(20, "%r")]);
-    assert_eq!(places(&at(&mut client, "definition", "[in]", 0, 1)), [(8, "in")]);
+    assert_eq!(
+        places(&at(&mut client, "definition", "bra $L1", 0, 6)),
+        [(23, "$L1")]
+    );
+    assert_eq!(
+        places(&at(&mut client, "definition", "%r2;", 0, 1)),
+        [(20, "%r")]
+    );
+    assert_eq!(
+        places(&at(&mut client, "definition", "[in]", 0, 1)),
+        [(8, "in")]
+    );
     let place = position(TEXT, "counter", 0, 0);
     let mut references = |declared: bool| {
         let params = json!({"position": place, "context": {"includeDeclaration": declared}});
@@ -124,7 +157,10 @@ fn names_lead_to_their_declarations_and_uses() {
     // Of a member of a range, only the uses of that member.
     let place = position(TEXT, "%r2, [b]", 0, 1);
     let params = json!({"position": place, "context": {"includeDeclaration": false}});
-    assert_eq!(places(&client.ask("references", params)), [(32, "%r2"), (34, "%r2")]);
+    assert_eq!(
+        places(&client.ask("references", params)),
+        [(32, "%r2"), (34, "%r2")]
+    );
     assert_eq!(at(&mut client, "definition", "setp", 0, 1), json!([]));
 }
 
@@ -136,10 +172,25 @@ fn highlights_tell_writes_from_reads() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|h| (h["range"]["start"]["line"].as_u64().unwrap(), h["kind"].as_u64().unwrap()))
+        .map(|h| {
+            (
+                h["range"]["start"]["line"].as_u64().unwrap(),
+                h["kind"].as_u64().unwrap(),
+            )
+        })
         .collect();
     let (read, write) = (2, 3);
-    assert_eq!(kinds, [(20, write), (22, write), (24, write), (24, read), (25, read), (29, read)]);
+    assert_eq!(
+        kinds,
+        [
+            (20, write),
+            (22, write),
+            (24, write),
+            (24, read),
+            (25, read),
+            (29, read)
+        ]
+    );
 }
 
 #[test]
@@ -153,13 +204,22 @@ fn renaming_changes_all_occurrences_and_captures_none() {
     };
     let edit = rename(&mut client, "%r2, [b]", 0, "%value").unwrap();
     let new = edited(TEXT, &edit["changes"][URI]);
-    assert!(new.contains(".reg .b32 %value<9>") && new.contains("[counter], %value2"), "{new}");
-    assert!(new.contains("add.s32 %r1, %r0, %r0"), "the other function is not changed");
+    assert!(
+        new.contains(".reg .b32 %value<9>") && new.contains("[counter], %value2"),
+        "{new}"
+    );
+    assert!(
+        new.contains("add.s32 %r1, %r0, %r0"),
+        "the other function is not changed"
+    );
     let edit = rename(&mut client, "_Z5twicei", 1, "twice").unwrap();
     let new = edited(TEXT, &edit["changes"][URI]);
     assert_eq!(Client::open(&new).codes(), [""; 0], "{new}");
     let refused = rename(&mut client, "counter", 0, "_Z5twicei").unwrap_err();
-    assert!(refused["message"].as_str().unwrap().contains("taken"), "{refused}");
+    assert!(
+        refused["message"].as_str().unwrap().contains("taken"),
+        "{refused}"
+    );
     assert!(rename(&mut client, "counter", 0, "a b").is_err());
     assert!(rename(&mut client, "setp", 0, "x").is_err());
 }
@@ -168,13 +228,20 @@ fn renaming_changes_all_occurrences_and_captures_none() {
 fn the_outline_has_functions_labels_and_variables() {
     let mut client = Client::open(TEXT);
     let outline = client.ask("documentSymbol", json!({}));
-    let names: Vec<&str> = outline.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = outline
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["counter", "twice(int)", "first"]);
     assert_eq!(outline[2]["children"][0]["name"], "$L1");
     assert_eq!(under(TEXT, &outline[2]["selectionRange"]), "first");
     assert_eq!(outline[2]["detail"], ".entry");
     assert!(under(TEXT, &outline[1]["range"]).ends_with("ret;\n}"));
-    let found = client.request("workspace/symbol", json!({"query": "TWICE"})).unwrap();
+    let found = client
+        .request("workspace/symbol", json!({"query": "TWICE"}))
+        .unwrap();
     assert_eq!(found.as_array().unwrap().len(), 1);
     assert_eq!(found[0]["location"]["uri"], URI);
 }
@@ -184,26 +251,42 @@ fn calls_are_found_in_both_directions() {
     let mut client = Client::open(TEXT);
     let item = at(&mut client, "prepareCallHierarchy", "_Z5twicei", 1, 1)[0].clone();
     assert_eq!(item["name"], "twice(int)");
-    let callers = client.request("callHierarchy/incomingCalls", json!({"item": item})).unwrap();
+    let callers = client
+        .request("callHierarchy/incomingCalls", json!({"item": item}))
+        .unwrap();
     assert_eq!(callers[0]["from"]["name"], "first");
     assert!(under(TEXT, &callers[0]["fromRanges"][0]).starts_with("call (b)"));
     let item = callers[0]["from"].clone();
-    let callees = client.request("callHierarchy/outgoingCalls", json!({"item": item})).unwrap();
+    let callees = client
+        .request("callHierarchy/outgoingCalls", json!({"item": item}))
+        .unwrap();
     assert_eq!(callees.as_array().unwrap().len(), 1);
     assert_eq!(callees[0]["to"]["name"], "twice(int)");
 }
 
 /// Words with the names of their semantic types.
 fn semantic_words(found: &Value, legend: &Value) -> Vec<(String, String)> {
-    let data: Vec<u64> = found["data"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    let data: Vec<u64> = found["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|n| n.as_u64().unwrap())
+        .collect();
     let (mut line, mut column) = (0, 0);
     let mut words = Vec::new();
     for token in data.chunks(5) {
-        column = if token[0] == 0 { column + token[1] } else { token[1] };
+        column = if token[0] == 0 {
+            column + token[1]
+        } else {
+            token[1]
+        };
         line += token[0];
         let text = TEXT.lines().nth(line as usize).unwrap();
         let word = &text[column as usize..(column + token[2]) as usize];
-        words.push((word.to_owned(), legend[token[3] as usize].as_str().unwrap().to_owned()));
+        words.push((
+            word.to_owned(),
+            legend[token[3] as usize].as_str().unwrap().to_owned(),
+        ));
     }
     words
 }
@@ -213,7 +296,9 @@ fn semantic_tokens_say_what_words_are() {
     let mut client = Client::open(TEXT);
     let mut server = Client::open("");
     server.server = ptx_lsp::Server::new();
-    let options = server.request("initialize", json!({"capabilities": {}})).unwrap();
+    let options = server
+        .request("initialize", json!({"capabilities": {}}))
+        .unwrap();
     let legend = options["capabilities"]["semanticTokensProvider"]["legend"]["tokenTypes"].clone();
     let all = semantic_words(&client.ask("semanticTokens/full", json!({})), &legend);
     for (word, kind) in [
@@ -230,16 +315,31 @@ fn semantic_tokens_say_what_words_are() {
         ("%r1", "variable"),
         ("7", "number"),
     ] {
-        let found = all.iter().find(|(w, _)| w == word || word == "%r1" && w == "%r");
+        let found = all
+            .iter()
+            .find(|(w, _)| w == word || word == "%r1" && w == "%r");
         assert_eq!(found.map(|(_, k)| k.as_str()), Some(kind), "{word}");
     }
     let range = json!({"start": {"line": 24, "character": 0}, "end": {"line": 25, "character": 0}});
-    let part = semantic_words(&client.ask("semanticTokens/range", json!({"range": range})), &legend);
+    let part = semantic_words(
+        &client.ask("semanticTokens/range", json!({"range": range})),
+        &legend,
+    );
     let words: Vec<&str> = part.iter().map(|(w, _)| w.as_str()).collect();
     assert_eq!(words[..2], ["add", ".s32"], "{words:?}");
     let first = all.iter().position(|(w, _)| w == "add").unwrap();
-    let second = all.iter().skip(first + 1).position(|(w, _)| w == "add").unwrap() + first + 1;
-    assert_eq!(part, all[second..second + part.len()], "a range gives what the whole gives");
+    let second = all
+        .iter()
+        .skip(first + 1)
+        .position(|(w, _)| w == "add")
+        .unwrap()
+        + first
+        + 1;
+    assert_eq!(
+        part,
+        all[second..second + part.len()],
+        "a range gives what the whole gives"
+    );
 }
 
 #[test]
@@ -250,7 +350,12 @@ fn bodies_blocks_and_comments_fold() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|f| (f["startLine"].as_u64().unwrap(), f["endLine"].as_u64().unwrap()))
+        .map(|f| {
+            (
+                f["startLine"].as_u64().unwrap(),
+                f["endLine"].as_u64().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(lines, [(0, 1), (9, 14), (18, 35), (27, 32)]);
     assert_eq!(folds[0]["kind"], "comment");
@@ -265,21 +370,39 @@ fn hints_show_pressure_and_loops() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|h| (h["position"]["line"].as_u64().unwrap(), h["label"].as_str().unwrap()))
+        .map(|h| {
+            (
+                h["position"]["line"].as_u64().unwrap(),
+                h["label"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert!(found.contains(&(23, "loop of depth 1")), "{found:?}");
-    assert!(found.iter().any(|(line, text)| *line == 18 && text.ends_with("live")), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|(line, text)| *line == 18 && text.ends_with("live")),
+        "{found:?}"
+    );
     let nothing = json!({"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}});
-    assert_eq!(client.ask("inlayHint", json!({"range": nothing})), json!([]));
+    assert_eq!(
+        client.ask("inlayHint", json!({"range": nothing})),
+        json!([])
+    );
 }
 
 #[test]
 fn lenses_show_requirements() {
-    let text = TEXT.replace("mov.u32 %r1, %tid.x;", "elect.sync _|%p1, -1;").replace("8.0", "8.5").replace("sm_80", "sm_90");
+    let text = TEXT
+        .replace("mov.u32 %r1, %tid.x;", "elect.sync _|%p1, -1;")
+        .replace("8.0", "8.5")
+        .replace("sm_80", "sm_90");
     let mut client = Client::open(&text);
     let lenses = client.ask("codeLens", json!({}));
     let mut title = |i: usize| {
-        let lens = client.request("codeLens/resolve", lenses[i].clone()).unwrap();
+        let lens = client
+            .request("codeLens/resolve", lenses[i].clone())
+            .unwrap();
         lens["command"]["title"].as_str().unwrap().to_owned()
     };
     assert_eq!(under(&text, &lenses[1]["range"]), "first");

@@ -11,17 +11,49 @@ use serde_json::{Value, json};
 fn text() -> String {
     let root = env!("CARGO_MANIFEST_DIR");
     let path = format!("{root}/../corpus/hand");
-    let mut files: Vec<_> = std::fs::read_dir(path).unwrap().map(|f| f.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(path)
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .collect();
     files.sort();
-    let texts = files.iter().filter(|f| f.extension().is_some_and(|e| e == "ptx"));
+    let texts = files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "ptx"));
     let small = texts.map(|f| std::fs::read_to_string(f).unwrap_or_default());
-    small.filter(|t| (3000..9000).contains(&t.len())).min_by_key(String::len).unwrap()
+    small
+        .filter(|t| (3000..9000).contains(&t.len()))
+        .min_by_key(String::len)
+        .unwrap()
 }
 
 /// What is inserted: pieces that matter for the structure, and pieces of statements.
 const PIECES: [&str; 26] = [
-    "{", "}", ";", "\"", "/*", "*/", "//", "\n", "\r", " ", ",", "(", "[", "]", ".", "%r1", "é", "😀",
-    "add.s32 %r1, %r2, 3;\n", "    bra L1;\n", "X: ", ".reg .b32 %q<3>;\n", ".entry", "call f;", "mov.u32 %r1, %tid.x;\n", "1",
+    "{",
+    "}",
+    ";",
+    "\"",
+    "/*",
+    "*/",
+    "//",
+    "\n",
+    "\r",
+    " ",
+    ",",
+    "(",
+    "[",
+    "]",
+    ".",
+    "%r1",
+    "é",
+    "😀",
+    "add.s32 %r1, %r2, 3;\n",
+    "    bra L1;\n",
+    "X: ",
+    ".reg .b32 %q<3>;\n",
+    ".entry",
+    "call f;",
+    "mov.u32 %r1, %tid.x;\n",
+    "1",
 ];
 
 fn random_position(random: &mut fastrand::Rng, text: &str) -> (Value, usize) {
@@ -76,18 +108,34 @@ fn random_changes(seed: u64, steps: usize) {
         undo.push(text.clone());
         text.replace_range(from..to, piece);
         let version = step as i32 + 2;
-        client.change(version, json!([{"range": {"start": start, "end": end}, "text": piece}]));
+        client.change(
+            version,
+            json!([{"range": {"start": start, "end": end}, "text": piece}]),
+        );
         // Damage is undone, so that most changes meet a document that is mostly in order.
         let broken = client.published["diagnostics"].as_array().unwrap().len() > 12;
         if broken || random.u8(..) < 12 {
-            text = if broken { undo.pop().unwrap() } else { original.clone() };
+            text = if broken {
+                undo.pop().unwrap()
+            } else {
+                original.clone()
+            };
             client.change(version, json!([{"text": text}]));
         }
         let mut fresh = Client::open(&text);
         let (expected, found) = (state(&mut fresh), state(&mut client));
-        assert_eq!(expected[0], found[0], "diagnostics, step {step} of seed {seed}:\n{text}");
-        assert_eq!(expected[1], found[1], "symbols, step {step} of seed {seed}:\n{text}");
-        assert_eq!(expected[2], found[2], "tokens, step {step} of seed {seed}:\n{text}");
+        assert_eq!(
+            expected[0], found[0],
+            "diagnostics, step {step} of seed {seed}:\n{text}"
+        );
+        assert_eq!(
+            expected[1], found[1],
+            "symbols, step {step} of seed {seed}:\n{text}"
+        );
+        assert_eq!(
+            expected[2], found[2],
+            "tokens, step {step} of seed {seed}:\n{text}"
+        );
     }
     assert_eq!(client.published["uri"], URI);
 }

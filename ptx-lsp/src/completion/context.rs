@@ -24,7 +24,10 @@ pub(super) enum Wanted {
     /// After `@`.
     Guard,
     /// After an opcode and some modifiers.
-    Modifier { opcode: Opcode, before: Vec<Modifier> },
+    Modifier {
+        opcode: Opcode,
+        before: Vec<Modifier>,
+    },
     /// In a declaration.
     DeclaredType,
     Operand {
@@ -32,9 +35,18 @@ pub(super) enum Wanted {
         modifiers: Vec<Modifier>,
         /// How many commas are before it.
         position: usize,
-        /// Whether it is in `[ ]`.
-        bracket: bool,
+        within: Within,
     },
+}
+
+/// What is around an operand.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Within {
+    Nothing,
+    /// `[ ]`
+    Address,
+    /// `( )`
+    Arguments,
 }
 
 pub(super) struct Context<'d> {
@@ -68,7 +80,11 @@ impl<'d> Context<'d> {
         let mut tokens: Vec<Token> = tokens.collect();
         let inside = tokens.last().is_some_and(|t| {
             let comment = matches!(t.kind, TokenKind::LineComment | TokenKind::BlockComment);
-            comment || matches!(t.kind, TokenKind::String | TokenKind::BadString | TokenKind::LineMarker)
+            comment
+                || matches!(
+                    t.kind,
+                    TokenKind::String | TokenKind::BadString | TokenKind::LineMarker
+                )
         });
         let ended_line = text.ends_with(b"\n");
         tokens.retain(|t| !t.kind.is_trivia());
@@ -89,7 +105,13 @@ impl<'d> Context<'d> {
 
 /// Whether a token is a word, or the dot that begins one.
 fn is_word(token: Token, source: &[u8]) -> bool {
+    // A number is one of `.version`.
+    let number = matches!(
+        token.kind,
+        TokenKind::Integer | TokenKind::Decimal | TokenKind::BadNumber
+    );
     matches!(token.kind, TokenKind::Ident | TokenKind::DotWord)
+        || number
         || matches!(token.span.of(source), b"." | b"%")
 }
 
@@ -151,7 +173,10 @@ fn wanted(tokens: &[Token], word: Option<Token>, source: &[u8], in_body: bool) -
     let is_dot = |t: &&Token| t.kind == TokenKind::DotWord;
     let written = rest.iter().take_while(is_dot).count();
     let (modifiers, operands) = rest.split_at(written);
-    let known: Vec<Modifier> = modifiers.iter().filter_map(|t| Modifier::from_text(text(t))).collect();
+    let known: Vec<Modifier> = modifiers
+        .iter()
+        .filter_map(|t| Modifier::from_text(text(t)))
+        .collect();
     let end = modifiers.last().unwrap_or(opcode).span.end;
     if operands.is_empty() && word.is_some_and(|w| w.span.start == end) {
         return Wanted::Modifier {
@@ -164,7 +189,11 @@ fn wanted(tokens: &[Token], word: Option<Token>, source: &[u8], in_body: bool) -
         opcode: of_text,
         modifiers: known,
         position: commas(operands, source),
-        bracket: of(b"[") > of(b"]"),
+        within: match () {
+            () if of(b"[") > of(b"]") => Within::Address,
+            () if of(b"(") > of(b")") => Within::Arguments,
+            () => Within::Nothing,
+        },
     }
 }
 
@@ -185,11 +214,13 @@ fn commas(tokens: &[Token], source: &[u8]) -> usize {
 
 fn of_directive(directive: Directive, tokens: &[Token], source: &[u8], in_body: bool) -> Wanted {
     let has = |b: &[u8]| tokens.iter().any(|t| t.span.of(source) == b);
-    let function = tokens.iter().find_map(|t| match Directive::from_text(t.span.of(source)) {
-        Some(Directive::Entry) => Some(DirectivePosition::Entry),
-        Some(Directive::Func) => Some(DirectivePosition::Func),
-        _ => None,
-    });
+    let function = tokens
+        .iter()
+        .find_map(|t| match Directive::from_text(t.span.of(source)) {
+            Some(Directive::Entry) => Some(DirectivePosition::Entry),
+            Some(Directive::Func) => Some(DirectivePosition::Func),
+            _ => None,
+        });
     match directive {
         Directive::Version => Wanted::Version,
         Directive::Target => Wanted::Target,
@@ -202,7 +233,10 @@ fn of_directive(directive: Directive, tokens: &[Token], source: &[u8], in_body: 
                 _ => Wanted::Nothing,
             }
         }
-        _ if directive.is_allowed_in(DirectivePosition::Declaration) || !in_body || is_space(directive) => {
+        _ if directive.is_allowed_in(DirectivePosition::Declaration)
+            || !in_body
+            || is_space(directive) =>
+        {
             match has(b"=") {
                 true => Wanted::Nothing,
                 false => Wanted::DeclaredType,

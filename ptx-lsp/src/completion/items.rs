@@ -4,13 +4,14 @@ use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionItemLabelDetails, CompletionList,
     CompletionTextEdit, Documentation, Range, TextEdit,
 };
-use ptx_ir::Span;
 use ptx_ir::query::Environment;
+use ptx_ir::{Linkage, Span};
 use ptx_isa::{
-    Directive, DirectivePosition, InstQuery, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg,
-    Target, canonical_order,
+    Directive, DirectivePosition, InstQuery, Modifier, Opcode, PtxVersion, ScalarType, Since,
+    SpecialReg, Target,
 };
 
+use super::modifiers;
 use crate::document::Document;
 
 pub(super) struct Items<'d> {
@@ -56,7 +57,9 @@ impl<'d> Items<'d> {
 
     /// Adds a text, unless it does not begin with what is written.
     pub(super) fn add(&mut self, text: &str, kind: CompletionItemKind, rank: Rank, detail: &str) {
-        let begins = text.get(..self.word.len()).is_some_and(|t| t.eq_ignore_ascii_case(&self.word));
+        let begins = text
+            .get(..self.word.len())
+            .is_some_and(|t| t.eq_ignore_ascii_case(&self.word));
         if !begins {
             return;
         }
@@ -67,7 +70,10 @@ impl<'d> Items<'d> {
             detail: (!detail.is_empty()).then(|| detail.to_owned()),
             sort_text: Some(format!("{}{number:05}", rank as u8)),
             filter_text: Some(text.to_owned()),
-            text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(self.range, text.to_owned()))),
+            text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(
+                self.range,
+                text.to_owned(),
+            ))),
             ..CompletionItem::default()
         });
     }
@@ -89,45 +95,45 @@ impl<'d> Items<'d> {
                 continue;
             }
             let instruction = opcode.instructions().first();
-            self.add(opcode.text(), CompletionItemKind::KEYWORD, Rank::Possible, "");
+            self.add(
+                opcode.text(),
+                CompletionItemKind::KEYWORD,
+                Rank::Possible,
+                "",
+            );
             if let Some(instruction) = instruction {
                 self.document_last(opcode.text(), instruction.summary());
             }
         }
     }
 
-    /// Whether some form of an instruction with the opcode exists in the version and on the target.
-    fn is_available(&self, opcode: Opcode) -> bool {
-        let (version, target) = (self.environment.version(), self.environment.target());
-        let met = |since: &[ptx_isa::Since]| {
-            let on = |s: &ptx_isa::Since| match target {
-                Some(target) => s.is_met(version, target),
-                None => s.version() <= version,
-            };
-            since.is_empty() || since.iter().any(on)
+    /// Whether one of the alternatives is met, or there are none.
+    fn met(&self, since: &[Since]) -> bool {
+        let version = self.environment.version();
+        let on = |s: &Since| match self.environment.target() {
+            Some(target) => s.is_met(version, target),
+            None => s.version() <= version,
         };
-        let mut all = opcode.instructions().iter();
-        all.any(|i| met(i.since()) && i.forms().iter().any(|f| met(f.since())))
+        since.is_empty() || since.iter().any(on)
     }
 
-    /// The modifiers that may follow: those that come later in the order of the manual first.
+    /// Whether some form of an instruction with the opcode exists in the version and on the target.
+    fn is_available(&self, opcode: Opcode) -> bool {
+        let mut all = opcode.instructions().iter();
+        all.any(|i| self.met(i.since()) && i.forms().iter().any(|f| self.met(f.since())))
+    }
+
+    /// The modifiers that may follow: those that come next in the order of the manual first.
     pub(super) fn modifiers(&mut self, opcode: Opcode, before: &[Modifier]) {
-        let (version, target) = (self.environment.version(), self.environment.target());
-        for modifier in opcode.completions(before, before.len()) {
-            let mut all = before.to_vec();
-            all.push(modifier);
-            let query = InstQuery::new(opcode, &all, &[]);
-            let exists = |f: ptx_isa::FormMatch<'_>| match target {
-                Some(target) => f.targets(version).contains(target),
-                None => true,
-            };
-            if !query.candidates().any(exists) {
+        let next = modifiers::next(opcode, before, |since| self.met(since));
+        let later = opcode.completions(before, before.len());
+        let later = later.into_iter().filter(|m| !next.contains(m));
+        let later = later.map(|m| (m, Rank::Unlikely));
+        let next = next.iter().map(|m| (*m, Rank::Likely));
+        for (modifier, rank) in next.chain(later).collect::<Vec<_>>() {
+            if !self.exists(opcode, before, modifier) {
                 continue;
             }
-            let mut order = vec![0; all.len()];
-            let ordered = canonical_order(opcode, &all, &mut order)
-                && order.last().is_some_and(|&i| usize::from(i) + 1 == all.len());
-            let rank = if ordered { Rank::Likely } else { Rank::Unlikely };
             let kind = match modifier.scalar_type() {
                 Some(_) => CompletionItemKind::TYPE_PARAMETER,
                 None => CompletionItemKind::ENUM_MEMBER,
@@ -139,10 +145,33 @@ impl<'d> Items<'d> {
         }
     }
 
+    /// Whether a mnemonic that is complete with a modifier exists in the version and on the target.
+    fn exists(&self, opcode: Opcode, before: &[Modifier], modifier: Modifier) -> bool {
+        let Some(target) = self.environment.target() else {
+            return true;
+        };
+        let all: Vec<Modifier> = before.iter().copied().chain([modifier]).collect();
+        let query = InstQuery::new(opcode, &all, &[]);
+        let mut candidates = query.candidates().peekable();
+        // One without candidates is not complete.
+        let complete = candidates.peek().is_some();
+        !complete || candidates.any(|f| f.targets(self.environment.version()).contains(target))
+    }
+
     pub(super) fn directives(&mut self, position: DirectivePosition) {
+        let allowed = |d: Directive| {
+            let linkage =
+                position == DirectivePosition::Module && Linkage::from_directive(d).is_some();
+            d.is_allowed_in(position) || linkage
+        };
         for &directive in Directive::ALL {
-            if directive.is_allowed_in(position) && self.has(directive.since(), None) {
-                self.add(directive.text(), CompletionItemKind::KEYWORD, Rank::Possible, "");
+            if allowed(directive) && self.has(directive.since(), None) {
+                self.add(
+                    directive.text(),
+                    CompletionItemKind::KEYWORD,
+                    Rank::Possible,
+                    "",
+                );
                 self.document_last(directive.text(), directive.summary());
             }
         }
@@ -153,7 +182,12 @@ impl<'d> Items<'d> {
         for &ty in ScalarType::ALL {
             let declared = ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type();
             if declared && self.has(ty.since(), ty.target()) {
-                self.add(ty.text(), CompletionItemKind::TYPE_PARAMETER, Rank::Likely, "");
+                self.add(
+                    ty.text(),
+                    CompletionItemKind::TYPE_PARAMETER,
+                    Rank::Likely,
+                    "",
+                );
                 self.document_last(ty.text(), ty.summary());
             }
         }
@@ -162,14 +196,24 @@ impl<'d> Items<'d> {
 
     pub(super) fn versions(&mut self) {
         for version in PtxVersion::KNOWN.iter().rev() {
-            self.add(&version.to_string(), CompletionItemKind::CONSTANT, Rank::Likely, "");
+            self.add(
+                &version.to_string(),
+                CompletionItemKind::CONSTANT,
+                Rank::Likely,
+                "",
+            );
         }
     }
 
     pub(super) fn targets(&mut self) {
         for target in Target::ALL.iter().rev() {
             if self.has(target.min_version(), None) {
-                self.add(target.text(), CompletionItemKind::CONSTANT, Rank::Likely, "");
+                self.add(
+                    target.text(),
+                    CompletionItemKind::CONSTANT,
+                    Rank::Likely,
+                    "",
+                );
             }
         }
     }

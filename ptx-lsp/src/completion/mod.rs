@@ -2,6 +2,7 @@
 
 mod context;
 mod items;
+mod modifiers;
 mod operands;
 
 use lsp_types::CompletionList;
@@ -33,8 +34,19 @@ pub(crate) fn complete(document: &Document, offset: u32) -> CompletionList {
         Wanted::Guard => operands::predicates(&mut items, context.body),
         Wanted::Modifier { opcode, ref before } => items.modifiers(opcode, before),
         Wanted::DeclaredType => items.types(),
-        Wanted::Operand { opcode, ref modifiers, position, bracket } => {
-            operands::operand(&mut items, context.body, (opcode, modifiers), position, bracket);
+        Wanted::Operand {
+            opcode,
+            ref modifiers,
+            position,
+            within,
+        } => {
+            operands::operand(
+                &mut items,
+                context.body,
+                (opcode, modifiers),
+                position,
+                within,
+            );
         }
     }
     items.finish(MOST)

@@ -2,8 +2,9 @@
 
 use lsp_types::CompletionItemKind;
 use ptx_ir::{Body, RegDecl, Register, SymbolKind};
-use ptx_isa::{Expected, InstQuery, Modifier, Opcode, Role, ScalarType};
+use ptx_isa::{Expected, Form, InstQuery, Modifier, Opcode, Role, ScalarType};
 
+use super::context::Within;
 use super::items::{Items, Rank};
 
 /// What the forms of an instruction take at a position.
@@ -18,8 +19,9 @@ impl Taken {
         let mut taken = Self::default();
         let query = InstQuery::new(opcode, modifiers, &[]);
         for form in query.candidates() {
+            let reachable = reachable(form.form(), position);
             let operands = form.form().operands().iter().enumerate();
-            for (i, operand) in operands.filter(|(_, o)| usize::from(o.position()) == position) {
+            for (i, operand) in operands.filter(|(_, o)| reachable.contains(&o.position())) {
                 taken.roles.push(operand.role());
                 taken.types.extend(form.expected(i));
             }
@@ -42,17 +44,44 @@ impl Taken {
     }
 }
 
+/// The positions of a form that come after this many operands, if optional ones are left out.
+fn reachable(form: &Form, written: usize) -> Vec<u8> {
+    let mut positions: Vec<(u8, bool)> = Vec::new();
+    for operand in form.operands() {
+        match positions.last_mut() {
+            Some((last, optional)) if *last == operand.position() => {
+                *optional &= operand.is_optional()
+            }
+            _ => positions.push((operand.position(), operand.is_optional())),
+        }
+    }
+    let mut left_out = 0;
+    let mut found = Vec::new();
+    for (i, (position, optional)) in positions.into_iter().enumerate() {
+        if i >= written && i - written <= left_out {
+            found.push(position);
+        }
+        left_out += usize::from(optional);
+    }
+    found
+}
+
 /// The operands that an instruction takes at a position.
 pub(super) fn operand(
     items: &mut Items<'_>,
     body: Option<&Body>,
     (opcode, modifiers): (Opcode, &[Modifier]),
     position: usize,
-    bracket: bool,
+    within: Within,
 ) {
     let taken = Taken::at(opcode, modifiers, position);
     let unknown = taken.roles.is_empty();
-    if bracket {
+    if within == Within::Arguments {
+        variables(items, body, Rank::Likely);
+        registers(items, body, |_| Rank::Possible);
+        return;
+    }
+    if within == Within::Address {
         variables(items, body, Rank::Likely);
         registers(items, body, |ty| match ty.is_some_and(|t| t.bits() >= 32) {
             true => Rank::Possible,
@@ -66,13 +95,13 @@ pub(super) fn operand(
     if taken.has(&[Role::Func]) {
         functions(items, Rank::Likely);
     }
-    if unknown || taken.has(&[Role::Def, Role::Use, Role::ReadWrite, Role::Args, Role::Rets]) {
+    if unknown || taken.has(&[Role::Def, Role::Use, Role::ReadWrite]) {
         registers(items, body, |ty| match taken.fits(ty) {
             true => Rank::Likely,
             false => Rank::Unlikely,
         });
     }
-    if taken.has(&[Role::Symbol, Role::Args, Role::Rets]) {
+    if taken.has(&[Role::Symbol]) {
         variables(items, body, Rank::Likely);
     }
     if taken.has(&[Role::Sreg]) {
@@ -85,16 +114,18 @@ pub(super) fn operand(
 
 /// Registers for a guard.
 pub(super) fn predicates(items: &mut Items<'_>, body: Option<&Body>) {
-    registers(items, body, |ty| {
-        match ty == Some(ScalarType::Pred) {
-            true => Rank::Likely,
-            false => Rank::Unlikely,
-        }
+    registers(items, body, |ty| match ty == Some(ScalarType::Pred) {
+        true => Rank::Likely,
+        false => Rank::Unlikely,
     });
 }
 
 /// The registers that the body mentions, and one of each range that has none so far.
-fn registers(items: &mut Items<'_>, body: Option<&Body>, rank: impl Fn(Option<ScalarType>) -> Rank) {
+fn registers(
+    items: &mut Items<'_>,
+    body: Option<&Body>,
+    rank: impl Fn(Option<ScalarType>) -> Rank,
+) {
     let Some(body) = body else { return };
     let document = items.document;
     let module = document.module();
@@ -132,7 +163,12 @@ fn variables(items: &mut Items<'_>, body: Option<&Body>, rank: Rank) {
     let module = items.document.module();
     for var in body.iter().flat_map(|b| b.vars().values()) {
         if var.number.is_none() {
-            items.name(module.name(var.name), CompletionItemKind::FIELD, rank, var.space.text());
+            items.name(
+                module.name(var.name),
+                CompletionItemKind::FIELD,
+                rank,
+                var.space.text(),
+            );
         }
     }
     for symbol in module.symbols().values() {
@@ -149,7 +185,12 @@ fn functions(items: &mut Items<'_>, rank: Rank) {
     let module = items.document.module();
     for symbol in module.symbols().values() {
         if let SymbolKind::Function(_) = symbol.kind {
-            items.name(module.name(symbol.name), CompletionItemKind::FUNCTION, rank, ".func");
+            items.name(
+                module.name(symbol.name),
+                CompletionItemKind::FUNCTION,
+                rank,
+                ".func",
+            );
         }
     }
 }
