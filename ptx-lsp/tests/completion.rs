@@ -131,3 +131,9 @@ fn the_edit_replaces_the_word() {
     let new = edited(&text, &json!([item["textEdit"]]));
     assert!(new.contains("setp.lt\n"), "{new}");
 }
+
+#[test]
+fn a_linkage_is_followed_by_what_it_links() {
+    let all = offered_in(".version 8.0\n.target sm_80\n.address_size 64\n.visible .e|\n");
+    assert!(has(&all, ".entry") && !has(&all, ".b32"), "{all:?}");
+}

@@ -1,7 +1,7 @@
 //! What kind of word is being written, from the tokens of its statement before it.
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Body, Span};
+use ptx_ir::{Body, Linkage, Span};
 use ptx_isa::{Directive, DirectivePosition, Modifier, Opcode};
 
 use crate::document::Document;
@@ -232,6 +232,9 @@ fn of_directive(directive: Directive, tokens: &[Token], source: &[u8], in_body: 
                 (false, Some(position)) if has(b")") => Wanted::HeaderDirective(position),
                 _ => Wanted::Nothing,
             }
+        }
+        _ if Linkage::from_directive(directive).is_some() && tokens.len() == 1 => {
+            Wanted::ModuleDirective
         }
         _ if directive.is_allowed_in(DirectivePosition::Declaration)
             || !in_body
