@@ -45,6 +45,11 @@ impl<'a> FactsWriter<'a> {
         self.names.get(self.variables.of(place).start)
     }
 
+    /// The names of the registers of a place: several for a whole vector register.
+    pub fn names_of(&self, place: RegLane) -> impl Iterator<Item = &str> {
+        self.variables.of(place).map(|v| self.names.get(v))
+    }
+
     /// The name that an operand is; `None` for other operands.
     pub fn name(&self, operand: Operand) -> Option<Cow<'_, str>> {
         let numbered = |name: NameId, number: Option<u32>| {

@@ -54,7 +54,9 @@ fn crates(root: &Path) -> Result<Vec<String>> {
         let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
         let name = entry.file_name().to_string_lossy().into_owned();
         let library = entry.path().join("src/lib.rs").is_file();
-        if name.starts_with("ptx-") && library && !manifest.contains("publish = false") {
+        // The interface of a C library is its header.
+        let hidden = ["publish = false", "\"cdylib\""];
+        if name.starts_with("ptx-") && library && !hidden.iter().any(|h| manifest.contains(h)) {
             names.push(name);
         }
     }
