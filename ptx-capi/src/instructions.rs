@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ptx_report::facts_json::FactsWriter;
 use ptx_report::labels;
-use ptxkit::ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess};
+use ptxkit::ir::facts::{Facts, FunctionFacts, MemoryAccess, RegAccess};
 use ptxkit::ir::{Body, EntityId, FuncId, InstId, Operand, Span, Statement};
 use ptxkit::print;
 
@@ -117,7 +117,7 @@ impl ptxkit_instructions {
     fn new(module: &ptxkit_module, index: usize) -> Option<Self> {
         let id = FuncId::from_index(index);
         let body = module.ir.body(id)?;
-        let all = ModuleFacts::of(&module.ir, |f| f == id);
+        let all = module.facts();
         let facts = all.function(id)?;
         let mut list = Self {
             text: String::new(),

@@ -24,3 +24,14 @@ use memory::ptxkit_string;
 pub extern "C" fn ptxkit_version() -> ptxkit_string {
     ptxkit_string::of(env!("CARGO_PKG_VERSION"))
 }
+
+/// Any thread may use and free the objects.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<module::ptxkit_module>();
+    shared::<instructions::ptxkit_instructions>();
+    shared::<diagnostics::ptxkit_diagnostics>();
+    shared::<requirements::ptxkit_requirements>();
+    shared::<rewrite::ptxkit_text>();
+    shared::<container::ptxkit_container>();
+};

@@ -1,7 +1,9 @@
 //! Modules and their functions.
 
 use std::mem::MaybeUninit;
+use std::sync::{Arc, OnceLock};
 
+use ptxkit::ir::facts::{FactTables, ModuleFacts};
 use ptxkit::ir::{
     Diagnostic, EntityId, FuncId, FunctionKind, Item, LineIndex, Linkage, Module, Severity, Span,
 };
@@ -17,6 +19,8 @@ pub struct ptxkit_module {
     pub(crate) lines: LineIndex,
     /// Where each function is.
     spans: Vec<Span>,
+    /// What its instructions do, once that was asked for.
+    facts: OnceLock<Arc<FactTables>>,
 }
 
 /// A range of bytes of a source: from `start` to before `end`.
@@ -74,7 +78,13 @@ impl ptxkit_module {
             found: parsed.diagnostics,
             lines,
             spans,
+            facts: OnceLock::new(),
         }
+    }
+
+    pub(crate) fn facts(&self) -> ModuleFacts<'_> {
+        let new = || ModuleFacts::new(&self.ir).tables().clone();
+        ModuleFacts::with_tables(&self.ir, self.facts.get_or_init(new).clone())
     }
 
     /// The first error of some diagnostics, as the reason of a refusal.

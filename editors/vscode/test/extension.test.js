@@ -31,6 +31,7 @@ test("the function at each line", () => {
 });
 
 test("why a program cannot be used", async () => {
+  assert.strictEqual(await problem(program), undefined);
   assert.match(await problem("/no/such/ptxkit"), /was not found/);
   assert.match(await problem(__filename), /cannot be executed/);
   assert.match(await problem("false"), /has no language server/);
