@@ -380,7 +380,7 @@ impl Builder {
 
 /// Builds a function or a kernel: made by `Builder.kernel` and `Builder.function`, usually in a `with` block.
 ///
-/// `inst("add.s32", d, a, b)` and `add.s32(d, a, b)` add the same instruction. In names of modifiers `__` stands for `::`, and an
+/// `inst("add.s32", d, a, b)` and `add.s32(d, a, b)` add the same instruction. In names of modifiers `__` means `::`, and an
 /// underscore at the end, which Python needs for `global_` or `and_`, is ignored, as is one before a digit: `_2d`. Operands are
 /// values of the builder, numbers, special registers such as `"%tid.x"` and constants as text, `None` for `_`, lists for brackets
 /// and tuples for vectors. If the block raises an exception, the function is not added.

@@ -70,7 +70,7 @@ impl Span {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Diagnostic {
     diagnostic: IrDiagnostic,
-    /// Where it begins, if the source was at hand.
+    /// Where it begins, if the source was available.
     position: Option<(u32, u32)>,
 }
 

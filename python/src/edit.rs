@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptxkit::edit::{EditError, EditModule as _, Editor as IrEditor};
 use ptxkit::ir::{
-    FuncId, GuardSense, Linkage, Module as IrModule, Operand as IrOperand, RemovedComments,
+    FuncId, GuardSense, Linkage, Module as IrModule, Operand as IrOperand, RegId, RemovedComments,
     Statement, StmtId,
 };
 use ptxkit::isa::Directive;
@@ -33,17 +33,17 @@ impl From<EditError> for Failure {
 /// changes nothing. If the block raises an exception, there is no result.
 ///
 /// >>> import ptxkit
-/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() {\n\t.reg .b32 %r<3>;\n\tadd.s32 %r1, %r2, 4; // sum\n\tret;\n}\n")
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() {\n  .reg .b32 %r<3>;\n  add.s32 %r1, %r2, 4; // sum\n  ret;\n}\n")
 /// >>> add, ret = module.functions["k"].instructions
 /// >>> with module.edit() as edit:
 /// ...     edit.set_operand(add, 2, 8)
 /// ...     edit.insert_before(ret, "bar.sync 0;")
 /// >>> print(edit.module.functions["k"].text)
 /// .entry k() {
-/// 	.reg .b32 %r<3>;
-/// 	add.s32 %r1, %r2, 8; // sum
-/// 	bar.sync 0;
-/// 	ret;
+///   .reg .b32 %r<3>;
+///   add.s32 %r1, %r2, 8; // sum
+///   bar.sync 0;
+///   ret;
 /// }
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Editor {
@@ -129,19 +129,34 @@ fn operand_texts(editor: &IrEditor<'_>, stmt: StmtId) -> Vec<String> {
     }
 }
 
+/// The guard of an instruction.
+fn predicate(editor: &IrEditor<'_>, stmt: StmtId) -> Option<(RegId, GuardSense)> {
+    let Statement::Inst(inst) = editor.statement(stmt).ok()? else {
+        return None;
+    };
+    let guard = editor.body().inst(inst)?.guard()?;
+    match editor.body().pool().get(guard.predicate) {
+        IrOperand::Reg(register) => Some((register, GuardSense::negated_if(guard.negated))),
+        _ => None,
+    }
+}
+
 /// Inserts a statement for a moment, to look names up where they are used.
-fn probe<T>(
+fn probe(
     editor: &mut IrEditor<'_>,
     at: StmtId,
     text: &str,
-    f: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Option<T>,
-) -> Result<T, Failure> {
+    f: impl FnOnce(&mut IrEditor<'_>, StmtId) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let new = editor.insert_text_before(at, text)?;
-    let found = new.first().and_then(|stmt| f(editor, *stmt));
+    let result = match new.first() {
+        Some(stmt) => f(editor, *stmt),
+        None => Err(Failure::new(format!("cannot use `{text}`"))),
+    };
     for stmt in new {
         editor.remove(stmt)?;
     }
-    found.ok_or_else(|| Failure::new(format!("cannot use `{text}`")))
+    result
 }
 
 #[pymethods]
@@ -216,10 +231,11 @@ impl Editor {
             };
             *operand = value;
             let text = format!("{mnemonic} {};", operands.join(", "));
-            let operand = probe(editor, stmt, &text, |editor, new| {
-                editor.operand(new, index)
-            })?;
-            Ok(editor.set_operand(stmt, index, operand)?)
+            probe(editor, stmt, &text, |editor, new| {
+                let operand = editor.operand(new, index);
+                let operand = operand.ok_or_else(|| Failure::new("no operand"))?;
+                Ok(editor.set_operand(stmt, index, operand)?)
+            })
         })
     }
 
@@ -230,23 +246,13 @@ impl Editor {
             let Some(guard) = guard else {
                 return Ok(editor.set_guard(stmt, None)?);
             };
-            let text = format!(
-                "@{guard} {mnemonic} {};",
-                operand_texts(editor, stmt).join(", ")
-            );
-            let guard = probe(editor, stmt, &text, |editor, new| {
-                let Statement::Inst(inst) = editor.statement(new).ok()? else {
-                    return None;
-                };
-                let guard = editor.body().inst(inst)?.guard()?;
-                match editor.body().pool().get(guard.predicate) {
-                    IrOperand::Reg(register) => {
-                        Some((register, GuardSense::negated_if(guard.negated)))
-                    }
-                    _ => None,
-                }
-            })?;
-            Ok(editor.set_guard(stmt, Some(guard))?)
+            let operands = operand_texts(editor, stmt).join(", ");
+            let text = format!("@{guard} {mnemonic} {operands};");
+            probe(editor, stmt, &text, |editor, new| {
+                let predicate = predicate(editor, new);
+                let predicate = predicate.ok_or_else(|| Failure::new("expected a predicate"))?;
+                Ok(editor.set_guard(stmt, Some(predicate))?)
+            })
         })
     }
 

@@ -60,8 +60,8 @@ impl Explanation {
 
     /// Examples of its use.
     #[getter]
-    fn examples(&self) -> Vec<&'static str> {
-        self.0.examples.clone()
+    fn examples(&self) -> Vec<String> {
+        self.0.examples.iter().map(ToString::to_string).collect()
     }
 
     /// Everything that is known, as the object that `ptxkit explain --json` writes.

@@ -440,7 +440,7 @@ impl Instruction {
         list.unwrap_or_default()
     }
 
-    /// The names of the functions that it may call; `None` if it is no call, or may call any function.
+    /// The names of the functions that it may call; `None` if it is not a call, or may call any function.
     #[getter]
     fn callees(&self) -> Option<Vec<String>> {
         let (ir, body, _) = self.parts()?;

@@ -317,11 +317,11 @@ impl Module {
     /// registers that nothing writes and accesses that are never aligned.
     ///
     /// >>> import ptxkit
-    /// >>> module = ptxkit.parse(".version 7.0\n.target sm_70\n.entry k() { ret; }")
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; redux.sync.add.s32 %r, %r, -1; }")
     /// >>> module.check()
     /// []
-    /// >>> len(module.check(target="sm_90"))
-    /// 1
+    /// >>> [diagnostic.code for diagnostic in module.check(target="sm_70")]
+    /// ['PTX0513']
     #[pyo3(signature = (*, target=None, version=None, unused=false, mistakes=false))]
     fn check(
         &self,
@@ -340,7 +340,7 @@ impl Module {
     /// >>> import ptxkit
     /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ret }", name="k.ptx")
     /// >>> print(module.render(module.check()[0]).splitlines()[1])
-    ///  --> k.ptx:3:16
+    ///  --> k.ptx:3:18
     fn render(&self, diagnostic: &Diagnostic) -> String {
         let name = self.name.as_deref().unwrap_or("text");
         diagnostic.ir().render(name, self.ir.source())

@@ -102,6 +102,9 @@ fn read_one(path: &Path) -> Result<Module, ReadError> {
     }
     let mut found = entries_of(&bytes)?;
     found.retain(|entry| entry.kind() == EntryKind::Ptx);
+    if found.is_empty() {
+        return Err(refuse(format!("expected PTX, found {format}")));
+    }
     let all: Vec<String> = found.iter().map(ContainerEntry::name).collect();
     let fits = |entry: &ContainerEntry, choice: &str| {
         let names = [entry.number().to_string(), entry.name(), entry.target()];

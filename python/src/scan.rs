@@ -155,15 +155,6 @@ impl Scan {
         }
     }
 
-    fn only(&self) -> PyResult<Table> {
-        match self.plan.options.tables() {
-            [(table, _)] => self.plan.table(table.name()),
-            _ => Err(PyTypeError::new_err(
-                "a scan of several tables is not a stream; choose one, such as scan[\"instructions\"]",
-            )),
-        }
-    }
-
     /// The stream of the only table.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
@@ -182,6 +173,17 @@ impl Scan {
     fn __repr__(&self) -> String {
         let tables = self.tables().join(", ");
         format!("<Scan of {} inputs: {tables}>", self.plan.sources.len())
+    }
+}
+
+impl Scan {
+    fn only(&self) -> PyResult<Table> {
+        match self.plan.options.tables() {
+            [(table, _)] => self.plan.table(table.name()),
+            _ => Err(PyTypeError::new_err(
+                "a scan of several tables is not a stream; choose one, such as scan[\"instructions\"]",
+            )),
+        }
     }
 }
 
@@ -231,7 +233,11 @@ impl Table {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Table {} of {} columns>", self.name, self.schema.fields().len())
+        format!(
+            "<Table {} of {} columns>",
+            self.name,
+            self.schema.fields().len()
+        )
     }
 }
 

@@ -18,7 +18,7 @@ def test_a_kernel():
             k.ld.param.u64(address, [data])
             k.ld.const.f32(a, [table + 4])
             k.ld.global_.v2.f32((a, b), [address - 8])
-            k.fma.rn.f32(a, a, 1.5, -b)
+            k.fma.rn.f32(a, a, 1.5, b)
             k.setp.gt.f32(p, a, 0.0)
             k.st.shared.f32([buffer], a, guard=p)
             k.st.shared.f32([buffer], b, guard=~p)

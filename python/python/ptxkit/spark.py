@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ptxkit._native import scan as _scan
 
@@ -35,8 +35,10 @@ def scan(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
+    files: DataFrame
     if hasattr(paths, "mapInArrow"):
-        files = paths.select("path", "content")
+        frame: DataFrame = paths
+        files = frame.select("path", "content")
     else:
         names = [(os.fspath(path),) for path in paths]
         parallel = spark.sparkContext.defaultParallelism
@@ -63,7 +65,7 @@ def _table(files: DataFrame, table: str, columns: Optional[list[str]]) -> DataFr
 
 
 def _rows(
-    table: str, columns: Optional[dict[str, list[str]]], sources: list[object]
+    table: str, columns: Optional[dict[str, list[str]]], sources: list[Any]
 ) -> pyarrow.RecordBatchReader:
     import pyarrow
 
