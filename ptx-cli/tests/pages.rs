@@ -16,7 +16,7 @@ mod pages {
     use crate::page::Page;
 
     fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("pages")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-report/pages")
     }
 
     fn each(mut visit: impl FnMut(&Page<'_>)) {

@@ -85,6 +85,7 @@ pub fn in_text(text: &str) -> Cow<'_, str> {
 }
 
 /// A message with the demangled form after each mangled name in backquotes.
+#[must_use]
 pub fn in_message(text: &str) -> Cow<'_, str> {
     let mut new = String::new();
     let mut copied = 0;
@@ -170,6 +171,8 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// A name or a pattern as a user writes it.
+    #[must_use]
     pub fn new(text: &str) -> Self {
         let text = normal(text);
         let pattern = WildMatch::new(&text);
@@ -274,6 +277,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 /// A name and its demangled forms: whole, without the result, and without parameters; spaces are as [`normal`] leaves them.
+#[must_use]
 pub fn spellings(name: &str) -> Vec<String> {
     let all = [
         Spelling::Full,

@@ -14,6 +14,7 @@ use crate::labels;
 use crate::register_names::RegisterNames;
 
 /// Writes the facts of the instructions of a function.
+#[derive(Debug)]
 pub struct FactsWriter<'a> {
     module: &'a Module,
     body: &'a Body,
@@ -24,6 +25,8 @@ pub struct FactsWriter<'a> {
 }
 
 impl<'a> FactsWriter<'a> {
+    /// For the function with this body.
+    #[must_use]
     pub fn new(module: &'a Module, body: &'a Body) -> Self {
         let variables = Variables::new(body);
         Self {
@@ -35,12 +38,15 @@ impl<'a> FactsWriter<'a> {
         }
     }
 
+    /// The names of the registers.
+    #[must_use]
     pub fn names(&self) -> &RegisterNames {
         &self.names
     }
 
     /// The name of a register.
     #[inline]
+    #[must_use]
     pub fn register(&self, place: RegLane) -> &str {
         self.names.get(self.variables.of(place).start)
     }
@@ -51,6 +57,7 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// The name that an operand is; `None` for other operands.
+    #[must_use]
     pub fn name(&self, operand: Operand) -> Option<Cow<'_, str>> {
         let numbered = |name: NameId, number: Option<u32>| {
             let name = self.module.name(name);

@@ -29,6 +29,7 @@ pub fn word(out: &mut Vec<u8>, word: &str) {
     out.push(b'"');
 }
 
+/// `true` or `false`.
 pub fn flag(out: &mut Vec<u8>, flag: bool) {
     raw(out, if flag { "true" } else { "false" });
 }

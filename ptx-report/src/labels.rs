@@ -5,6 +5,7 @@ use ptx_ir::facts::{Flow, Space};
 use ptx_isa::{Access, RegisterClass, StateSpace};
 
 /// `global`, `shared`, `generic`, …; `.shared::cta` is `.shared`, which means the same.
+#[must_use]
 pub fn space(space: Space) -> &'static str {
     match space {
         Space::State(StateSpace::SharedCta) => space_text(StateSpace::Shared),
@@ -18,6 +19,7 @@ pub fn space(space: Space) -> &'static str {
 }
 
 /// Another name: that of the space without a qualifier, or `shared::cta` for `shared`.
+#[must_use]
 pub fn other_space(of: Space) -> &'static str {
     match of {
         Space::State(StateSpace::Shared | StateSpace::SharedCta) => {
@@ -47,6 +49,7 @@ pub fn spaces() -> Vec<&'static str> {
 }
 
 /// `read`, `write`, `atomic`, `update`.
+#[must_use]
 pub fn access(access: Access) -> &'static str {
     ACCESSES[match access {
         Access::Read => 0,
@@ -56,9 +59,11 @@ pub fn access(access: Access) -> &'static str {
     }]
 }
 
+/// All kinds of accesses.
 pub const ACCESSES: [&str; 4] = ["read", "write", "atomic", "update"];
 
 /// `next`, `jump`, …
+#[must_use]
 pub fn flow(flow: Flow) -> &'static str {
     FLOWS[match flow {
         Flow::Next => 0,
@@ -72,11 +77,13 @@ pub fn flow(flow: Flow) -> &'static str {
     }]
 }
 
+/// Where control goes after an instruction.
 pub const FLOWS: [&str; 8] = [
     "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
 ];
 
 /// `entry`, `func`
+#[must_use]
 pub fn kind(kind: FunctionKind) -> &'static str {
     match kind {
         FunctionKind::Entry => "entry",
@@ -85,6 +92,7 @@ pub fn kind(kind: FunctionKind) -> &'static str {
 }
 
 /// `pred`, `b32`, …
+#[must_use]
 pub fn class(class: RegisterClass) -> String {
     match class {
         RegisterClass::Predicate => "pred".to_owned(),

@@ -9,7 +9,7 @@
 //! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
-//! | [`control_flow`] | pictures of control-flow graphs |
+//! | [`control_flow`] | drawings of control-flow graphs |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!

@@ -7,6 +7,7 @@ use ptx_analysis::reg_lanes::Variables;
 use ptx_ir::{Body, EntityId, Module, NameId};
 
 /// The name of every variable of a function.
+#[derive(Debug)]
 pub struct RegisterNames {
     text: String,
     /// Where the name of each variable ends in the text.
@@ -14,6 +15,8 @@ pub struct RegisterNames {
 }
 
 impl RegisterNames {
+    /// Of the variables of a function.
+    #[must_use]
     pub fn new(module: &Module, body: &Body, variables: &Variables) -> Self {
         let may_repeat = shared_stems(module, body);
         let mut names = Self {
@@ -58,6 +61,7 @@ impl RegisterNames {
     }
 
     /// The name of a variable.
+    #[must_use]
     pub fn get(&self, variable: u32) -> &str {
         let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
         let index = variable as usize;

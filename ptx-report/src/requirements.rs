@@ -11,13 +11,18 @@ use crate::demangle::{self, demangle};
 use crate::{SCHEMA, labels};
 
 /// A target and the lowest version on it, with the first software that supports the version.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Pair {
+    /// `sm_90a`
     pub target: &'static str,
+    /// The PTX version: `7.8`.
     pub ptx: String,
+    /// The first CUDA toolkit that supports the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<&'static str>,
+    /// The first driver that supports the version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<&'static str>,
 }
@@ -57,34 +62,52 @@ impl Pair {
     }
 }
 
-#[derive(Serialize)]
+/// What a function requires.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Function<'m> {
+    /// Its name in the text.
     pub name: &'m str,
+    /// Its name in the source language, if it is mangled.
     pub demangled: Option<String>,
+    /// `entry` or `func`.
     pub kind: &'static str,
+    /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
 }
 
-#[derive(Serialize)]
+/// A feature that is not available everywhere.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Cause {
+    /// An instruction with its modifiers, a directive, or another feature.
     pub what: String,
+    /// The line of its first use, counted from 1.
     pub line: u32,
+    /// The column of its first use, in bytes, counted from 1.
     pub column: u32,
+    /// The number of its uses.
     pub count: usize,
+    /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
 }
 
-#[derive(Serialize)]
+/// What a module requires.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Report<'m> {
+    /// [`SCHEMA`].
     pub schema: u32,
+    /// The file, as the caller named it.
     pub file: &'m str,
     /// The lowest target of each architecture family.
     pub minimal: Vec<Pair>,
     /// Every target where the file is legal.
     pub pairs: Vec<Pair>,
+    /// Those with a body.
     pub functions: Vec<Function<'m>>,
     /// The features that are not available everywhere.
     pub reasons: Vec<Cause>,
@@ -93,20 +116,26 @@ pub struct Report<'m> {
     pub blocked: Option<Blocked>,
 }
 
-#[derive(Serialize)]
+/// What prevents a module from running on a target.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Blocked {
+    /// `sm_90a`
     pub target: &'static str,
+    /// The lowest PTX version; `None` if the module is legal with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptx: Option<String>,
+    /// What is not available there.
     pub reasons: Vec<Cause>,
 }
 
 /// The lowest targets of each availability; many functions have the same one.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
 
 impl<'m> Minimal<'m> {
+    /// The lowest targets and versions.
     pub fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
         let known = self.0.entry(availability);
         let pairs = known.or_insert_with(|| availability.minimal());
@@ -164,6 +193,7 @@ impl<'m> Report<'m> {
 }
 
 /// What makes a module illegal on a target, each feature with its first place.
+#[must_use]
 pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
     let needs = ptx_verify::requires(module);
     let report = Report::new(file, module, &needs, Some(target));
@@ -173,6 +203,7 @@ pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
 
 impl Cause {
     /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
+    #[must_use]
     pub fn text(&self) -> String {
         let first: Vec<String> = self
             .minimal

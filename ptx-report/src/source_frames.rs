@@ -11,18 +11,23 @@ use crate::demangle::demangle;
 use crate::json_text::{comma, flag, number, optional, raw, string};
 
 /// A source line in JSON.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JsonFrame {
+    /// The file with directories.
     pub file: Option<String>,
+    /// Counted from 1.
     pub line: u32,
+    /// Counted from 1; 0 if it is unknown.
     pub column: u32,
+    /// The function that was inlined, as it is named in the text.
     pub function: Option<String>,
+    /// Its name in the source language, if it is mangled.
     pub demangled: Option<String>,
 }
 
 /// Where a statement is.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Place {
     /// The function that contains it.
     pub function: Option<String>,
@@ -57,6 +62,7 @@ impl JsonFrame {
     }
 
     /// The name of the file without its directories, and the line.
+    #[must_use]
     pub fn short(&self) -> String {
         let file = self.file.as_deref().unwrap_or("?");
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
@@ -74,6 +80,7 @@ pub fn frames(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Vec<JsonFrame> {
 }
 
 /// Writes the source lines of the statements of a function as JSON, each list once for consecutive statements.
+#[derive(Debug)]
 pub struct JsonLines<'l, 'm> {
     lines: FunctionLines<'l, 'm>,
     /// The place of the last statement, and its list.
@@ -82,7 +89,7 @@ pub struct JsonLines<'l, 'm> {
 }
 
 /// The fields `function` and `demangled` of the inlined functions of a module.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct InlinedNames(HashMap<String, Vec<u8>>);
 
 impl InlinedNames {
@@ -100,6 +107,8 @@ impl InlinedNames {
 }
 
 impl<'l, 'm> JsonLines<'l, 'm> {
+    /// For a function.
+    #[must_use]
     pub fn new(lines: FunctionLines<'l, 'm>) -> Self {
         Self {
             lines,
@@ -143,6 +152,7 @@ fn write_frame(frame: Frame<'_>, names: &mut InlinedNames, out: &mut Vec<u8>) {
 }
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.
+#[must_use]
 pub fn text(frames: &[JsonFrame]) -> String {
     match frames {
         [] => String::new(),
@@ -160,6 +170,7 @@ pub fn text(frames: &[JsonFrame]) -> String {
 }
 
 /// Finds the source lines of offsets in a module that was just parsed. Fast for offsets in ascending order.
+#[derive(Debug)]
 pub struct Finder<'m> {
     lines: &'m SourceLines<'m>,
     /// Where bodies begin and end, and the names of their functions.
@@ -169,6 +180,8 @@ pub struct Finder<'m> {
 }
 
 impl<'m> Finder<'m> {
+    /// For a module, whose source lines these are.
+    #[must_use]
     pub fn new(module: &'m Module, lines: &'m SourceLines<'m>) -> Self {
         let bodies = module.definitions();
         Self {

@@ -17,6 +17,7 @@ use crate::register_names::RegisterNames;
 use crate::source_frames::{self, frames};
 
 /// What [`svg`](super::svg) and [`html`](super::html) show besides the graph: loops, source lines and live registers.
+#[derive(Debug)]
 pub struct Details {
     /// The natural loops, the outer ones first.
     pub(super) loops: Vec<Loop>,
@@ -33,7 +34,7 @@ pub struct Details {
 }
 
 /// An instruction.
-#[derive(Serialize, Default)]
+#[derive(Debug, Serialize, Default)]
 pub(super) struct Inst {
     /// The index of its source line.
     pub(super) source: Option<usize>,
@@ -43,7 +44,7 @@ pub(super) struct Inst {
     pub(super) read: Vec<u32>,
 }
 
-#[derive(Serialize, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Serialize, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SourceLine {
     /// `a.cu:11`
     pub(super) short: String,

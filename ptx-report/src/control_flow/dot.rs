@@ -9,6 +9,10 @@ fn escaped(text: &str) -> String {
 }
 
 /// Writes a graph in the DOT language.
+///
+/// # Errors
+///
+/// Those of `out`.
 pub fn dot(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "digraph \"{}\" {{", escaped(graph.title()))?;
     writeln!(out, "  node [shape=box, style=filled, fontname=monospace]")?;

@@ -16,6 +16,10 @@ fn escaped(text: &str) -> String {
 }
 
 /// Writes a graph as a Mermaid flowchart.
+///
+/// # Errors
+///
+/// Those of `out`.
 pub fn mermaid(graph: &Graph, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "flowchart TD")?;
     writeln!(out, "  %% {}", graph.title())?;

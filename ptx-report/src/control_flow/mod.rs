@@ -1,4 +1,4 @@
-//! Pictures of control-flow graphs: SVG, a page with a viewer, Graphviz, Mermaid.
+//! Drawings of control-flow graphs: SVG, a page with a viewer, Graphviz, Mermaid.
 
 mod details;
 mod dot;

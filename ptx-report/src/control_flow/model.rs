@@ -12,41 +12,58 @@ use crate::source_frames::{JsonFrame, frames};
 use crate::{SCHEMA, clean};
 
 /// The control-flow graph of a function.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Graph {
     schema: u32,
+    /// The file, as the caller named it.
     pub file: String,
+    /// The name of the function in the text.
     pub function: String,
+    /// Its name in the source language, if it is mangled.
     pub demangled: Option<String>,
+    /// In the order of the text.
     pub blocks: Vec<Block>,
     /// In the order of the blocks that they leave.
     pub edges: Vec<Edge>,
 }
 
 /// A basic block.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Block {
+    /// Its number, which edges refer to.
     pub id: u32,
+    /// The label at its beginning.
     pub label: Option<String>,
     /// Its instructions, one per line.
     pub text: Vec<String>,
+    /// Whether the function may end here.
     pub exits: bool,
+    /// Whether it contains a statement that was not recognized.
     pub unknown: bool,
+    /// Whether it represents a jump to any label, and has no instructions.
     pub dispatch: bool,
+    /// Whether it is reached from the beginning of the function.
     pub reachable: bool,
+    /// The number of loops around it.
     pub loop_depth: u32,
     /// The source lines of its first instruction.
     pub source: Vec<JsonFrame>,
 }
 
 /// An edge between two blocks.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Edge {
+    /// The number of the block that it leaves.
     pub from: u32,
+    /// The number of the block where it leads.
     pub to: u32,
+    /// `next`, `jump`, `table` or `unknown`.
     pub kind: &'static str,
     /// The condition under which it is taken: `%p1` or `!%p1`.
     pub guard: Option<String>,
@@ -107,6 +124,8 @@ impl Graph {
         self.demangled.as_deref().unwrap_or(&self.function)
     }
 
+    /// Of a function with this name; `lines` are those of its module.
+    #[must_use]
     pub fn new(
         file: &str,
         lines: &SourceLines<'_>,

@@ -9,18 +9,24 @@ use crate::SCHEMA;
 /// One explanation.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Entry {
     schema: u32,
     /// `instruction`, `directive`, `special register`, `type`, `state space`, `modifier` or `diagnostic`.
     pub kind: &'static str,
+    /// The word, instruction or code.
     pub name: String,
     /// The section of the PTX ISA manual.
     pub section: Option<&'static str>,
+    /// One sentence.
     pub summary: &'static str,
     /// Single facts, such as the version it requires.
     pub facts: Vec<String>,
+    /// Instructions or directives that ptxas accepts.
     pub examples: Vec<Cow<'static, str>>,
+    /// Common mistakes, a sentence each.
     pub pitfalls: &'static [&'static str],
+    /// The forms of an instruction, the most common one first.
     pub forms: Vec<Details>,
     /// Instructions with a longer name.
     pub see_also: Vec<&'static str>,
@@ -52,16 +58,25 @@ impl Entry {
 pub struct Details {
     /// The name, the modifiers and the operands.
     pub syntax: String,
+    /// The section of the PTX ISA manual.
     pub section: &'static str,
+    /// Whether ptxas accepts it although the PTX ISA manual does not describe it.
     pub undocumented: bool,
     /// What it does, if other forms do something else.
     pub summary: Option<&'static str>,
+    /// What each modifier selects.
     pub modifiers: Vec<String>,
+    /// Kind and type of each operand.
     pub operands: Vec<String>,
+    /// What is legal beyond kinds and types.
     pub rules: Vec<String>,
+    /// Versions and targets.
     pub since: Vec<String>,
+    /// What it does besides writing its destination.
     pub effects: Vec<String>,
+    /// Remarks.
     pub notes: Vec<String>,
+    /// Where the PTX ISA manual and ptxas differ.
     pub differences: Vec<String>,
     /// The lines of each table of legal combinations.
     pub tables: Vec<Vec<String>>,

@@ -16,10 +16,12 @@ const WIDTH: usize = 100;
 pub enum Extent {
     /// The first form, and as much of it as fits a screen.
     Screen,
+    /// All forms with all their details.
     Full,
 }
 
 /// The text of an explanation.
+#[must_use]
 pub fn text(entry: &Entry, extent: Extent) -> String {
     if let Some(page) = entry.page {
         return page.to_owned();

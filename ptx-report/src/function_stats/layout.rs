@@ -6,6 +6,7 @@ use ptx_isa::StateSpace;
 use crate::clean;
 
 /// `.b32`, `.v4.f32`.
+#[must_use]
 pub fn type_name(module: &Module, ty: TypeName, vector: u8) -> String {
     let text = match ty {
         TypeName::Known(ty) => ty.text(),

@@ -32,6 +32,7 @@ pub const FAMILIES: [&str; 19] = [
 ];
 
 /// The family of an instruction; `unknown` if it is not in the tables.
+#[must_use]
 pub fn family(facts: &Facts<'_>) -> &'static str {
     let part = facts
         .section()
@@ -44,22 +45,30 @@ pub fn family(facts: &Facts<'_>) -> &'static str {
 }
 
 /// The numbers of instructions by kind.
-#[derive(Serialize, Default)]
+#[derive(Debug, Serialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Mix {
+    /// The number of instructions.
     pub instructions: u64,
+    /// By [`family`].
     pub families: BTreeMap<&'static str, u64>,
+    /// Those of the tensor cores.
     pub tensor_core: TensorCore,
+    /// Barriers of CTAs, clusters and warps.
     pub barriers: u64,
+    /// Direct and indirect calls.
     pub calls: u64,
+    /// Memory accesses by kind.
     #[serde(serialize_with = "accesses")]
-    #[cfg_attr(test, schemars(with = "Vec<Counted<'_>>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Counted<'_>>"))]
     pub memory: BTreeMap<Access, u64>,
 }
 
 /// Instructions about matrices of tensor cores.
-#[derive(Serialize, Default)]
+#[derive(Debug, Serialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct TensorCore {
     /// Multiplications.
     pub arithmetic: u64,
@@ -68,11 +77,15 @@ pub struct TensorCore {
 }
 
 /// A kind of memory access.
-#[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Access {
+    /// As in [`labels::space`](crate::labels::space).
     pub space: &'static str,
+    /// As in [`labels::access`](crate::labels::access).
     pub access: &'static str,
+    /// The number of bytes of one thread, if it is known.
     pub bytes: Option<u64>,
     /// The number of elements of a vector.
     pub vector: usize,
@@ -94,8 +107,9 @@ impl Access {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 struct Counted<'a> {
     #[serde(flatten)]
     access: &'a Access,
@@ -122,6 +136,7 @@ impl Mix {
     }
 
     /// Families with their counts, the most frequent first; tensor-core arithmetic apart from moves of fragments.
+    #[must_use]
     pub fn sorted_families(&self) -> Vec<(&'static str, u64)> {
         let mut all: Vec<_> = self.families.iter().map(|(&k, &v)| (k, v)).collect();
         all.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));

@@ -26,81 +26,119 @@ pub use mix::{Access, FAMILIES, Mix, family};
 pub use signature::{Parameter, Signature};
 
 /// A function with a body.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct OfFunction {
+    /// Its name in the text.
     pub name: String,
+    /// The name in the source language, if it is mangled.
     pub demangled: Option<String>,
+    /// `entry` or `func`.
     pub kind: &'static str,
+    /// Parameters, results and directives of the header.
     #[serde(flatten)]
     pub signature: Signature,
+    /// The source lines of most of its instructions.
     pub source: Option<SourceRange>,
+    /// Its instructions by kind.
     #[serde(flatten)]
     pub mix: Mix,
+    /// The number of basic blocks.
     pub blocks: u64,
+    /// The number of natural loops.
     pub loops: u64,
+    /// The greatest number of nested loops.
     pub loop_depth: u32,
+    /// The loops, outer ones before inner ones.
     pub loop_list: Vec<OfLoop>,
+    /// The functions that it calls, in the order of their names.
     pub callees: Vec<Callee>,
+    /// Live registers.
     pub pressure: Pressure,
+    /// Bytes of shared memory of a kernel with those of its callees; `None` for other functions and if unknown.
     pub shared_bytes: Option<u64>,
+    /// Bytes of variables in local memory.
     pub local_bytes: u64,
+    /// The lowest target of each architecture family and its lowest PTX version.
     pub requires: Vec<Pair>,
     /// With --ptxas, what it reports of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptxas: Option<MachineCode>,
 }
 
-#[derive(Serialize)]
+/// The greatest number of registers that are live at once, which is that of the text and not what ptxas allocates.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Pressure {
+    /// In units of 32 bits, without predicates.
     pub max_b32_units: u32,
+    /// Of each class: `pred`, `b16`, `b32`, `b64`, `b128`.
     pub by_class: BTreeMap<String, u32>,
 }
 
 /// The lines of the file that most instructions come from.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SourceRange {
+    /// The file with directories.
     pub file: Option<String>,
+    /// Counted from 1.
     pub first_line: u32,
+    /// Counted from 1, inclusive.
     pub last_line: u32,
 }
 
 /// A loop; the mix is that of its instructions outside of inner loops.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct OfLoop {
     /// The ids of the first block and of that of the loop around it.
     pub header: u32,
+    /// `None` for a loop that is in no other one.
     pub parent: Option<u32>,
+    /// The label of its header.
     pub label: Option<String>,
     /// Where it begins in the file.
     pub line: u32,
+    /// 1 for a loop that is in no other one.
     pub depth: u32,
+    /// The number of basic blocks.
     pub blocks: u64,
     /// With those of inner loops.
     pub total_instructions: u64,
+    /// The source lines of most of its instructions.
     pub source: Option<SourceRange>,
+    /// Its instructions by kind.
     #[serde(flatten)]
     pub mix: Mix,
 }
 
 /// A function that is called; without a name, any function through its address.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Callee {
+    /// Its name in the text; `None` for calls through an address.
     pub name: Option<String>,
+    /// The name in the source language, if it is mangled.
     pub demangled: Option<String>,
+    /// The number of calls.
     pub count: u64,
 }
 
 impl OfFunction {
     /// The name for people.
+    #[must_use]
     pub fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
     }
 
+    /// Whether it is an `.entry`.
+    #[must_use]
     pub fn is_kernel(&self) -> bool {
         self.kind == "entry"
     }

@@ -7,18 +7,25 @@ use serde::Serialize;
 
 use crate::clean;
 
-#[derive(Serialize)]
+/// Parameters, results and directives of a header.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Signature {
+    /// Those that a device function returns.
     pub results: Vec<Parameter>,
+    /// In order.
     pub params: Vec<Parameter>,
     /// Launch bounds and other directives after the parameters, with their numbers.
     pub directives: BTreeMap<&'static str, Vec<i64>>,
 }
 
-#[derive(Serialize)]
+/// A parameter or a result.
+#[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Parameter {
+    /// Its name; `None` in declarations without names.
     pub name: Option<String>,
     /// `.u64 .ptr .global .align 16`
     #[serde(rename = "type")]
@@ -26,6 +33,8 @@ pub struct Parameter {
 }
 
 impl Signature {
+    /// Of a function of a module.
+    #[must_use]
     pub fn new(module: &Module, function: &Function) -> Self {
         let interface = function.interface;
         let list = |range: TableRange| {

@@ -39,7 +39,7 @@ pub(super) struct Size {
 }
 
 /// An edge between two boxes, given by their indices.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, Debug)]
 pub(super) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
@@ -50,7 +50,7 @@ pub(super) struct Edge {
 }
 
 /// A loop.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, Debug)]
 pub(super) struct Loop {
     /// The loop around it, which has a lower index.
     pub(super) parent: Option<usize>,
