@@ -92,6 +92,7 @@ pub struct Access {
 }
 
 impl Access {
+    /// Of a memory access of an instruction of this function.
     #[must_use]
     pub fn new(access: &MemoryAccess, body: &Body) -> Self {
         let vector = match access.data {
