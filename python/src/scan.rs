@@ -224,7 +224,7 @@ impl Table {
             scan: self.plan.start(),
         };
         let stream = FFI_ArrowArrayStream::new(Box::new(stream));
-        PyCapsule::new(py, stream, Some(c"arrow_array_stream".to_owned()))
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 
     /// The schema, as the Arrow PyCapsule interface defines it.
@@ -243,7 +243,7 @@ impl Table {
 
 fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema.as_ref()).map_err(runtime_error)?;
-    PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 /// The batches of one table.
@@ -320,8 +320,8 @@ impl Batch {
         let rows = StructArray::from(self.batch.clone());
         let (array, schema) = to_ffi(&rows.to_data()).map_err(runtime_error)?;
         Ok((
-            PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))?,
-            PyCapsule::new(py, array, Some(c"arrow_array".to_owned()))?,
+            PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
+            PyCapsule::new_with_value(py, array, c"arrow_array")?,
         ))
     }
 
