@@ -130,6 +130,11 @@ pub(crate) fn scan(
 
 /// Tables of files. `scan[name]` is one of them as an Arrow stream, which DuckDB, Polars, pandas and pyarrow read. Iterating reads
 /// the files once and gives pairs of the name of a table and a batch of its rows.
+///
+/// >>> import ptxkit
+/// >>> scan = ptxkit.scan([("a.ptx", ".version 8.0\n.target sm_90\n.entry k() { ret; }".encode())], ["functions"])
+/// >>> scan, len(scan["functions"].column_names) > 20
+/// (<Scan of 1 inputs: functions>, True)
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Scan {
     plan: Plan,
@@ -188,6 +193,11 @@ impl Scan {
 }
 
 /// A table of a scan: an Arrow stream. Each use reads the files again.
+///
+/// >>> import ptxkit
+/// >>> scan = ptxkit.scan([("a.ptx", ".version 8.0\n.target sm_90\n.entry k() { ret; }".encode())], ["functions"])
+/// >>> scan["functions"].name, scan["functions"].column_names[:2]
+/// ('functions', ['file', 'function'])
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Table {
     name: &'static str,
@@ -292,6 +302,12 @@ impl Batches {
 }
 
 /// Some rows of a table: an Arrow record batch, which `pyarrow.record_batch(batch)` reads.
+///
+/// >>> import ptxkit
+/// >>> scan = ptxkit.scan([("a.ptx", ".version 8.0\n.target sm_90\n.entry k() { ret; }".encode())], ["functions"])
+/// >>> for name, batch in scan:
+/// ...     print(name, len(batch))
+/// functions 1
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Batch {
     batch: RecordBatch,

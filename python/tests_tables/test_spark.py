@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import threading
 import time
 import urllib.request
@@ -21,10 +22,11 @@ TABLES = ["instructions", "memory", "functions", "diagnostics"]
 def spark():
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # Two threads; each task is tried four times.
     builder = SparkSession.builder.master("local[2, 4]").config("spark.ui.enabled", "true")
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
-    session = builder.config("spark.driver.memory", "2g").getOrCreate()
+    session = builder.config("spark.driver.memory", "2g").config("spark.sql.shuffle.partitions", "2").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
@@ -90,6 +92,7 @@ def test_a_killed_worker_loses_nothing(spark, small, corpus):
     paths = [*small, *large]
     columns = {"instructions": ["file", "start", "mnemonic", "loop_depth"]}
     frame = ptxkit.spark.scan(spark, paths, columns=columns, partitions=8)["instructions"]
+    wanted = pa.table(ptxkit.scan(paths, ["instructions"], columns=columns)).to_pylist()
     before = failed_tasks(spark)
     rows = []
     job = threading.Thread(target=lambda: rows.extend(collected(frame)))
@@ -103,5 +106,4 @@ def test_a_killed_worker_loses_nothing(spark, small, corpus):
     job.join()
     time.sleep(1)
     assert killed and failed_tasks(spark) > before, "no worker was killed while it was working"
-    wanted = pa.table(ptxkit.scan(paths, ["instructions"], columns=columns)).to_pylist()
     assert rows == plain(wanted)

@@ -4,7 +4,7 @@ use ptx_ir::{Code, Diagnostic, LineIndex, Module, Severity};
 use ptx_report::source_frames::{Finder, Place};
 use ptx_verify::Options;
 
-use crate::column::Value::{Int, Text, Word};
+use crate::column::Value::{Int, Long, Text, Word};
 use crate::column::{Column, Rows, column, optional};
 use crate::context::File;
 
@@ -90,6 +90,6 @@ impl Rows for Diagnostics {
         optional("help", Text(|r, each| if let Some(help) = r.place.as_ref().and_then(|(d, ..)| d.help.as_deref()) { each(help) }), "A suggested fix."),
         optional("function", Word(|r| r.place()?.function.as_deref()), "The function that contains its start."),
         optional("source_file", Word(|r| r.place()?.source.first()?.file.as_deref()), "The file of the original program that the statement comes from."),
-        optional("source_line", Int(|r| Some(r.place()?.source.first()?.line)), "The line in it."),
+        optional("source_line", Long(|r| Some(r.place()?.source.first()?.line.into())), "The line in it."),
     ];
 }

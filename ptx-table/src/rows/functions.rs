@@ -68,7 +68,7 @@ impl Rows for Functions {
         column("local_bytes", Long(|r| Some(r.of.local_bytes as i64)), "Bytes of variables in local memory."),
         column("requires", TextList(|r, each| { r.of.requires.iter().for_each(|p| each(&format!("{} {}", p.target, p.ptx))); true }), "The lowest target of each architecture family with the lowest PTX version, such as `sm_80 7.0`."),
         optional("source_file", Word(|r| r.of.source.as_ref()?.file.as_deref()), "The file of the original program that most instructions come from."),
-        optional("source_first_line", Int(|r| r.of.source.as_ref().map(|s| s.first_line)), "The first line in it of an instruction that was not inlined."),
-        optional("source_last_line", Int(|r| r.of.source.as_ref().map(|s| s.last_line)), "The last one."),
+        optional("source_first_line", Long(|r| r.of.source.as_ref().map(|s| s.first_line.into())), "The first line in it of an instruction that was not inlined."),
+        optional("source_last_line", Long(|r| r.of.source.as_ref().map(|s| s.last_line.into())), "The last one."),
     ];
 }

@@ -3,7 +3,7 @@
 use ptx_report::function_stats::family;
 use ptx_report::{labels, operand_text};
 
-use crate::column::Value::{Flag, Int, Text, TextList, Word};
+use crate::column::Value::{Flag, Int, Long, Text, TextList, Word};
 use crate::column::{Column, Rows, column, optional};
 use crate::context::Instruction;
 
@@ -41,8 +41,8 @@ impl Rows for Instructions {
         column("side_effects", Flag(|r| Some(r.facts.as_ref().is_none_or(|f| f.has_side_effects()))), "Whether it does more than write its registers."),
         column("known", Flag(|r| Some(r.facts.as_ref().is_some_and(|f| f.is_known()))), "Whether it is legal; otherwise it may read and write every register that it mentions."),
         optional("source_file", Word(|r| r.source.as_ref()?.file.as_deref()), "The file of the original program, of the innermost source line."),
-        optional("source_line", Int(|r| r.source.as_ref().map(|s| s.line)), "The line in it; 0 if not known."),
-        optional("source_column", Int(|r| r.source.as_ref().map(|s| s.column)), "The column in it; 0 if not known."),
+        optional("source_line", Long(|r| r.source.as_ref().map(|s| s.line.into())), "The line in it; 0 if not known."),
+        optional("source_column", Long(|r| r.source.as_ref().map(|s| s.column.into())), "The column in it; 0 if not known."),
         optional("source_function", Word(|r| r.source.as_ref()?.function.as_deref()), "The inlined function that contains the source line; null for the PTX function itself."),
         column("inline_asm", Flag(|r| Some(r.inline_asm)), "Whether it is inline assembly."),
         column("text", Text(|r, each| each(&r.text())), "The instruction as written."),

@@ -35,7 +35,7 @@ impl Rows for Loops {
         column("barriers", Long(|r| Some(r.of.mix.barriers as i64)), "Instructions that wait for other threads or signal them."),
         column("calls", Long(|r| Some(r.of.mix.calls as i64)), "Calls."),
         optional("source_file", Word(|r| r.of.source.as_ref()?.file.as_deref()), "The file of the original program that most instructions come from."),
-        optional("source_first_line", Int(|r| r.of.source.as_ref().map(|s| s.first_line)), "The first line in it of an instruction that was not inlined."),
-        optional("source_last_line", Int(|r| r.of.source.as_ref().map(|s| s.last_line)), "The last one."),
+        optional("source_first_line", Long(|r| r.of.source.as_ref().map(|s| s.first_line.into())), "The first line in it of an instruction that was not inlined."),
+        optional("source_last_line", Long(|r| r.of.source.as_ref().map(|s| s.last_line.into())), "The last one."),
     ];
 }

@@ -47,7 +47,7 @@ from ptxkit._native import (
     read,
     read_many,
 )
-from ptxkit._native import Batch, Batches, Scan, Table, scan
+from ptxkit._native import Batch, Scan, Table, scan
 
 __all__ = [
     "Block",
@@ -90,4 +90,4 @@ __all__ = [
     "read",
     "read_many",
 ]
-__all__ += ["Batch", "Batches", "Scan", "Table", "scan"]
+__all__ += ["Batch", "Scan", "Table", "scan"]
