@@ -81,14 +81,19 @@ fn trim(
 
 /// The elements that occur once in each part, as far as they are in one order.
 fn anchors(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
-    let left = x.clone().map(|i| (a[i], false, i));
-    let right = y.clone().map(|j| (b[j], true, j));
-    let mut all: Vec<(u64, bool, usize)> = left.chain(right).collect();
+    // Elements with their indices; those of the right part have the highest bit. Pairs of integers are sorted fastest.
+    const RIGHT: u64 = 1 << 63;
+    let left = x.clone().map(|i| (a[i], i as u64));
+    let right = y.clone().map(|j| (b[j], RIGHT | j as u64));
+    let mut all: Vec<(u64, u64)> = left.chain(right).collect();
     all.sort_unstable();
     let mut unique: Vec<(usize, usize)> = Vec::new();
     for same in all.chunk_by(|p, q| p.0 == q.0) {
-        if let [(_, false, i), (_, true, j)] = same {
-            unique.push((*i, *j));
+        if let [(_, i), (_, j)] = same
+            && i & RIGHT == 0
+            && j & RIGHT != 0
+        {
+            unique.push((*i as usize, (j & !RIGHT) as usize));
         }
     }
     unique.sort_unstable();

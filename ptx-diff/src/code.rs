@@ -248,6 +248,12 @@ impl<'a> Writer<'a> {
         core::mem::take(&mut self.tokens)
     }
 
+    /// Takes the memory of tokens that are not needed any more.
+    pub(crate) fn reuse(&mut self, mut tokens: Vec<Token>) {
+        tokens.clear();
+        self.tokens = tokens;
+    }
+
     /// The tokens of a statement.
     pub(crate) fn of_statement(&mut self, stmt: StmtId, statement: Statement) -> Vec<Token> {
         self.statement(stmt, statement);

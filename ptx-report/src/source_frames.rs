@@ -1,8 +1,9 @@
 //! The source lines of instructions, as text and as JSON.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use ptx_analysis::source_lines::{Frame, FunctionLines, SourceLines};
+use ptx_analysis::source_lines::{Frame, FrameId, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
 
@@ -86,6 +87,9 @@ pub struct JsonLines<'l, 'm> {
     /// The place of the last statement, and its list.
     last: Option<u32>,
     list: Vec<u8>,
+    /// The frames that were written, and where that of each place is among them; nothing for others.
+    texts: Vec<u8>,
+    places: Vec<Range<usize>>,
 }
 
 /// The fields `function` and `demangled` of the inlined functions of a module.
@@ -114,6 +118,8 @@ impl<'l, 'm> JsonLines<'l, 'm> {
             lines,
             last: None,
             list: Vec::new(),
+            texts: Vec::new(),
+            places: Vec::new(),
         }
     }
 
@@ -124,9 +130,26 @@ impl<'l, 'm> JsonLines<'l, 'm> {
             self.last = place;
             self.list.clear();
             let mut first = true;
-            for frame in self.lines.frames(stmt).take(MOST_FRAMES) {
+            for id in self.lines.frame_ids(stmt).take(MOST_FRAMES) {
                 comma(&mut self.list, &mut first);
-                write_frame(frame, names, &mut self.list);
+                let FrameId::Place(place) = id else {
+                    write_frame(self.lines.frame(id), names, &mut self.list);
+                    continue;
+                };
+                let place = place as usize;
+                if self.places.len() <= place {
+                    self.places.resize(place + 1, 0..0);
+                }
+                let Some(range) = self.places.get_mut(place) else {
+                    continue;
+                };
+                if range.is_empty() {
+                    range.start = self.texts.len();
+                    write_frame(self.lines.frame(id), names, &mut self.texts);
+                    range.end = self.texts.len();
+                }
+                let text = self.texts.get(range.clone()).unwrap_or_default();
+                self.list.extend_from_slice(text);
             }
         }
         raw(out, ",\"source\":[");

@@ -132,6 +132,16 @@ enum Place<'m> {
     Unknown,
 }
 
+/// The number of a frame in its function, or the position of a call that no `.loc` describes.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum FrameId {
+    /// That of a place, see [`FunctionLines::place`].
+    Place(u32),
+    /// A call that no `.loc` of the function describes.
+    Call(Position),
+}
+
 /// A source line, and the function that contains it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -151,11 +161,24 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
     /// The source line of a statement, then the lines of the calls through which it was inlined, from the innermost to the one
     /// in the PTX function itself. Nothing before the first `.loc`.
     pub fn frames(&self, stmt: StmtId) -> impl Iterator<Item = Frame<'m>> + use<'_, 'l, 'm> {
-        let mut next = self.place(stmt).map(Next::Place);
+        self.frame_ids(stmt).map(|id| self.frame(id))
+    }
+
+    /// The same as numbers. Statements with different lines share the calls through which they were inlined.
+    pub fn frame_ids(&self, stmt: StmtId) -> impl Iterator<Item = FrameId> + use<'_, 'l, 'm> {
+        let mut next = self.place(stmt).map(FrameId::Place);
         core::iter::from_fn(move || {
-            let (frame, then) = self.frame(next?)?;
-            next = then;
-            Some(frame)
+            let id = next?;
+            next = match id {
+                FrameId::Call(_) => None,
+                FrameId::Place(index) => match self.places.get(index as usize)? {
+                    Place::Unknown => return None,
+                    Place::Marked(..) => None,
+                    Place::Loc(_, Some(call)) => Some(FrameId::Place(*call)),
+                    Place::Loc(loc, None) => loc.inlined.map(|(_, at)| FrameId::Call(at)),
+                },
+            };
+            Some(id)
         })
     }
 
@@ -185,33 +208,33 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
             .is_some_and(|line| line.is_inline_asm)
     }
 
-    fn frame(&self, next: Next) -> Option<(Frame<'m>, Option<Next>)> {
-        let index = match next {
-            Next::Place(index) => index,
-            Next::Call(position) => return Some((self.at(position, None), None)),
+    /// The line of a number that [`frame_ids`](Self::frame_ids) returned; an empty one for others.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> Frame<'m> {
+        let place = match id {
+            FrameId::Place(index) => self.places.get(index as usize),
+            FrameId::Call(position) => return self.at(position, None),
         };
-        match self.places.get(index as usize)? {
-            Place::Unknown => None,
-            Place::Marked(path, line) => {
-                let frame = Frame {
-                    file: Some(String::from_utf8_lossy(path)),
-                    line: *line,
-                    column: 0,
-                    function: None,
-                };
-                Some((frame, None))
-            }
-            Place::Loc(loc, call) => {
+        match place {
+            Some(Place::Loc(loc, _)) => {
                 let name = loc
                     .inlined
                     .and_then(|(name, _)| self.module.strings.get(name));
                 let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
-                let then = loc.inlined.map(|(_, at)| match call {
-                    Some(call) => Next::Place(*call),
-                    None => Next::Call(at),
-                });
-                Some((self.at(loc.position, name), then))
+                self.at(loc.position, name)
             }
+            Some(Place::Marked(path, line)) => Frame {
+                file: Some(String::from_utf8_lossy(path)),
+                line: *line,
+                column: 0,
+                function: None,
+            },
+            Some(Place::Unknown) | None => Frame {
+                file: None,
+                line: 0,
+                column: 0,
+                function: None,
+            },
         }
     }
 
@@ -223,15 +246,6 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
             function,
         }
     }
-}
-
-/// The next frame.
-#[derive(Copy, Clone)]
-enum Next {
-    /// That of a place.
-    Place(u32),
-    /// A call that no `.loc` describes.
-    Call(Position),
 }
 
 /// Reads the statements of a function in order.

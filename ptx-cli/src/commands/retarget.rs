@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use ptx_ir::{Code, Diagnostic, Item, Module};
+use ptx_ir::{Code, Diagnostic, Item, Module, Severity};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_report::requirements;
 use ptx_verify::Options;
@@ -71,16 +71,18 @@ fn one(out: &mut Out, writer: &Writer<'_>, source: Source, args: &Args) -> Resul
     // The new header fixes errors of the old one.
     let header = header_end(module);
     found.retain(|d| d.span.start >= header);
-    // What the target does not have is reported once, with the number of places. What was removed from PTX is another error.
-    let is_missing = |d: &Diagnostic| d.code == Code::Unavailable;
+    // What the target does not have is reported once, with the number of places, unless it has another error.
+    let is_missing = |d: &Diagnostic| matches!(d.code, Code::Unavailable | Code::Withdrawn);
     let mut blocking = match found.iter().any(is_missing) {
         true => requirements::blocking(&read.source.name, module, target),
         false => Vec::new(),
     };
-    let removed = found.iter().filter(|d| d.code == Code::Withdrawn);
-    let removed = removed.map(|d| read.lines.position(d.span.start).line);
-    let removed: HashSet<u32> = removed.collect();
-    blocking.retain(|cause| !removed.contains(&cause.line));
+    let others = found
+        .iter()
+        .filter(|d| d.severity == Severity::Error && !is_missing(d));
+    let others = others.map(|d| read.lines.position(d.span.start).line);
+    let others: HashSet<u32> = others.collect();
+    blocking.retain(|cause| !others.contains(&cause.line));
     if !blocking.is_empty() {
         found.retain(|d| !is_missing(d));
     }

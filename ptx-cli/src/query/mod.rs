@@ -19,7 +19,7 @@ use values::Value;
 
 pub(crate) use help::fields_text;
 pub(crate) use parse::{similar, unknown_word};
-pub(crate) use site::{InFunction, InModule, Site};
+pub(crate) use site::{InFunction, Site, visit};
 
 /// The operands in the text of an instruction.
 pub(crate) fn operands(text: &[u8]) -> Vec<String> {

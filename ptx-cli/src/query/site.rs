@@ -2,13 +2,14 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
-use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, RegLane, RegUse};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, ModuleFacts, RegLane, RegUse};
 use ptx_ir::{Body, FuncId, Function, InstId, LineIndex, Module, OpaqueId, Span, StmtId};
 use ptx_isa::{PtxVersion, Target};
 use ptx_verify::InstRequirements;
@@ -61,8 +62,33 @@ pub(crate) struct Site<'f, 'a> {
     access: Option<MemoryAccess>,
 }
 
+/// Visits the functions of a module that are wanted, as long as the visitor continues.
+pub(crate) fn visit(
+    file: &str,
+    module: &Module,
+    is_wanted: impl Fn(FuncId) -> bool + Sync,
+    mut each: impl FnMut(&mut InFunction<'_>) -> ControlFlow<()>,
+) {
+    let facts = ModuleFacts::of(module, &is_wanted);
+    let in_module = InModule {
+        file,
+        module,
+        lines: &LineIndex::new(module.source()),
+        source_lines: &SourceLines::new(module),
+        requirements: &RefCell::new(None),
+    };
+    let wanted = module.definitions().filter(|(id, ..)| is_wanted(*id));
+    for (id, function, _) in wanted {
+        if let Some(facts) = facts.function(id)
+            && each(&mut InFunction::new(&in_module, id, function, facts)).is_break()
+        {
+            return;
+        }
+    }
+}
+
 impl<'a> InFunction<'a> {
-    pub(crate) fn new(
+    fn new(
         module: &'a InModule<'a>,
         id: FuncId,
         function: &'a Function,

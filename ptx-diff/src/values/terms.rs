@@ -8,6 +8,7 @@ use ptx_analysis::fold::{commutes, is_copy};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegAccess, Space};
 use ptx_ir::{FuncId, FunctionKind, Inst, InstId, LabelId, Operand, RegId, Statement, StmtId};
 use ptx_isa::{Access, ScalarType, StateSpace};
+use smallvec::SmallVec;
 
 use crate::code::Writer;
 use crate::names::Numbers;
@@ -17,7 +18,7 @@ use crate::token::{Kind, Token, mix};
 pub(super) type Id = u32;
 
 /// The registers that an instruction writes, with their types; `None` for `_`.
-type Written = Vec<Option<(u32, Token)>>;
+type Written = SmallVec<[Option<(u32, Token)>; 2]>;
 
 /// The carry flag, which is treated as a register.
 pub(super) const CARRY: u32 = u32::MAX;
@@ -312,9 +313,15 @@ impl<'a> Builder<'a> {
         }
         let mnemonic = self.writer.mnemonic(inst.sig);
         let carry = tag(Tag::Carry, 0);
-        let (mut tokens, mut parts) = (vec![tag(Tag::Instruction, 0), mnemonic], Vec::new());
-        let (mut sources, mut written) = (Vec::new(), Vec::new());
-        for (index, operand) in body.operands(id).iter().enumerate() {
+        let operands = body.operands(id);
+        // With the guard.
+        let (mut tokens, mut parts) = (
+            Vec::with_capacity(operands.len() + 3),
+            Vec::with_capacity(operands.len() + 1),
+        );
+        tokens.extend([tag(Tag::Instruction, 0), mnemonic]);
+        let (mut sources, mut written) = (SmallVec::<[Operand; 4]>::new(), Written::new());
+        for (index, operand) in operands.iter().enumerate() {
             let of_operand = self.writer.of_operand(*operand);
             let has_register = of_operand
                 .iter()
@@ -336,6 +343,7 @@ impl<'a> Builder<'a> {
                 RegAccess::Write | RegAccess::ReadWrite => results(&of_operand, &mut written)?,
                 _ => return None,
             }
+            self.writer.reuse(of_operand);
         }
         if f.reads_carry() {
             parts.push(self.read(CARRY, carry));
@@ -370,7 +378,7 @@ impl<'a> Builder<'a> {
             return Some(());
         }
         let signature = self.facts.module().signature(inst.sig);
-        let modifiers: Vec<_> = signature.modifiers().collect();
+        let modifiers: SmallVec<[_; 8]> = signature.modifiers().collect();
         let commutes = commutes(signature.opcode()?, &modifiers);
         let made = self.terms.add(Term::Operation {
             tokens,
@@ -527,7 +535,7 @@ impl<'a> Builder<'a> {
         tokens: &[Token],
         parts: &[Id],
     ) {
-        let mut values = Vec::new();
+        let mut values: SmallVec<[_; 2]> = SmallVec::new();
         for (i, result) in (0..).zip(written) {
             let Some((register, shape)) = *result else {
                 continue;

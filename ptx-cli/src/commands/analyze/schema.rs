@@ -62,6 +62,12 @@ struct Inst {
     block: u32,
     mnemonic: Option<String>,
     guard: Option<String>,
+    #[serde(flatten)]
+    facts: Facts,
+}
+
+#[derive(JsonSchema)]
+pub(crate) struct Facts {
     reads: Vec<String>,
     writes: Vec<String>,
     cond_writes: Vec<String>,
@@ -73,7 +79,7 @@ struct Inst {
 }
 
 #[derive(JsonSchema)]
-pub(crate) struct Access {
+struct Access {
     space: String,
     bytes: Option<u64>,
     access: String,

@@ -3,9 +3,8 @@
 
 use schemars::JsonSchema;
 
-use crate::commands::analyze::schema::Access;
+use crate::commands::analyze::schema::Facts;
 use crate::render::JsonSpan;
-use ptx_report::source_frames::JsonFrame;
 
 /// A record: with `--format ndjson` each line, with `--format json` the first one contains the others.
 #[derive(JsonSchema)]
@@ -177,14 +176,8 @@ pub(crate) struct Instruction {
     modifiers: Vec<String>,
     guard: Option<String>,
     operands: Vec<Operand>,
-    reads: Vec<String>,
-    writes: Vec<String>,
-    cond_writes: Vec<String>,
-    memory: Vec<Access>,
-    side_effects: bool,
-    known: bool,
-    source: Vec<JsonFrame>,
-    inline_asm: bool,
+    #[serde(flatten)]
+    facts: Facts,
 }
 
 /// The facts are missing outside of functions.
@@ -196,22 +189,8 @@ pub(crate) struct Unrecognized {
     function: Option<u32>,
     span: JsonSpan,
     text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reads: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    writes: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cond_writes: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Vec<Access>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    side_effects: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    known: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<Vec<JsonFrame>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    inline_asm: Option<bool>,
+    #[serde(flatten)]
+    facts: Option<Facts>,
 }
 
 #[derive(JsonSchema)]

@@ -1,16 +1,12 @@
 //! What is wrong in a file.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::Result;
 use memchr::memmem;
-use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{
-    Code, Diagnostic, FuncId, FunctionKind, Item, LineIndex, Module, Severity, Span, Statement,
-};
+use ptx_ir::{Code, Diagnostic, FuncId, FunctionKind, Item, Module, Severity, Span, Statement};
 use ptx_isa::Target;
 
 use super::rules::{self, Bound, Denied, Limit, Section};
@@ -20,7 +16,7 @@ use crate::functions::{Chosen, Functions};
 use crate::input::Source;
 use crate::metrics::Unit;
 use crate::ptxas;
-use crate::query::{InFunction, InModule};
+use crate::query::visit;
 use crate::render::json::Measured;
 use ptx_report::clean;
 use ptx_report::function_stats::{self, OfFunction};
@@ -146,35 +142,23 @@ impl Gate<'_> {
 
     /// Looks for denied instructions.
     fn denied(&self, module: &Module, file: &str, about: &About, found: &mut Vec<Finding>) {
-        if self
-            .sections
-            .iter()
-            .all(|section| section.denied.is_empty())
-        {
+        let rules = |id| {
+            let at = about.functions.binary_search_by_key(&id, |(id, _)| *id);
+            let sections = at.ok().and_then(|at| about.functions.get(at));
+            let sections = sections.into_iter().flat_map(|(_, of)| &of.denied);
+            self.of(sections).flat_map(|section| &section.denied)
+        };
+        let is_wanted = |id| rules(id).next().is_some();
+        if !about.functions.iter().any(|(id, _)| is_wanted(*id)) {
             return;
         }
-        let facts = ModuleFacts::new(module);
-        let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
-        let in_module = InModule {
-            file,
-            module,
-            lines: &lines,
-            source_lines: &source_lines,
-            requirements: &RefCell::new(None),
-        };
-        for (id, sections) in &about.functions {
-            let function = module.functions().get(*id);
-            let (Some(function), Some(facts)) = (function, facts.function(*id)) else {
-                continue;
-            };
-            let mut function = InFunction::new(&in_module, *id, function, facts);
-            for denied in self.of(sections.denied.iter()).flat_map(|s| &s.denied) {
-                denied.query.enter(&mut function);
+        visit(file, module, is_wanted, |function| {
+            for denied in rules(function.id) {
+                denied.query.enter(function);
                 for (stmt, statement) in function.body.statements() {
-                    let Statement::Inst(inst) = statement else {
-                        continue;
-                    };
-                    if denied.query.holds(&function.site(stmt, inst)) {
+                    if let Statement::Inst(inst) = statement
+                        && denied.query.holds(&function.site(stmt, inst))
+                    {
                         let mnemonic = function.body.inst(inst);
                         let mnemonic = mnemonic.map_or("", |i| module.signature(i.sig).text());
                         let span = function.body.source_span(stmt);
@@ -182,7 +166,8 @@ impl Gate<'_> {
                     }
                 }
             }
-        }
+            ControlFlow::Continue(())
+        });
     }
 
     fn of<'s>(

@@ -1,16 +1,14 @@
 //! Searches a file.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{Body, LineIndex, Module, SigId, Statement};
+use ptx_ir::{Body, Module, SigId, Statement};
 use wildmatch::WildMatch;
 
 use super::hit::{JsonHit, Line};
 use crate::functions::{Chosen, Functions};
-use crate::query::{InFunction, InModule, Query, Site};
+use crate::query::{InFunction, Query, Site, visit};
 use ptx_report::clean;
 
 /// What is searched for.
@@ -122,28 +120,16 @@ impl Search<'_> {
         matches: &mut Matches,
     ) {
         let is_wanted = |id: ptx_ir::FuncId| wanted.get(id.as_u32() as usize) == Some(&true);
-        let facts = ModuleFacts::of(module, is_wanted);
-        let (lines, source_lines) = (LineIndex::new(module.source()), SourceLines::new(module));
-        let in_module = InModule {
-            file,
-            module,
-            lines: &lines,
-            source_lines: &source_lines,
-            requirements: &RefCell::new(None),
-        };
-        for (id, function, _) in module.definitions().filter(|(id, ..)| is_wanted(*id)) {
-            let Some(facts) = facts.function(id) else {
-                continue;
-            };
-            let mut function = InFunction::new(&in_module, id, function, facts);
+        visit(file, module, is_wanted, |function| {
             if let Some(query) = &self.query {
-                query.enter(&mut function);
+                query.enter(function);
             }
-            self.function(&function, matching, matches);
-            if matches!(matches, Matches::File(true)) {
-                break;
+            self.function(function, matching, matches);
+            match matches {
+                Matches::File(true) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
             }
-        }
+        });
     }
 
     fn function(&self, function: &InFunction<'_>, matching: &Matching, matches: &mut Matches) {
