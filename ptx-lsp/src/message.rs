@@ -46,7 +46,7 @@ struct Response<'a> {
     jsonrpc: &'static str,
     id: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Value>,
+    result: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Failure>,
 }
@@ -59,7 +59,7 @@ struct Notification<P> {
 }
 
 /// The text of an answer to the request `id`.
-pub(crate) fn response(id: &Value, answer: Result<Value, Failure>) -> String {
+pub(crate) fn response(id: &Value, answer: Result<Box<RawValue>, Failure>) -> String {
     let (result, error) = match answer {
         Ok(result) => (Some(result), None),
         Err(failure) => (None, Some(failure)),

@@ -3,12 +3,11 @@
 use lsp_types::request::*;
 use lsp_types::*;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::document::Document;
 use crate::message::{Failure, code};
-use crate::server::{Server, parse, to_value};
+use crate::server::{Answer, Server, parse, to_json};
 use crate::text::Encoding;
 use crate::{
     call_hierarchy, code_action, code_lens, completion, folding, formatting, hover, inlay_hints,
@@ -109,27 +108,23 @@ impl Asked<'_, '_> {
     fn of<P: InDocument, T: serde::Serialize>(
         self,
         answer: impl FnOnce(&Document, P) -> T,
-    ) -> Result<Value, Failure> {
+    ) -> Answer {
         self.or_fail(|document, params| Ok(answer(document, params)))
     }
 
     fn or_fail<P: InDocument, T: serde::Serialize>(
         self,
         answer: impl FnOnce(&Document, P) -> Result<T, String>,
-    ) -> Result<Value, Failure> {
+    ) -> Answer {
         let params: P = parse(self.params)?;
         let document = self.server.document(params.uri())?;
         let result = answer(document, params);
-        to_value(result.map_err(|message| Failure::new(code::REQUEST_FAILED, message))?)
+        to_json(result.map_err(|message| Failure::new(code::REQUEST_FAILED, message))?)
     }
 }
 
 /// Answers a request.
-pub(crate) fn answer(
-    server: &mut Server,
-    method: &str,
-    params: Option<&RawValue>,
-) -> Result<Value, Failure> {
+pub(crate) fn answer(server: &mut Server, method: &str, params: Option<&RawValue>) -> Answer {
     let asked = Asked { server, params };
     match method {
         CodeActionRequest::METHOD | CodeLensRequest::METHOD | CodeLensResolve::METHOD => {
@@ -144,7 +139,7 @@ pub(crate) fn answer(
         DocumentSymbolRequest::METHOD => asked.of(|d, _: DocumentSymbolParams| symbols::outline(d)),
         WorkspaceSymbolRequest::METHOD => {
             let p: WorkspaceSymbolParams = parse(params)?;
-            to_value(symbols::search(asked.server.documents(), &p.query))
+            to_json(symbols::search(asked.server.documents(), &p.query))
         }
         FoldingRangeRequest::METHOD => asked.of(|d, _: FoldingRangeParams| folding::folding(d)),
         InlayHintRequest::METHOD => {
@@ -167,16 +162,19 @@ pub(crate) fn answer(
     }
 }
 
-fn tokens(document: &Document, range: Option<Range>) -> SemanticTokens {
+/// Of a longer document, only the tokens of a range are given: all of them would take many times its memory.
+const LONGEST_WITH_TOKENS: usize = 2_000_000;
+
+fn tokens(document: &Document, range: Option<Range>) -> Option<SemanticTokens> {
     let span = range.map(|r| document.span(r));
-    SemanticTokens {
+    (span.is_some() || document.source().len() <= LONGEST_WITH_TOKENS).then(|| SemanticTokens {
         result_id: None,
         data: semantic_tokens::tokens(document, span),
-    }
+    })
 }
 
 /// Code actions and lenses.
-fn of_code(asked: Asked<'_, '_>, method: &str) -> Result<Value, Failure> {
+fn of_code(asked: Asked<'_, '_>, method: &str) -> Answer {
     match method {
         CodeActionRequest::METHOD => {
             asked.of(|d, p: CodeActionParams| code_action::code_actions(d, p.range))
@@ -190,13 +188,13 @@ fn of_code(asked: Asked<'_, '_>, method: &str) -> Result<Value, Failure> {
                 .and_then(|d| d.get("uri")?.as_str()?.parse().ok());
             let missing = || Failure::new(code::INVALID_PARAMS, "a lens without a document");
             let document = asked.server.document(&uri.ok_or_else(missing)?)?;
-            to_value(code_lens::resolve(document, lens))
+            to_json(code_lens::resolve(document, lens))
         }
     }
 }
 
 /// Requests about a place.
-fn at_position(asked: Asked<'_, '_>, method: &str) -> Result<Value, Failure> {
+fn at_position(asked: Asked<'_, '_>, method: &str) -> Answer {
     match method {
         HoverRequest::METHOD => asked.of(|d, p: HoverParams| {
             hover::hover(d, d.offset(p.text_document_position_params.position))

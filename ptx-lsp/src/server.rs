@@ -102,7 +102,7 @@ impl Server {
         }
     }
 
-    fn respond(&mut self, id: &Value, answer: Result<Value, Failure>) {
+    fn respond(&mut self, id: &Value, answer: Answer) {
         self.messages.push(message::response(id, answer));
     }
 
@@ -121,7 +121,7 @@ impl Server {
         }
     }
 
-    fn request(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, Failure> {
+    fn request(&mut self, method: &str, params: Option<&RawValue>) -> Answer {
         match (self.stage, method) {
             (Stage::Uninitialized, Initialize::METHOD) => self.initialize(parse(params)?),
             (Stage::Uninitialized, _) => {
@@ -129,7 +129,7 @@ impl Server {
             }
             (Stage::Running, Shutdown::METHOD) => {
                 self.stage = Stage::Stopping;
-                Ok(Value::Null)
+                to_json(Value::Null)
             }
             (Stage::Running, _) => requests::answer(self, method, params),
             _ => Err(Failure::new(
@@ -139,7 +139,7 @@ impl Server {
         }
     }
 
-    fn initialize(&mut self, params: InitializeParams) -> Result<Value, Failure> {
+    fn initialize(&mut self, params: InitializeParams) -> Answer {
         self.stage = Stage::Running;
         let offered = params
             .capabilities
@@ -148,7 +148,7 @@ impl Server {
         if offered.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8)) {
             self.encoding = Encoding::Utf8;
         }
-        to_value(InitializeResult {
+        to_json(InitializeResult {
             capabilities: capabilities(self.encoding),
             server_info: Some(ServerInfo {
                 name: "ptxkit".to_owned(),
@@ -254,7 +254,11 @@ pub(crate) fn parse<'a, P: serde::Deserialize<'a>>(
     serde_json::from_str(text).map_err(|e| Failure::new(code::INVALID_PARAMS, e.to_string()))
 }
 
-/// What is sent as a result.
-pub(crate) fn to_value(result: impl serde::Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(result).map_err(|e| Failure::new(code::REQUEST_FAILED, e.to_string()))
+/// The text of a result, or why there is none.
+pub(crate) type Answer = Result<Box<RawValue>, Failure>;
+
+/// The text of a result.
+pub(crate) fn to_json(result: impl serde::Serialize) -> Answer {
+    serde_json::value::to_raw_value(&result)
+        .map_err(|e| Failure::new(code::REQUEST_FAILED, e.to_string()))
 }

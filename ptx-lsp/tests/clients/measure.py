@@ -53,7 +53,7 @@ start = time.perf_counter()
 send({"method": "textDocument/didOpen", "params": {"textDocument": {"uri": uri, "languageId": "ptx", "version": 1, "text": text}}})
 opened = read()
 print(f"{'open':34} {(time.perf_counter() - start) * 1000:14.1f} ms, {len(opened['params']['diagnostics'])} diagnostics, {len(text) / 1e6:.1f} MB")
-print(f"{'memory after opening':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}")
+print(f"{'memory after opening':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}, without the program {memory('RssAnon') / len(text):.1f}")
 
 lines = text.split("\n")
 instructions = [i for i, l in enumerate(lines) if l.endswith(";") and l.lstrip().startswith(("add", "mov", "ld", "st", "setp"))]
@@ -94,7 +94,7 @@ show("definition", names)
 show("semantic tokens of a screen", tokens)
 for method in ["documentSymbol", "foldingRange", "codeLens", "semanticTokens/full"]:
     show(method, [request(f"textDocument/{method}", {"textDocument": {"uri": uri}})[0]])
-print(f"{'memory at the end':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}")
+print(f"{'memory at the end':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}, without the program {memory('RssAnon') / len(text):.1f}")
 request("shutdown", None)
 send({"method": "exit"})
 server.wait()

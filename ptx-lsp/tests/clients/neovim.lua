@@ -76,7 +76,7 @@ check(vim.lsp.get_clients({ bufnr = 0 })[1].server_capabilities.semanticTokensPr
 vim.api.nvim_win_set_cursor(0, { 8, 13 })
 vim.lsp.buf.rename("%value")
 check(
-  vim.wait(20000, function() return vim.fn.getline(6):find("%%value<3>") ~= nil end),
+  vim.wait(20000, function() return vim.fn.getline(6):find("%%value<%d+>") ~= nil end),
   "renamed: " .. table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n")
 )
 vim.api.nvim_buf_set_lines(0, 8, 9, false, { "ret ;" })

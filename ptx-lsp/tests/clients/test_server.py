@@ -59,7 +59,7 @@ async def change(client: LanguageClient, version: int, find: str, new: str):
 
 @pytest.mark.asyncio
 async def test_diagnostics_and_fixes(client: LanguageClient):
-    assert client.diagnostics[URI] == []
+    assert not client.diagnostics[URI]
     [wrong] = await change(client, 2, "%r1, 1", "%r1, %r7")
     assert wrong.code == "PTX0206" and wrong.severity == types.DiagnosticSeverity.Error
     assert wrong.range.start == position("%r1, 1", 5)
@@ -76,7 +76,7 @@ async def test_diagnostics_and_fixes(client: LanguageClient):
 @pytest.mark.asyncio
 async def test_hover(client: LanguageClient):
     hover = await client.text_document_hover_async(
-        types.HoverParams(text_document=DOCUMENT, position=position("add", 1))
+        types.HoverParams(text_document=DOCUMENT, position=position("add.s32", 1))
     )
     assert hover.contents.kind == types.MarkupKind.Markdown
     assert "add" in hover.contents.value and "```ptx" in hover.contents.value
