@@ -143,7 +143,7 @@ impl<'l, 'm> JsonLines<'l, 'm> {
                 let Some(range) = self.places.get_mut(place) else {
                     continue;
                 };
-                if range.is_empty() {
+                if range.start == range.end {
                     range.start = self.texts.len();
                     write_frame(self.lines.frame(id), names, &mut self.texts);
                     range.end = self.texts.len();
