@@ -7,6 +7,7 @@ use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_isa::{Directive, Modifier, Opcode, ScalarType, StateSpace};
 
+use crate::cascade;
 use crate::explain::line_end;
 
 /// How far the text around a name is looked at.
@@ -308,7 +309,8 @@ fn by_use<T>(
     name: &[u8],
     of: impl Fn(&Statement<'_>) -> Option<T>,
 ) -> Option<T> {
-    let text = src.get(from..src.len().min(from + 4 * FAR))?;
+    // Other functions have names of their own.
+    let text = cascade::rest_of_function(src.get(..src.len().min(from + 4 * FAR))?, from);
     let found = memchr::memmem::find_iter(text, name).map(|i| from + i);
     let mut uses = found.filter(|at| {
         let after = scan::peek(src, at + name.len());

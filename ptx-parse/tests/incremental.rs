@@ -116,6 +116,16 @@ fn changes_outside_of_a_body_read_all() {
     }
 }
 
+/// A type is proposed by the uses of a name in the same function only.
+#[test]
+fn errors_of_a_function_do_not_depend_on_others() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry a() { .reg x; ret; }\n.entry b() { .reg .b32 x; mov.b32 x, 1; ret; }";
+    let mut source = Incremental::new(text.as_bytes().to_vec(), Limits::default());
+    let b = source.module().function("b").unwrap();
+    let reparsed = replace(&mut source, "mov.b32 x", "mov.b64 x");
+    assert_eq!(reparsed, Reparsed::Function(b));
+}
+
 /// What random changes insert.
 const PIECES: [&str; 24] = [
     "{",
