@@ -62,7 +62,7 @@ fn random_position(random: &mut fastrand::Rng, text: &str) -> (Value, usize) {
         at -= 1;
     }
     // The client of these tests counts bytes; a lone `\r` ends a line as well.
-    let before = text[..at].replace("\r\n", "\n ").replace('\r', "\n");
+    let before = text[..at].replace("\r\n", " \n").replace('\r', "\n");
     let line = before.matches('\n').count();
     let start = before.rfind('\n').map_or(0, |i| i + 1);
     (json!({"line": line, "character": at - start}), at)
