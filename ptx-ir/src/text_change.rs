@@ -37,7 +37,7 @@ impl TextChange {
     }
 
     /// The place in the new text of a span of the old one whose ends are not inside of what was replaced. A span that ends where
-    /// an insertion begins does not grow; an empty one there moves behind it.
+    /// an insertion begins does not grow; an empty one there moves after it.
     #[must_use]
     pub const fn place(self, old: Span) -> Span {
         let end = match old.end <= self.replaced.start && old.start < old.end {

@@ -44,7 +44,7 @@ pub(crate) fn format_range(
         if broken(item) {
             return Err("the range has syntax errors".to_owned());
         }
-        // An item is formatted as a module of its own: layout does not depend on what names mean.
+        // An item is formatted as a separate module: layout does not depend on what names mean.
         let module = ptx_parse::parse(item.of(document.source())).module;
         let new = ptx_print::canonical(&module, &style(options));
         let new = String::from_utf8_lossy(new.trim_ascii_end()).into_owned();

@@ -19,7 +19,7 @@ const LONGEST: usize = 2000;
 /// The most lines and forms that are listed.
 const MOST: usize = 12;
 
-/// What is said about an offset.
+/// What is shown at an offset.
 pub(crate) fn hover(document: &Document, offset: u32) -> Option<Hover> {
     let (text, span) = of_keyword(document, offset).or_else(|| of_name(document, offset))?;
     Some(Hover {

@@ -168,7 +168,7 @@ impl Incremental {
         true
     }
 
-    /// The source, without a copy where nobody shares it.
+    /// The source, without a copy unless it is shared.
     fn take_source(&mut self) -> Vec<u8> {
         if let Some(source) = self.unparsed.take() {
             return source;

@@ -309,7 +309,7 @@ fn by_use<T>(
     name: &[u8],
     of: impl Fn(&Statement<'_>) -> Option<T>,
 ) -> Option<T> {
-    // Other functions have names of their own.
+    // Other functions have separate names.
     let text = cascade::rest_of_function(src.get(..src.len().min(from + 4 * FAR))?, from);
     let found = memchr::memmem::find_iter(text, name).map(|i| from + i);
     let mut uses = found.filter(|at| {

@@ -23,7 +23,7 @@ def corpus() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def small() -> list:
-    """Some files with all kinds of statements, errors and containers, and one that is not there."""
+    """Some files with all kinds of statements, errors and containers, and one that is missing."""
     hand = sorted((ROOT / "corpus" / "hand").glob("*.ptx"))
     broken = sorted((ROOT / "corpus" / "broken").glob("*.ptx"))
     return [*hand, *broken]

@@ -45,7 +45,7 @@ def test_columns_and_schema(small):
     assert repr(scan["instructions"]) == "<Table instructions of 2 columns>"
 
 
-def test_what_is_not_there():
+def test_missing_files():
     with pytest.raises(ValueError, match="unknown table `rows`, expected one of instructions"):
         ptxkit.scan([], ["rows"])
     with pytest.raises(KeyError, match="not a table of this scan"):

@@ -107,7 +107,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// Whether one of the alternatives is met, or there are none.
+    /// Whether one of the alternatives is met, or there are no alternatives.
     fn met(&self, since: &[Since]) -> bool {
         let version = self.environment.version();
         let on = |s: &Since| match self.environment.target() {
@@ -123,7 +123,7 @@ impl<'d> Items<'d> {
         all.any(|i| self.met(i.since()) && i.forms().iter().any(|f| self.met(f.since())))
     }
 
-    /// The modifiers that may follow: those that come next in the order of the manual first.
+    /// The modifiers that may follow: the next ones in their order first.
     pub(super) fn modifiers(&mut self, opcode: Opcode, before: &[Modifier]) {
         let next = modifiers::next(opcode, before, |since| self.met(since));
         let later = opcode.completions(before, before.len());
@@ -177,7 +177,7 @@ impl<'d> Items<'d> {
         }
     }
 
-    /// The words of a declaration: types, and the directives that go with them.
+    /// The words of a declaration: types, and the directives that can be combined with them.
     pub(super) fn types(&mut self) {
         for &ty in ScalarType::ALL {
             let declared = ty.is_register_type() || ty.is_variable_type() || ty.is_parameter_type();

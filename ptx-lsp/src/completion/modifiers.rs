@@ -1,4 +1,4 @@
-//! Which modifiers may follow those that are written so far, in the order of the manual.
+//! Which modifiers may follow those that are written so far, in their order.
 
 use ptx_isa::{Form, Instruction, Modifier, Opcode, Slot};
 

@@ -1,4 +1,4 @@
-"""`ptxkit lsp` driven by pytest-lsp, a client library of its own."""
+"""`ptxkit lsp` driven by pytest-lsp, a separate client library."""
 
 import os
 import subprocess
@@ -134,7 +134,7 @@ def frame(body: bytes) -> bytes:
 def test_malformed_messages_do_not_end_the_server():
     messages = [
         b"no header at all\r\n\r\n",
-        frame(b"{ this is no JSON"),
+        frame(b"{ this is not JSON"),
         frame(b"\xff\xfe\x00"),
         frame(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'),
         b"Content-Length: -5\r\n\r\n",
