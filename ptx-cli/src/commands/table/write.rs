@@ -69,7 +69,7 @@ fn sources(files: &[PathBuf]) -> Result<Vec<Source>> {
 /// Where a table is written.
 enum Writer {
     Parquet(Box<ArrowWriter<File>>),
-    Arrow(StreamWriter<Box<dyn Write>>),
+    Arrow(Box<StreamWriter<Box<dyn Write>>>),
     Ndjson(Box<dyn Write>, Vec<u8>),
 }
 
@@ -122,7 +122,7 @@ impl Writer {
             None => Box::new(Out::new()),
         };
         Ok(match format {
-            Format::Arrow => Self::Arrow(StreamWriter::try_new(out, schema)?),
+            Format::Arrow => Self::Arrow(Box::new(StreamWriter::try_new(out, schema)?)),
             _ => Self::Ndjson(out, Vec::new()),
         })
     }
