@@ -9,6 +9,7 @@ mod legality;
 mod matching;
 mod modifier;
 mod register;
+mod repair;
 mod scalar;
 mod selector;
 mod space;
