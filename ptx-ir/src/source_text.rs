@@ -26,6 +26,13 @@ enum Bytes {
 
 impl SourceText {
     /// The bytes; a copy if they are shared.
+    ///
+    /// ```
+    /// let text = ptx_ir::SourceText::from(b"ret;".to_vec());
+    /// let shared = text.clone();
+    /// assert_eq!(text.into_vec(), b"ret;");
+    /// assert_eq!(shared.into_vec(), b"ret;");
+    /// ```
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         match self.0 {

@@ -126,13 +126,6 @@ impl Parser<'_> {
                 Err(self.cursor.unexpected("`,` or `;` after a component"))
             }
             b'+' => self.offset(name, AddressForm::Bare),
-            b'[' if matches!(
-                name,
-                Operand::Reg(_) | Operand::Special(_) | Operand::Lane(..)
-            ) =>
-            {
-                Err(self.cursor.unexpected("`,` or `;` after a register"))
-            }
             b'[' => self.index(name),
             _ => Ok(name),
         }

@@ -11,7 +11,6 @@
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
-//! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]
@@ -24,7 +23,7 @@ pub mod facts_json;
 pub mod function_stats;
 pub mod json_text;
 pub mod labels;
-pub mod live_lists;
+mod live_lists;
 pub mod operand_text;
 pub mod register_names;
 pub mod requirements;

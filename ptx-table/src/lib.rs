@@ -1,6 +1,6 @@
 //! Tables of PTX files as Arrow record batches, for databases and data frames.
 //!
-//! [`Scan`] reads files, directories and the PTX in binary files, several at a time and in constant memory. [`Table`] says which
+//! [`Scan`] reads files, directories and the PTX in binary files, several at a time and in constant memory. [`TableName`] says which
 //! tables there are, and their columns. `docs/scale.md` has examples.
 #![forbid(unsafe_code)]
 
@@ -16,5 +16,5 @@ mod tables;
 pub use arrow_array::RecordBatch;
 pub use arrow_schema::{ArrowError, SchemaRef};
 pub use input::Source;
-pub use scan::{Options, Scan};
-pub use table::{ColumnInfo, Table, UnknownTable, page};
+pub use scan::{Scan, ScanOptions};
+pub use table::{ColumnInfo, TableName, UnknownTable, page};

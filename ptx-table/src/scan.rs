@@ -10,7 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::input::{self, Content, Files, Found, Source};
-use crate::table::Table;
+use crate::table::TableName;
 use crate::tables::Tables;
 
 /// Files that one thread reads one after the other: their number and their bytes.
@@ -22,16 +22,16 @@ const WAITING: usize = 2;
 
 /// What a scan reads and how.
 #[derive(Clone, Debug)]
-pub struct Options {
-    tables: Vec<(Table, SchemaRef)>,
+pub struct ScanOptions {
+    tables: Vec<(TableName, SchemaRef)>,
     rows: usize,
     threads: usize,
 }
 
-impl Options {
+impl ScanOptions {
     /// All columns of these tables, in batches of at most 65,536 rows, with a thread for each processor.
     #[must_use]
-    pub fn new(tables: &[Table]) -> Self {
+    pub fn new(tables: &[TableName]) -> Self {
         let mut tables = tables.to_vec();
         tables.sort_unstable();
         tables.dedup();
@@ -61,7 +61,7 @@ impl Options {
     /// # Errors
     ///
     /// If the table has no such column.
-    pub fn columns(mut self, table: Table, names: &[&str]) -> Result<Self, ArrowError> {
+    pub fn columns(mut self, table: TableName, names: &[&str]) -> Result<Self, ArrowError> {
         let all = table.schema();
         let mut wanted = names
             .iter()
@@ -80,7 +80,7 @@ impl Options {
 
     /// The same for one of the tables, or for none if it is not among them.
     #[must_use]
-    pub fn only(&self, table: Table) -> Self {
+    pub fn only(&self, table: TableName) -> Self {
         let mut options = self.clone();
         options.tables.retain(|(of, _)| *of == table);
         options
@@ -88,14 +88,14 @@ impl Options {
 
     /// The tables with the schemas of their batches.
     #[must_use]
-    pub fn tables(&self) -> &[(Table, SchemaRef)] {
+    pub fn tables(&self) -> &[(TableName, SchemaRef)] {
         &self.tables
     }
 }
 
 /// What a thread made of a group of files.
 enum Message {
-    Batch(Table, Result<RecordBatch, ArrowError>),
+    Batch(TableName, Result<RecordBatch, ArrowError>),
     /// The group is complete.
     End,
 }
@@ -104,14 +104,14 @@ enum Message {
 /// number of threads. Memory does not grow with the number of files.
 ///
 /// ```
-/// use ptx_table::{Options, Scan, Source, Table};
+/// use ptx_table::{ScanOptions, Scan, Source, TableName};
 ///
 /// let text = ".version 8.0\n.target sm_80\n.entry k() { bar.sync 0; ret; }\n";
 /// let files = [Source::Bytes("a.ptx".to_owned(), text.into())];
 /// let mut rows = 0;
-/// for batch in Scan::new(files, &Options::new(&[Table::Instructions])) {
+/// for batch in Scan::new(files, &ScanOptions::new(&[TableName::Instructions])) {
 ///     let (table, batch) = batch?;
-///     assert_eq!(table, Table::Instructions);
+///     assert_eq!(table, TableName::Instructions);
 ///     rows += batch.num_rows();
 /// }
 /// assert_eq!(rows, 2);
@@ -127,7 +127,7 @@ pub struct Scan {
 impl Scan {
     /// Starts to read files.
     #[must_use]
-    pub fn new<S>(sources: S, options: &Options) -> Self
+    pub fn new<S>(sources: S, options: &ScanOptions) -> Self
     where
         S: IntoIterator<Item = Source>,
         S::IntoIter: Send + 'static,
@@ -160,7 +160,7 @@ impl Scan {
 }
 
 impl Iterator for Scan {
-    type Item = Result<(Table, RecordBatch), ArrowError>;
+    type Item = Result<(TableName, RecordBatch), ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -224,7 +224,7 @@ fn size(found: &Found) -> u64 {
 /// Reads one group of files after the other.
 fn work<I: Iterator<Item = Source>>(
     queue: &Mutex<Queue<I>>,
-    options: &Options,
+    options: &ScanOptions,
     unreadable: &AtomicUsize,
 ) {
     loop {

@@ -19,7 +19,7 @@ use crate::rows::requirements::Requirements;
 /// A table.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Table {
+pub enum TableName {
     /// Instructions, and statements of functions that were not recognized.
     Instructions,
     /// Memory accesses of instructions.
@@ -58,14 +58,14 @@ pub struct UnknownTable(String);
 
 impl fmt::Display for UnknownTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Table::ALL.map(Table::name).join(", ");
+        let names = TableName::ALL.map(TableName::name).join(", ");
         write!(f, "unknown table `{}`, expected one of {names}", self.0)
     }
 }
 
 impl std::error::Error for UnknownTable {}
 
-impl FromStr for Table {
+impl FromStr for TableName {
     type Err = UnknownTable;
 
     fn from_str(name: &str) -> Result<Self, UnknownTable> {
@@ -74,13 +74,13 @@ impl FromStr for Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TableName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl Table {
+impl TableName {
     /// All tables.
     pub const ALL: [Self; 8] = [
         Self::Instructions,
@@ -138,9 +138,9 @@ impl Table {
     /// The Arrow schema of all columns.
     ///
     /// ```
-    /// use ptx_table::Table;
+    /// use ptx_table::TableName;
     ///
-    /// let schema = Table::Instructions.schema();
+    /// let schema = TableName::Instructions.schema();
     /// assert!(schema.field_with_name("opcode").unwrap().is_nullable());
     /// ```
     #[must_use]
@@ -178,7 +178,7 @@ fn describe<T: Rows>() -> (Vec<ColumnInfo>, Vec<Field>) {
 #[must_use]
 pub fn page() -> String {
     let mut page = String::new();
-    for table in Table::ALL {
+    for table in TableName::ALL {
         page += &format!("### `{table}`\n\n{}\n\n", table.text());
         page += "| column | type | meaning |\n|---|---|---|\n";
         for column in table.columns() {

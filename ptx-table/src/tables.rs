@@ -20,13 +20,13 @@ use crate::rows::loops::{self, Loops};
 use crate::rows::memory::{self, Memory};
 use crate::rows::modules::{Modules, Parsed};
 use crate::rows::requirements::{self, Requirements};
-use crate::table::Table;
+use crate::table::TableName;
 
 /// Instructions whose rows are made together.
 const CHUNK: usize = 1 << 10;
 
 /// Gets the batches.
-pub(crate) type Out<'o> = &'o mut dyn FnMut(Table, Result<RecordBatch, ArrowError>);
+pub(crate) type Out<'o> = &'o mut dyn FnMut(TableName, Result<RecordBatch, ArrowError>);
 
 /// The rows of the wanted tables that are not in a batch yet.
 #[derive(Default)]
@@ -42,19 +42,19 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(wanted: &[(Table, SchemaRef)], rows: usize) -> Self {
+    pub(crate) fn new(wanted: &[(TableName, SchemaRef)], rows: usize) -> Self {
         let mut tables = Self::default();
         for (table, schema) in wanted {
             let schema = SchemaRef::clone(schema);
             match table {
-                Table::Instructions => tables.instructions = Some(Batches::new(schema, rows)),
-                Table::Memory => tables.memory = Some(Batches::new(schema, rows)),
-                Table::Blocks => tables.blocks = Some(Batches::new(schema, rows)),
-                Table::Loops => tables.loops = Some(Batches::new(schema, rows)),
-                Table::Functions => tables.functions = Some(Batches::new(schema, rows)),
-                Table::Modules => tables.modules = Some(Batches::new(schema, rows)),
-                Table::Diagnostics => tables.diagnostics = Some(Batches::new(schema, rows)),
-                Table::Requirements => tables.requirements = Some(Batches::new(schema, rows)),
+                TableName::Instructions => tables.instructions = Some(Batches::new(schema, rows)),
+                TableName::Memory => tables.memory = Some(Batches::new(schema, rows)),
+                TableName::Blocks => tables.blocks = Some(Batches::new(schema, rows)),
+                TableName::Loops => tables.loops = Some(Batches::new(schema, rows)),
+                TableName::Functions => tables.functions = Some(Batches::new(schema, rows)),
+                TableName::Modules => tables.modules = Some(Batches::new(schema, rows)),
+                TableName::Diagnostics => tables.diagnostics = Some(Batches::new(schema, rows)),
+                TableName::Requirements => tables.requirements = Some(Batches::new(schema, rows)),
             }
         }
         tables
@@ -67,7 +67,7 @@ impl Tables {
             Content::Unreadable(name, code, message) => {
                 if let Some(batches) = &mut self.diagnostics {
                     let row = Finding::unreadable(&name, code, &message);
-                    batches.extend(&[row], &mut |batch| out(Table::Diagnostics, batch));
+                    batches.extend(&[row], &mut |batch| out(TableName::Diagnostics, batch));
                 }
             }
         }
@@ -75,19 +75,23 @@ impl Tables {
 
     /// The rows that are left.
     pub(crate) fn finish(&mut self, out: Out<'_>) {
-        fn rest<T: crate::column::Rows>(of: &mut Option<Batches<T>>, table: Table, out: Out<'_>) {
+        fn rest<T: crate::column::Rows>(
+            of: &mut Option<Batches<T>>,
+            table: TableName,
+            out: Out<'_>,
+        ) {
             if let Some(batch) = of.as_mut().and_then(Batches::rest) {
                 out(table, batch);
             }
         }
-        rest(&mut self.instructions, Table::Instructions, out);
-        rest(&mut self.memory, Table::Memory, out);
-        rest(&mut self.blocks, Table::Blocks, out);
-        rest(&mut self.loops, Table::Loops, out);
-        rest(&mut self.functions, Table::Functions, out);
-        rest(&mut self.modules, Table::Modules, out);
-        rest(&mut self.diagnostics, Table::Diagnostics, out);
-        rest(&mut self.requirements, Table::Requirements, out);
+        rest(&mut self.instructions, TableName::Instructions, out);
+        rest(&mut self.memory, TableName::Memory, out);
+        rest(&mut self.blocks, TableName::Blocks, out);
+        rest(&mut self.loops, TableName::Loops, out);
+        rest(&mut self.functions, TableName::Functions, out);
+        rest(&mut self.modules, TableName::Modules, out);
+        rest(&mut self.diagnostics, TableName::Diagnostics, out);
+        rest(&mut self.requirements, TableName::Requirements, out);
     }
 
     fn module(&mut self, name: &str, source: SourceText, out: Out<'_>) {
@@ -100,7 +104,7 @@ impl Tables {
                 version: module.header().version.map(|v| v.to_string()),
                 diagnostics: &parsed.diagnostics,
             };
-            batches.extend(&[row], &mut |batch| out(Table::Modules, batch));
+            batches.extend(&[row], &mut |batch| out(TableName::Modules, batch));
         }
         self.statements(name, module, out);
         self.statistics(name, module, out);
@@ -108,14 +112,14 @@ impl Tables {
             let needs = ptx_verify::requires(module);
             let report = Report::new(name, module, &needs, None);
             let rows = requirements::of(&report);
-            batches.extend(&rows, &mut |batch| out(Table::Requirements, batch));
+            batches.extend(&rows, &mut |batch| out(TableName::Requirements, batch));
         }
         if let Some(batches) = &mut self.diagnostics {
             let found = diagnostics::check(module, parsed.diagnostics);
             if !found.is_empty() {
                 let file = File::new(name, module);
                 let rows = diagnostics::of(&file, &found);
-                batches.extend(&rows, &mut |batch| out(Table::Diagnostics, batch));
+                batches.extend(&rows, &mut |batch| out(TableName::Diagnostics, batch));
             }
         }
     }
@@ -137,7 +141,7 @@ impl Tables {
                 let analysis: &FunctionAnalysis = of.analysis();
                 let basic = BasicBlocks::new(module, of.body, analysis);
                 let rows = blocks::of(&of, &basic);
-                batches.extend(&rows, &mut |batch| out(Table::Blocks, batch));
+                batches.extend(&rows, &mut |batch| out(TableName::Blocks, batch));
             }
             if !of_instructions {
                 continue;
@@ -145,10 +149,10 @@ impl Tables {
             of.instructions(CHUNK, &mut |rows| {
                 if let Some(batches) = &mut self.memory {
                     let rows = memory::of(rows);
-                    batches.extend(&rows, &mut |batch| out(Table::Memory, batch));
+                    batches.extend(&rows, &mut |batch| out(TableName::Memory, batch));
                 }
                 if let Some(batches) = &mut self.instructions {
-                    batches.extend(rows, &mut |batch| out(Table::Instructions, batch));
+                    batches.extend(rows, &mut |batch| out(TableName::Instructions, batch));
                 }
             });
         }
@@ -167,11 +171,11 @@ impl Tables {
                     of: l,
                 };
                 let rows: Vec<_> = of.loop_list.iter().map(row).collect();
-                batches.extend(&rows, &mut |batch| out(Table::Loops, batch));
+                batches.extend(&rows, &mut |batch| out(TableName::Loops, batch));
             }
             if let Some(batches) = &mut self.functions {
                 let row = functions::InFile { file: name, of };
-                batches.extend(&[row], &mut |batch| out(Table::Functions, batch));
+                batches.extend(&[row], &mut |batch| out(TableName::Functions, batch));
             }
         }
     }

@@ -10,15 +10,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
-use ptx_table::{Options, Scan, Source, Table};
+use ptx_table::{Scan, ScanOptions, Source, TableName};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 /// The rows of each table as text, with the number of batches.
-fn rows(sources: Vec<Source>, options: &Options) -> Vec<(Table, usize, String)> {
-    let mut found: Vec<(Table, usize, String)> = Vec::new();
+fn rows(sources: Vec<Source>, options: &ScanOptions) -> Vec<(TableName, usize, String)> {
+    let mut found: Vec<(TableName, usize, String)> = Vec::new();
     for (table, _) in options.tables() {
         found.push((*table, 0, String::new()));
     }
@@ -57,7 +57,7 @@ fn threads_and_sizes_of_batches_change_nothing() {
             Source::Path(root("corpus/broken")),
         ]
     };
-    let options = Options::new(&Table::ALL);
+    let options = ScanOptions::new(&TableName::ALL);
     let all = rows(sources(), &options.clone().threads(1));
     for (table, batches, text) in &all {
         assert!(*batches > 0 && !text.is_empty(), "{table}");
@@ -72,7 +72,7 @@ fn threads_and_sizes_of_batches_change_nothing() {
 
 #[test]
 fn batches_are_bounded() {
-    let options = Options::new(&[Table::Instructions]).rows(10);
+    let options = ScanOptions::new(&[TableName::Instructions]).rows(10);
     let scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
     let lengths: Vec<usize> = scan.map(|batch| batch.unwrap().1.num_rows()).collect();
     assert!(lengths.len() > 10 && lengths.iter().all(|rows| (1..=10).contains(rows)));
@@ -80,7 +80,7 @@ fn batches_are_bounded() {
 
 #[test]
 fn what_cannot_be_read_is_a_diagnostic() {
-    let options = Options::new(&[Table::Diagnostics]);
+    let options = ScanOptions::new(&[TableName::Diagnostics]);
     let sources = vec![
         Source::Path("no such file.ptx".into()),
         Source::Bytes("empty.bin".to_owned(), b"\x7fELF".to_vec()),
@@ -98,7 +98,7 @@ fn what_cannot_be_read_is_a_diagnostic() {
 
 #[test]
 fn a_container_is_a_module_for_each_entry() {
-    let options = Options::new(&[Table::Modules]);
+    let options = ScanOptions::new(&[TableName::Modules]);
     let all = rows(
         vec![Source::Path(root("ptx-container/tests/data/k.a"))],
         &options,
@@ -112,7 +112,7 @@ fn a_container_is_a_module_for_each_entry() {
 
 #[test]
 fn a_scan_that_is_dropped_ends_its_threads() {
-    let options = Options::new(&[Table::Instructions]).rows(1);
+    let options = ScanOptions::new(&[TableName::Instructions]).rows(1);
     for _ in 0..20 {
         let mut scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
         assert!(scan.next().unwrap().is_ok());
@@ -121,9 +121,9 @@ fn a_scan_that_is_dropped_ends_its_threads() {
 
 #[test]
 fn chosen_columns_are_those_of_all() {
-    let options = Options::new(&[Table::Instructions]);
+    let options = ScanOptions::new(&[TableName::Instructions]);
     let options = options
-        .columns(Table::Instructions, &["opcode", "line"])
+        .columns(TableName::Instructions, &["opcode", "line"])
         .unwrap();
     let mut scan = Scan::new([Source::Path(root("corpus/hand"))], &options);
     let (_, batch) = scan.next().unwrap().unwrap();
@@ -134,7 +134,11 @@ fn chosen_columns_are_those_of_all() {
         .map(|f| f.name().as_str())
         .collect();
     assert_eq!(names, ["line", "opcode"]);
-    assert!(options.columns(Table::Instructions, &["colour"]).is_err());
+    assert!(
+        options
+            .columns(TableName::Instructions, &["colour"])
+            .is_err()
+    );
 }
 
 /// `docs/scale.md` ends with the list of the columns. `PTX_BLESS=1` writes it.

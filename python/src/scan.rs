@@ -7,7 +7,7 @@ use arrow_array::ffi::to_ffi;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array as _, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
-use ptx_table::{ArrowError, Options, SchemaRef, Source};
+use ptx_table::{ArrowError, ScanOptions, SchemaRef, Source};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -41,7 +41,7 @@ fn sources(inputs: Inputs) -> Vec<Source> {
 #[derive(Clone)]
 struct Plan {
     sources: Arc<[Source]>,
-    options: Options,
+    options: ScanOptions,
 }
 
 impl Plan {
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     fn table(&self, name: &str) -> PyResult<Table> {
-        let table: ptx_table::Table = name.parse().map_err(value_error)?;
+        let table: ptx_table::TableName = name.parse().map_err(value_error)?;
         let options = self.options.only(table);
         let Some((_, schema)) = options.tables().first() else {
             let message = format!("`{table}` is not a table of this scan");
@@ -111,8 +111,9 @@ pub(crate) fn scan(
     };
     let tables = tables.unwrap_or_else(|| vec!["instructions".to_owned()]);
     let tables = tables.iter().map(|name| name.parse());
-    let tables: Vec<ptx_table::Table> = tables.collect::<Result<_, _>>().map_err(value_error)?;
-    let mut options = Options::new(&tables).rows(batch_rows);
+    let tables: Vec<ptx_table::TableName> =
+        tables.collect::<Result<_, _>>().map_err(value_error)?;
+    let mut options = ScanOptions::new(&tables).rows(batch_rows);
     if let Some(threads) = threads {
         options = options.threads(threads);
     }

@@ -32,6 +32,15 @@ pub struct CodeBlock {
 }
 
 /// The code blocks in the text of a `.nv_intermediate_source_section`. Linear in its length.
+///
+/// ```
+/// use ptx_analysis::source_lines::code_blocks;
+/// let section = b".code_block { .ir_name: \"TileIR\" .sourceFileName: 2 .source_begin\nfirst\nsecond\n.source_end\n}";
+/// let blocks: Vec<_> = code_blocks(section).collect();
+/// assert_eq!(blocks.len(), 1);
+/// assert_eq!(blocks[0].language.of(section), b"TileIR");
+/// assert_eq!(blocks[0].text.of(section), b"first\nsecond");
+/// ```
 pub fn code_blocks(section: &[u8]) -> impl Iterator<Item = CodeBlock> + '_ {
     let (mut language, mut file) = (Span::default(), Span::default());
     Lexer::fragment(section).filter_map(move |token| {

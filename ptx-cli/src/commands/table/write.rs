@@ -11,15 +11,15 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ptx_report::clean;
-use ptx_table::{Options, RecordBatch, Scan, SchemaRef, Source, Table};
+use ptx_table::{RecordBatch, Scan, ScanOptions, SchemaRef, Source, TableName};
 
 use super::{Args, Format, ndjson};
 use crate::output::{self, Out, Status};
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let tables = args.tables.iter().map(|name| name.parse::<Table>());
+    let tables = args.tables.iter().map(|name| name.parse::<TableName>());
     let tables = tables.collect::<Result<Vec<_>, _>>()?;
-    let mut options = Options::new(&tables).threads(rayon::current_num_threads());
+    let mut options = ScanOptions::new(&tables).threads(rayon::current_num_threads());
     if !args.columns.is_empty() {
         let [table] = tables[..] else {
             bail!("`--columns` is about one table");
@@ -74,7 +74,7 @@ enum Writer {
 }
 
 /// A writer for each table.
-fn writers(args: &Args, options: &Options) -> Result<Vec<(Table, Writer)>> {
+fn writers(args: &Args, options: &ScanOptions) -> Result<Vec<(TableName, Writer)>> {
     let [(table, schema)] = options.tables() else {
         let Some(folder) = &args.output else {
             bail!("several tables need `--output DIR`");
