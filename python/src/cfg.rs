@@ -105,7 +105,9 @@ impl Place {
             };
             let variables = |m: &RegUse| self.analysis.variables().of(m.place);
             for mention in mentions.clone().filter(|m| m.usage.writes()) {
-                variables(&mention).for_each(|v| drop(live.remove(&v)));
+                variables(&mention).for_each(|v| {
+                    live.remove(&v);
+                });
             }
             for mention in mentions.filter(|m| m.usage.reads()) {
                 live.extend(variables(&mention));
