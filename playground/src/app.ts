@@ -1,0 +1,108 @@
+// The parts of the page and how they work together.
+
+import type { Transport } from "@codemirror/lsp-client";
+import { examples, load } from "./document/examples";
+import { acceptDrops } from "./document/files";
+import { fragmentOf, readFragment } from "./document/permalink";
+import { element } from "./dom";
+import { createSession } from "./editor/editor";
+import { refreshFolding } from "./editor/folding";
+import { problemsField } from "./editor/problems";
+import { setEditorTheme } from "./editor/theme";
+import { controlFlowPanel } from "./panels/control_flow";
+import { explainPanel } from "./panels/explain";
+import { livenessPanel } from "./panels/liveness";
+import type { PanelOf } from "./panels/panel";
+import { problemsPanel, summary } from "./panels/problems";
+import { requirementsPanel } from "./panels/requirements";
+import { rewritesPanel } from "./panels/rewrites";
+import { statisticsPanel } from "./panels/statistics";
+import { Tabs } from "./panels/tabs";
+import { messageOf, type Session } from "./session";
+import { isDark, startTheme } from "./theme";
+import { toolbar } from "./toolbar";
+
+const panels: PanelOf[] = [problemsPanel, controlFlowPanel, livenessPanel, requirementsPanel, statisticsPanel, rewritesPanel, explainPanel];
+/** How long nothing is typed before the panels are computed again, in milliseconds. */
+const DELAY = 150;
+
+export class App {
+  readonly session: Session;
+  readonly tabs: Tabs;
+  private readonly failure = element("div", { class: "banner", role: "alert", hidden: true });
+  private readonly counts = element("span", { role: "status", class: "counts" }, "Loading…");
+  private readonly place = element("span", {});
+  private timer = 0;
+
+  constructor(server: Transport) {
+    const invertTheme = startTheme((dark) => this.themeChanged(dark));
+    const editor = element("section", { class: "editor", "aria-label": "Editor" });
+    const events = { checked: () => this.checked(), updated: () => this.updated() };
+    this.session = createSession(editor, "", isDark(), server, events);
+    this.tabs = new Tabs(panels.map((panel) => panel(this.session)));
+    const bar = toolbar(this.session, { invertTheme, link: () => this.link() });
+    const status = element("footer", {}, this.counts, this.place);
+    document.body.append(bar, this.failure, element("main", {}, editor, this.tabs.element), status);
+    acceptDrops(this.session);
+    addEventListener("hashchange", () => void this.start());
+    this.updated();
+  }
+
+  /** Shows what the address contains, else the first example. */
+  async start(): Promise<void> {
+    try {
+      const { text, panel } = await readFragment(location.hash);
+      if (panel) this.tabs.show(panel);
+      if (text !== null) this.session.open(text);
+      else if (!this.session.text) await this.openFirstExample();
+    } catch (error) {
+      this.showFailure(`This link is damaged: ${messageOf(error)}`);
+      await this.openFirstExample();
+    }
+  }
+
+  private async openFirstExample(): Promise<void> {
+    const [first] = examples;
+    if (first) this.session.open(await load(first), first.file);
+  }
+
+  /** Puts a link to the document and the panel into the address bar, and returns it. */
+  private async link(): Promise<string> {
+    history.replaceState(null, "", await fragmentOf(this.session.text, this.tabs.currentId));
+    return location.href;
+  }
+
+  serverFailed(message: string): void {
+    this.counts.textContent = "Not checked";
+    this.showFailure(`The language server cannot run: ${message}. Editing works; checks, hints and panels do not.`, true);
+  }
+
+  private showFailure(message: string, reload = false): void {
+    this.failure.hidden = false;
+    this.failure.replaceChildren(message, " ");
+    if (reload) this.failure.append(element("button", { type: "button", click: () => location.reload() }, "Reload"));
+  }
+
+  /** The language server has checked the document. */
+  private checked(): void {
+    const { list } = this.session.view.state.field(problemsField);
+    this.counts.textContent = summary(list);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => {
+      this.tabs.outdated();
+      void refreshFolding(this.session, this.session.view).catch(() => undefined);
+    }, this.tabs.currentId === "problems" ? 0 : DELAY);
+  }
+
+  private updated(): void {
+    const { doc, selection } = this.session.view.state;
+    const line = doc.lineAt(selection.main.head);
+    this.place.textContent = `Line ${line.number}, column ${selection.main.head - line.from + 1}`;
+    this.tabs.cursorMoved();
+  }
+
+  private themeChanged(dark: boolean): void {
+    setEditorTheme(this.session.view, dark);
+    this.tabs.themeChanged();
+  }
+}

@@ -1,0 +1,46 @@
+// Elements of the page.
+
+type Listener = (event: Event) => void;
+type Attribute = string | number | boolean | Listener | undefined;
+
+/** Creates an element. An attribute with a function is a listener, `true` an attribute without a value. */
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Record<string, Attribute> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const created = document.createElement(tag);
+  setAttributes(created, attributes);
+  created.append(...children);
+  return created;
+}
+
+/** Creates an element of an SVG drawing. */
+export function drawing<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Record<string, Attribute> = {},
+  ...children: (Node | string)[]
+): SVGElementTagNameMap[Tag] {
+  const created = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  setAttributes(created, attributes);
+  created.append(...children);
+  return created;
+}
+
+function setAttributes(target: Element, attributes: Record<string, Attribute>): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") target.addEventListener(name, value);
+    else if (value === true) target.setAttribute(name, "");
+    else if (value !== false && value !== undefined) target.setAttribute(name, String(value));
+  }
+}
+
+/** A button with a text. */
+export function button(text: string, click: () => void, attributes: Record<string, Attribute> = {}): HTMLButtonElement {
+  return element("button", { type: "button", click, ...attributes }, text);
+}
+
+/** `1 error`, `2 errors` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

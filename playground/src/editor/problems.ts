@@ -1,0 +1,135 @@
+// What the language server reports about the document, with its fixes.
+
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { type LSPClient, type LSPClientExtension, LSPPlugin } from "@codemirror/lsp-client";
+import { StateEffect, StateField } from "@codemirror/state";
+import type { EditorView } from "@codemirror/view";
+import type * as lsp from "vscode-languageserver-protocol";
+import { type Change, moved, type Span, toSpan } from "./positions";
+
+export interface Fix {
+  title: string;
+  changes: Change[];
+}
+
+export interface Problem extends Span {
+  severity: "error" | "warning";
+  code: string;
+  message: string;
+  related: (Span & { message: string })[];
+  fixes: Fix[];
+}
+
+/** The problems of a document. */
+export interface Problems {
+  list: readonly Problem[];
+  /** One fix for all of them. */
+  all: Fix | null;
+}
+
+const none: Problems = { list: [], all: null };
+const setProblems = StateEffect.define<Problems>();
+
+/** The problems, at the places where they are after changes. */
+export const problemsField = StateField.define<Problems>({
+  create: () => none,
+  update(problems, transaction) {
+    for (const effect of transaction.effects) if (effect.is(setProblems)) return effect.value;
+    if (!transaction.docChanged || problems === none) return problems;
+    const fix = (f: Fix): Fix => ({ ...f, changes: f.changes.map((change) => moved(change, transaction.changes)) });
+    const list = problems.list.map((problem) => ({
+      ...moved(problem, transaction.changes),
+      related: problem.related.map((place) => moved(place, transaction.changes)),
+      fixes: problem.fixes.map(fix),
+    }));
+    // A fix of the whole document is right only for the document that it was computed for.
+    return { list, all: null };
+  },
+});
+
+/** Receives diagnostics, asks for their fixes, and shows both. `done` is called when the server has checked a document. */
+export function problemsOf(done: (view: EditorView) => void): LSPClientExtension {
+  return {
+    clientCapabilities: { textDocument: { publishDiagnostics: { versionSupport: true, relatedInformation: true } } },
+    notificationHandlers: {
+      "textDocument/publishDiagnostics": (client, params: lsp.PublishDiagnosticsParams) => {
+        void receive(client, params, done);
+        return true;
+      },
+    },
+    editorExtension: problemsField,
+  };
+}
+
+async function receive(client: LSPClient, params: lsp.PublishDiagnosticsParams, done: (view: EditorView) => void): Promise<void> {
+  const file = client.workspace.getFile(params.uri);
+  const view = file?.getView();
+  if (!file || !view) return;
+  const isCurrent = (): boolean => params.version === undefined || params.version === file.version;
+  if (isCurrent()) {
+    const actions = params.diagnostics.length ? await codeActions(client, params, file.doc.lines) : [];
+    if (isCurrent()) show(view, params.diagnostics, actions);
+  }
+  done(view);
+}
+
+/** The fixes of the whole document, in one request. */
+async function codeActions(client: LSPClient, { uri, diagnostics }: lsp.PublishDiagnosticsParams, lines: number): Promise<lsp.CodeAction[]> {
+  const range: lsp.Range = { start: { line: 0, character: 0 }, end: { line: lines, character: 0 } };
+  const params: lsp.CodeActionParams = { textDocument: { uri }, range, context: { diagnostics } };
+  return (await client.request<lsp.CodeActionParams, lsp.CodeAction[] | null>("textDocument/codeAction", params)) ?? [];
+}
+
+const keyOf = ({ range, code, message }: lsp.Diagnostic): string => JSON.stringify([range, code, message]);
+
+function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.CodeAction[]): void {
+  const plugin = LSPPlugin.get(view);
+  if (!plugin) return;
+  const span = (range: lsp.Range): Span => moved(toSpan(plugin.syncedDoc, range), plugin.unsyncedChanges);
+  const fixOf = (action: lsp.CodeAction): Fix => {
+    const edits = Object.values(action.edit?.changes ?? {}).flat();
+    return { title: action.title, changes: edits.map((edit) => ({ ...span(edit.range), insert: edit.newText })) };
+  };
+  const fixes = Map.groupBy(actions, (action) => (action.diagnostics?.[0] ? keyOf(action.diagnostics[0]) : ""));
+  const problemOf = (diagnostic: lsp.Diagnostic): Problem => ({
+    ...span(diagnostic.range),
+    severity: diagnostic.severity === 1 ? "error" : "warning",
+    code: String(diagnostic.code ?? ""),
+    message: typeof diagnostic.message === "string" ? diagnostic.message : diagnostic.message.value,
+    related: (diagnostic.relatedInformation ?? []).map((place) => ({ ...span(place.location.range), message: place.message })),
+    fixes: (fixes.get(keyOf(diagnostic)) ?? []).map(fixOf),
+  });
+  const all = fixes.get("")?.[0];
+  const list = diagnostics.map(problemOf);
+  view.dispatch(setDiagnostics(view.state, list.map(asDiagnostic)), { effects: setProblems.of({ list, all: all && plugin.unsyncedChanges.empty ? fixOf(all) : null }) });
+}
+
+/** A problem as the editor shows it. */
+function asDiagnostic(problem: Problem): Diagnostic {
+  const { from, to, severity, code, message } = problem;
+  // A fix is looked up when it is used: the document may have changed until then.
+  const actions = problem.fixes.map(({ title }, index) => ({
+    name: title,
+    apply: (view: EditorView, at: number) => {
+      const found = view.state.field(problemsField).list.find((p) => p.from === at && p.code === code && p.message === message);
+      if (found?.fixes[index]) applyFix(view, found.fixes[index]);
+    },
+  }));
+  return { from, to, severity, source: code, message, actions };
+}
+
+/** Makes the changes of a fix. */
+export function applyFix(view: EditorView, fix: Fix): void {
+  view.dispatch({ changes: fix.changes, userEvent: "input.fix", scrollIntoView: false });
+}
+
+/** Applies the first fix of a problem at the cursor. */
+export function fixAtCursor(view: EditorView): boolean {
+  const { head } = view.state.selection.main;
+  const line = view.state.doc.lineAt(head);
+  const fixable = view.state.field(problemsField).list.filter((p) => p.fixes.length && p.from <= line.to && line.from <= p.to);
+  const nearest = fixable.find((p) => p.from <= head && head <= p.to) ?? fixable[0];
+  if (!nearest?.fixes[0]) return false;
+  applyFix(view, nearest.fixes[0]);
+  return true;
+}

@@ -1,0 +1,68 @@
+// What each function contains.
+
+import { element } from "../dom";
+import type { Statistics } from "../server/protocol";
+import type { Session } from "../session";
+import { note, type Panel } from "./panel";
+
+type Column = [title: string, value: (f: Statistics) => string | number];
+
+const columns: Column[] = [
+  ["Instructions", (f) => f.instructions],
+  ["Blocks", (f) => f.blocks],
+  ["Loops", (f) => (f.loops ? `${f.loops}, depth ${f.loop_depth}` : 0)],
+  ["Pressure", (f) => f.pressure.max_b32_units],
+  ["Calls", (f) => f.calls],
+  ["Barriers", (f) => f.barriers],
+  ["Shared bytes", (f) => f.shared_bytes],
+  ["Local bytes", (f) => f.local_bytes],
+  ["Tensor core", (f) => f.tensor_core.arithmetic],
+];
+
+export function statisticsPanel(session: Session): Panel {
+  const body = element("div", { class: "panel" });
+  const refresh = async (): Promise<void> => {
+    const answer = await session.ask<Statistics[]>("ptxkit/statistics");
+    if (!answer) return;
+    if (!answer.result.length) body.replaceChildren(note("The document has no function with a body."));
+    else body.replaceChildren(overview(answer.result), ...answer.result.map((f) => details(f, session)));
+  };
+  return { id: "statistics", title: "Statistics", body, refresh };
+}
+
+function nameOf(f: Statistics): string {
+  return f.demangled ?? f.name;
+}
+
+/** A table; rows begin with their name. */
+function table(titles: string[], rows: (string | number | Node)[][], caption: string): HTMLElement {
+  const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
+  const cells = (row: (string | number | Node)[]): HTMLElement[] =>
+    row.map((value, index) => element(index ? "td" : "th", index ? {} : { scope: "row" }, typeof value === "number" ? String(value) : value));
+  const body = rows.map((row) => element("tr", {}, ...cells(row)));
+  return element("div", { class: "scrolled" }, element("table", { class: "data" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body)));
+}
+
+function overview(functions: Statistics[]): HTMLElement {
+  const rows = functions.map((f) => [nameOf(f), ...columns.map(([, value]) => value(f))]);
+  return table(["Function", ...columns.map(([title]) => title)], rows, "Functions");
+}
+
+function details(f: Statistics, session: Session): HTMLElement {
+  const families = Object.entries(f.families).toSorted(([, a], [, b]) => b - a);
+  const parts = [element("summary", {}, nameOf(f)), table(["Kind", "Instructions"], families, "Instructions by kind")];
+  if (f.memory.length) {
+    const rows = f.memory.map(({ space, access, bytes, vector, count }) => [space, access, bytes ?? "?", vector, count]);
+    parts.push(table(["Space", "Access", "Bytes", "Vector", "Instructions"], rows, "Memory accesses"));
+  }
+  if (f.loop_list.length) parts.push(loops(f, session));
+  return element("details", {}, ...parts);
+}
+
+function loops(f: Statistics, session: Session): HTMLElement {
+  const rows = f.loop_list.map(({ label, line, depth, blocks, total_instructions }) => {
+    const place = line === null ? (label ?? "?") : element("button", { type: "button", class: "link", click: () => session.goToLine(line - 1) }, `${label ?? "loop"}, line ${line}`);
+    return [place, depth, blocks, total_instructions];
+  });
+  return table(["Loop", "Depth", "Blocks", "Instructions"], rows, "Loops");
+}
