@@ -48,6 +48,8 @@ pub struct LivePoint<'a> {
     /// The greater one of what is live before it, and of what is live after it together with its results; in units of 32
     /// bits.
     pub units: u32,
+    /// The greater one of the two for each class separately, in the order of [`CLASSES`].
+    pub by_class: [u32; CLASSES.len()],
     /// The variables that it writes and that are live after it.
     pub written: &'a [u32],
     /// The variables that it reads and that are not live after it, or that it writes, too.
@@ -130,10 +132,11 @@ impl Pressure {
                     Statement::Opaque(opaque) => facts.opaque(opaque),
                     _ => continue,
                 };
-                let units = count.step(stmt, &mentions);
+                let (units, by_class) = count.step(stmt, &mentions);
                 visitor(LivePoint {
                     stmt,
                     units,
+                    by_class,
                     written: &count.written,
                     read: &count.read,
                 });
@@ -200,22 +203,23 @@ impl<'a> Count<'a> {
         true
     }
 
-    fn note(&mut self, stmt: StmtId) {
+    /// Adds what is live at an instruction to the greatest numbers.
+    fn note(&mut self, stmt: StmtId, units: u32, by_class: [u32; CLASSES.len()]) {
         let first = || {
             let at = self.peak.at;
             at.is_none_or(|at| self.body.precedes(stmt, at))
         };
-        if self.now.units > self.peak.units || self.now.units == self.peak.units && first() {
-            self.peak.units = self.now.units;
+        if units > self.peak.units || units == self.peak.units && first() {
+            self.peak.units = units;
             self.peak.at = Some(stmt);
         }
-        for (peak, now) in self.peak.by_class.iter_mut().zip(self.now.by_class) {
-            *peak = (*peak).max(now);
+        for (peak, here) in self.peak.by_class.iter_mut().zip(by_class) {
+            *peak = (*peak).max(here);
         }
     }
 
-    /// Goes back over an instruction; returns the greater number of units after it and before it.
-    fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) -> u32 {
+    /// Goes back over an instruction; returns the greater numbers of units and of each class after it and before it.
+    fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) -> (u32, [u32; CLASSES.len()]) {
         let variables = self.variables;
         self.written.clear();
         self.read.clear();
@@ -228,8 +232,7 @@ impl<'a> Count<'a> {
                 }
             }
         }
-        self.note(stmt);
-        let after = self.now.units;
+        let after = self.now;
         while let Some(variable) = self.passing.pop() {
             self.change(variable, false);
         }
@@ -247,8 +250,13 @@ impl<'a> Count<'a> {
                 }
             }
         }
-        self.note(stmt);
-        after.max(self.now.units)
+        let units = after.units.max(self.now.units);
+        let mut by_class = after.by_class;
+        for (here, now) in by_class.iter_mut().zip(self.now.by_class) {
+            *here = (*here).max(now);
+        }
+        self.note(stmt, units, by_class);
+        (units, by_class)
     }
 }
 

@@ -6,19 +6,24 @@ use ptx_print::{Indent, Style};
 
 use crate::document::Document;
 
-/// The edit that formats a document; an error where it has syntax errors, whose text has no layout.
+/// The edit that formats a document; an error where it has syntax errors.
 pub(crate) fn format(
     document: &Document,
     options: &FormattingOptions,
 ) -> Result<Vec<TextEdit>, String> {
+    let text = canonical(document, &style(options))?;
+    Ok(difference(document, &text).into_iter().collect())
+}
+
+/// The formatted text of a document; an error where it has syntax errors, whose text has no layout.
+pub(crate) fn canonical(document: &Document, style: &Style) -> Result<Vec<u8>, String> {
     let broken = document
         .syntax_errors()
         .any(|d| d.severity == Severity::Error);
     if broken {
         return Err("the document has syntax errors".to_owned());
     }
-    let text = ptx_print::canonical(document.module(), &style(options));
-    Ok(difference(document, &text).into_iter().collect())
+    Ok(ptx_print::canonical(document.module(), style))
 }
 
 /// Formats the lines of a range: of the edits of the whole document, those that are in it.

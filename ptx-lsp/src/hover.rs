@@ -9,14 +9,15 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::lex::TokenKind;
 use ptx_ir::{FuncId, Item, ItemId, Module, Span, Statement, StmtId};
 use ptx_report::demangle::demangle;
-use ptx_report::explain::{self, Entry};
+use ptx_report::explain;
 
 use crate::document::Document;
+use crate::explanation::markdown;
 use crate::{names, place};
 
 /// The longest text of the source that is shown.
 const LONGEST: usize = 2000;
-/// The most lines and forms that are listed.
+/// The most lines that are listed.
 const MOST: usize = 12;
 
 /// What is shown at an offset.
@@ -47,9 +48,7 @@ fn of_keyword(document: &Document, offset: u32) -> Option<(String, Span)> {
         }
         _ => return None,
     };
-    let entries = found.ok()?;
-    let all: Vec<String> = entries.iter().take(MOST).map(markdown).collect();
-    (!all.is_empty()).then(|| (all.join("\n\n---\n\n"), token.span))
+    Some((markdown(&found.ok()?)?, token.span))
 }
 
 /// The mnemonic of the instruction whose opcode begins at an offset.
@@ -66,45 +65,6 @@ fn mnemonic_at(module: &Module, start: u32) -> Option<String> {
     let opcode = signature.opcode_text().as_bytes();
     let at = module.source().get(start as usize..)?;
     (first && at.starts_with(opcode)).then(|| signature.text().to_owned())
-}
-
-/// An explanation.
-fn markdown(entry: &Entry) -> String {
-    let section = entry.section.map(|s| format!(", PTX ISA {s}"));
-    let mut out = format!(
-        "**`{}`** ({}{})",
-        entry.name,
-        entry.kind,
-        section.unwrap_or_default()
-    );
-    if !entry.summary.is_empty() {
-        out = out + "\n\n" + entry.summary;
-    }
-    for fact in &entry.facts {
-        out = out + "\n- " + fact;
-    }
-    let forms = entry.forms.iter().take(MOST);
-    let syntax: Vec<&str> = forms.map(|f| &*f.syntax).collect();
-    if !syntax.is_empty() {
-        let _ = write!(out, "\n\n```ptx\n{}\n```", syntax.join("\n"));
-    }
-    if let Some(first) = entry.forms.first() {
-        let lines = first
-            .modifiers
-            .iter()
-            .chain(&first.operands)
-            .chain(&first.since);
-        for line in lines.take(2 * MOST) {
-            out = out + "\n- " + line;
-        }
-    }
-    if entry.forms.len() > MOST {
-        let _ = write!(out, "\n\n{} more forms", entry.forms.len() - MOST);
-    }
-    for pitfall in entry.pitfalls {
-        out = out + "\n\n" + pitfall;
-    }
-    out
 }
 
 // --- names ---

@@ -10,8 +10,8 @@ use crate::message::{Failure, code};
 use crate::server::{Answer, Server, parse, to_json};
 use crate::text::Encoding;
 use crate::{
-    call_hierarchy, code_action, code_lens, completion, folding, formatting, hover, inlay_hints,
-    names, rename, semantic_tokens, symbols,
+    call_hierarchy, code_action, code_lens, completion, custom, folding, formatting, hover,
+    inlay_hints, names, rename, semantic_tokens, symbols,
 };
 
 /// What the server offers.
@@ -125,6 +125,9 @@ impl Asked<'_, '_> {
 
 /// Answers a request.
 pub(crate) fn answer(server: &mut Server, method: &str, params: Option<&RawValue>) -> Answer {
+    if let Some(name) = method.strip_prefix(custom::PREFIX) {
+        return custom::answer(server, name, params);
+    }
     let asked = Asked { server, params };
     match method {
         CodeActionRequest::METHOD | CodeLensRequest::METHOD | CodeLensResolve::METHOD => {

@@ -8,9 +8,11 @@
 //! | [`facts_json`], [`json_text`] | the facts of instructions as JSON |
 //! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
+//! | [`retarget`] | the text of a module for another target, or what prevents it |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
+//! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]
@@ -23,10 +25,11 @@ pub mod facts_json;
 pub mod function_stats;
 pub mod json_text;
 pub mod labels;
-mod live_lists;
+pub mod live_lists;
 pub mod operand_text;
 pub mod register_names;
 pub mod requirements;
+pub mod retarget;
 pub mod source_frames;
 
 mod generated {

@@ -8,11 +8,13 @@ const LIST_ENTRIES: u64 = 1 << 20;
 const LIST_ENTRIES_PER_STATEMENT: u64 = 64;
 
 /// The most entries of a list that can be quadratic in the size of a function, given its number of statements.
-pub(crate) fn list_entries(statements: usize) -> u64 {
+#[must_use]
+pub fn list_entries(statements: usize) -> u64 {
     LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64
 }
 
 /// Whether the registers that are live at the ends of all blocks are few enough to be listed.
-pub(crate) fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> bool {
+#[must_use]
+pub fn live_lists_fit(analysis: &FunctionAnalysis, statements: usize) -> bool {
     analysis.liveness().total() <= list_entries(statements)
 }

@@ -205,17 +205,22 @@ impl Cause {
     /// `12:5: cp.async.wait_all (2 times): sm_80 from PTX 7.0`
     #[must_use]
     pub fn text(&self) -> String {
-        let first: Vec<String> = self
-            .minimal
-            .iter()
-            .map(|p| format!("{} from PTX {}", p.target, p.ptx))
-            .collect();
-        let times = match self.count {
-            1 => String::new(),
-            n => format!(" ({n} times)"),
-        };
         let (line, column) = (self.line, self.column);
-        let what = demangle::in_message(&self.what);
-        format!("{line}:{column}: {what}{times}: {}", first.join(", "))
+        let reason = reason(&self.what, self.count, &self.minimal);
+        format!("{line}:{column}: {reason}")
     }
+}
+
+/// `cp.async.wait_all (2 times): sm_80 from PTX 7.0`
+#[must_use]
+pub fn reason(what: &str, count: usize, minimal: &[Pair]) -> String {
+    let first = minimal.iter();
+    let first = first.map(|p| format!("{} from PTX {}", p.target, p.ptx));
+    let first: Vec<String> = first.collect();
+    let times = match count {
+        1 => String::new(),
+        n => format!(" ({n} times)"),
+    };
+    let what = demangle::in_message(what);
+    format!("{what}{times}: {}", first.join(", "))
 }

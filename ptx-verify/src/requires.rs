@@ -47,6 +47,17 @@ pub struct Requirements {
     module: Availability,
     functions: Vec<(FuncId, Availability)>,
     reasons: Vec<Reason>,
+    /// In the order of the functions.
+    uses: Vec<Use>,
+}
+
+/// The first use of an instruction in a function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Use {
+    function: FuncId,
+    /// The index of the reason.
+    reason: u32,
+    span: Span,
 }
 
 impl Requirements {
@@ -61,6 +72,24 @@ impl Requirements {
         functions: &[(FuncId, Availability)] = &functions;
         /// What not every version and target has, in the order of the source.
         reasons: &[Reason] = &reasons;
+    }
+
+    /// What restricts where a function is legal, each with its first use in the function, in the order of the source.
+    ///
+    /// ```
+    /// let text = b".version 8.7 .target sm_90 .entry a() { griddepcontrol.wait; ret; } .entry b() { griddepcontrol.wait; ret; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let needs = ptx_verify::requires(&module);
+    /// let mut uses = needs.reasons_of(module.function("b").unwrap());
+    /// let (reason, span) = uses.next().unwrap();
+    /// assert_eq!((reason.what(), reason.count(), span.start), ("griddepcontrol.wait", 2, 81));
+    /// assert!(uses.next().is_none());
+    /// ```
+    pub fn reasons_of(&self, function: FuncId) -> impl Iterator<Item = (&Reason, Span)> {
+        let first = self.uses.partition_point(|u| u.function < function);
+        let uses = self.uses.get(first..).unwrap_or_default().iter();
+        let own = uses.take_while(move |u| u.function == function);
+        own.filter_map(|u| Some((self.reasons.get(u.reason as usize)?, u.span)))
     }
 
     /// What rules out a target, or an older version there than [`Availability::lowest`] gives.
@@ -93,6 +122,7 @@ pub fn requires(module: &Module) -> Requirements {
         locator: Locator::new(module),
         reasons: IndexMap::default(),
         last_seen: Vec::new(),
+        uses: Vec::new(),
     };
     let environment = Options::default().environment(module);
     let mut context = Context::new(module, environment);
@@ -102,18 +132,16 @@ pub fn requires(module: &Module) -> Requirements {
         functions.push((id, collector.body(&mut context, id, body)));
     }
     collector.features(context);
-    let everywhere = Availability::everywhere();
-    let mut reasons: Vec<Reason> = collector.reasons.into_values().collect();
-    reasons.retain(|r| r.availability != everywhere);
+    let (reasons, uses) = collector.finished();
     let mut whole = Availability::everywhere();
     for reason in &reasons {
         whole.restrict(&reason.availability);
     }
-    reasons.sort_by_key(|r| r.span.start);
     Requirements {
         module: whole,
         functions,
         reasons,
+        uses,
     }
 }
 
@@ -132,6 +160,8 @@ struct Collector<'m> {
     reasons: IndexMap<Key, Reason, DefaultHashBuilder>,
     /// The function in which each instruction was last seen.
     last_seen: Vec<Option<FuncId>>,
+    /// Of instructions; the reasons are numbered as they were found.
+    uses: Vec<Use>,
 }
 
 impl<'m> Collector<'m> {
@@ -167,6 +197,11 @@ impl<'m> Collector<'m> {
                 && last.replace(function) != Some(function)
             {
                 whole.restrict(&reason.availability);
+                self.uses.push(Use {
+                    function,
+                    reason: index,
+                    span,
+                });
             }
         }
         whole
@@ -207,6 +242,29 @@ impl<'m> Collector<'m> {
             };
             self.reasons.insert(Key::Feature(feature), reason);
         }
+    }
+
+    /// What not every version and target has, in the order of the source, and its uses.
+    fn finished(self) -> (Vec<Reason>, Vec<Use>) {
+        let everywhere = Availability::everywhere();
+        let mut numbers = vec![None; self.reasons.len()];
+        let found = self.reasons.into_values().enumerate();
+        let mut found: Vec<_> = found
+            .filter(|(_, r)| r.availability != everywhere)
+            .collect();
+        found.sort_by_key(|(_, r)| r.span.start);
+        for (new, (old, _)) in found.iter().enumerate() {
+            if let Some(number) = numbers.get_mut(*old) {
+                *number = Some(new as u32);
+            }
+        }
+        let mut uses = self.uses;
+        uses.retain_mut(|u| {
+            let number = numbers.get(u.reason as usize).copied().flatten();
+            u.reason = number.unwrap_or_default();
+            number.is_some()
+        });
+        (found.into_iter().map(|(_, reason)| reason).collect(), uses)
     }
 }
 

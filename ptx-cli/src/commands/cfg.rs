@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::ModuleFacts;
-use ptx_report::control_flow::{self, Details, Graph};
+use ptx_report::control_flow::{self, Details, Graph, Theme};
 
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
@@ -172,7 +172,7 @@ fn draw(graphs: &[Drawable], format: Format, instructions: usize) -> Result<Vec<
         return Ok(text);
     }
     for (graph, details) in drawn {
-        control_flow::svg(graph, details, most, &mut text)?;
+        control_flow::svg(graph, details, most, Theme::default(), &mut text)?;
     }
     Ok(text)
 }

@@ -8,10 +8,11 @@ use super::details::{Inst, SourceLine};
 use super::layout::{End, Rect};
 use super::picture::{self, EdgeStyle, Picture};
 use super::svg::escaped;
+use super::theme::colors;
 
 const PAGE: &str = include_str!("viewer/page.html");
 const STYLE: &str = concat!(
-    include_str!("colors.css"),
+    colors!(":root", automatic),
     include_str!("viewer/viewer.css")
 );
 const SCRIPT: &str = concat!(

@@ -8,6 +8,7 @@ mod mermaid;
 mod model;
 mod picture;
 mod svg;
+mod theme;
 
 use std::io::{self, Write};
 
@@ -16,14 +17,22 @@ pub use dot::dot;
 pub use mermaid::mermaid;
 pub use model::{Block, Edge, Graph};
 use picture::Picture;
+pub use theme::{Theme, UnknownTheme};
 
-/// Writes a graph as an SVG picture. Blocks with more than `most` instructions show the first and the last ones.
+/// Writes a graph as an SVG picture. Blocks with more than `most` instructions show the first and the last ones. The element
+/// of a block has the attribute `data-block` with its number.
 ///
 /// # Errors
 ///
 /// Those of `out`.
-pub fn svg(graph: &Graph, details: &Details, most: usize, out: &mut impl Write) -> io::Result<()> {
-    svg::svg(&Picture::new(graph, details, most), out)
+pub fn svg(
+    graph: &Graph,
+    details: &Details,
+    most: usize,
+    theme: Theme,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    svg::svg(&Picture::new(graph, details, most), theme, out)
 }
 
 /// Writes one page with a viewer of all graphs, which needs no network.

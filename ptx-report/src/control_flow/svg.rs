@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::layout::{End, Line, Point};
 use super::model::{Block, Edge};
 use super::picture::{EdgeStyle, LINE_HEIGHT, PADDING, Picture, TextBox, text_width};
+use super::theme::Theme;
 use crate::counted;
 
 /// The distance between the drawing and the border of the picture.
@@ -15,18 +16,19 @@ const CORNER: f64 = 5.0;
 /// The most lines of a tooltip.
 const LONGEST_TOOLTIP: usize = 60;
 
-const STYLE: &str = concat!(include_str!("colors.css"), include_str!("svg.css"));
+const STYLE: &str = include_str!("svg.css");
 
 /// Writes the picture of a function.
-pub(super) fn svg(picture: &Picture<'_>, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn svg(picture: &Picture<'_>, theme: Theme, out: &mut impl Write) -> io::Result<()> {
     let layout = &picture.layout;
     let function = escaped(picture.graph.title());
+    let colors = theme.of_picture();
     let width = layout.width + 2.0 * MARGIN;
     let height = layout.height + 2.0 * MARGIN;
     writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"-{MARGIN} -{MARGIN} {width:.0} {height:.0}\">\n<title>{function}</title>\n<style>\n{STYLE}</style>\n<defs>"
+         viewBox=\"-{MARGIN} -{MARGIN} {width:.0} {height:.0}\">\n<title>{function}</title>\n<style>\n{colors}{STYLE}</style>\n<defs>"
     )?;
     for style in EdgeStyle::ALL {
         let name = style.name();
@@ -116,7 +118,8 @@ impl Drawing<'_> {
         let exits = if block.exits { " exits" } else { "" };
         let _ = writeln!(
             self.out,
-            "<g><title>{}</title><rect class=\"block {depth}{exits}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\"/>",
+            "<g data-block=\"{}\"><title>{}</title><rect class=\"block {depth}{exits}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\"/>",
+            block.id,
             escaped(&tooltip(block)),
             rect.left,
             rect.top,

@@ -1,0 +1,119 @@
+//! Bounds checks and traces of memory accesses.
+
+use ptx_ir::Module;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
+use ptx_report::{counted, labels};
+use ptx_transform::instrument::{Bounds, Error, Outside, Records, Report, Trace};
+
+use super::options::{OptionOf, Values};
+use super::{Outcome, Rewrite};
+use crate::document::Document;
+
+/// The state spaces whose accesses bounds checks know.
+const CHECKED: [StateSpace; 4] = [
+    StateSpace::Global,
+    StateSpace::Shared,
+    StateSpace::Local,
+    StateSpace::Const,
+];
+
+/// What a trace can record.
+const TRACED: [Space; 6] = [
+    Space::Generic,
+    Space::State(StateSpace::Global),
+    Space::State(StateSpace::Shared),
+    Space::State(StateSpace::Local),
+    Space::State(StateSpace::Const),
+    Space::State(StateSpace::Param),
+];
+
+pub(super) fn all() -> [Rewrite; 2] {
+    let spaces = TRACED.iter().map(|space| {
+        let name = labels::space(*space);
+        let description = format!("record accesses to {name} addresses");
+        OptionOf::bool(name, Trace::MEMORY.contains(space), description)
+    });
+    let name = |default| OptionOf::string("name", Some(default), "prefix of the new names");
+    let capacity = OptionOf::number(
+        "records",
+        (1, 1 << 16, u32::MAX),
+        "how many records there is space for",
+    );
+    [
+        Rewrite {
+            name: "bounds",
+            title: "Check bounds",
+            description: "Inserts checks of the addresses of memory accesses; an access outside of the range stops the kernel.",
+            options: vec![
+                OptionOf::choice(
+                    "space",
+                    CHECKED.map(|s| labels::space(Space::State(s))),
+                    Some("global"),
+                    "the state space whose accesses are checked",
+                ),
+                OptionOf::string("low", Some("0"), "first valid address, decimal or 0x…"),
+                OptionOf::string(
+                    "high",
+                    Some("0xffffffffffffffff"),
+                    "end of the valid addresses, exclusive",
+                ),
+                name("ptx_bounds"),
+            ],
+            apply: bounds,
+        },
+        Rewrite {
+            name: "trace",
+            title: "Trace memory accesses",
+            description: "Inserts a record of the address and the value of each memory access.",
+            options: spaces.chain([capacity, name("ptx_trace")]).collect(),
+            apply: trace,
+        },
+    ]
+}
+
+fn bounds(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
+    let space = values.text("space");
+    let is_it = |s: &StateSpace| labels::space(Space::State(*s)) == space;
+    let space = CHECKED.into_iter().find(is_it);
+    let bounds = Bounds {
+        space: space.unwrap_or(StateSpace::Global),
+        low: address(values, "low")?,
+        high: address(values, "high")?,
+        outside: Outside::Trap,
+        name: values.text("name").to_owned(),
+    };
+    outcome(bounds.apply(document.module()))
+}
+
+fn trace(document: &Document, values: &Values<'_>) -> Result<Outcome, String> {
+    let spaces = TRACED.into_iter();
+    let trace = Trace {
+        records: Records {
+            name: values.text("name").to_owned(),
+            capacity: values.number("records"),
+        },
+        spaces: spaces
+            .filter(|s| values.is_set(labels::space(*s)))
+            .collect(),
+    };
+    outcome(trace.apply(document.module()))
+}
+
+fn outcome(result: Result<(Module, Report), Error>) -> Result<Outcome, String> {
+    let (module, report) = result.map_err(|e| e.to_string())?;
+    let skipped = match report.skipped.len() {
+        0 => None,
+        n => Some(format!("{} cannot have a probe", counted(n, "instruction"))),
+    };
+    Ok(Outcome::new(&ptx_print::verbatim(&module)).with_notes(skipped))
+}
+
+fn address(values: &Values<'_>, name: &str) -> Result<u64, String> {
+    let text = values.text(name);
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|e| format!("`{name}` is not an address: {e}"))
+}
