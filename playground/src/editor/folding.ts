@@ -25,7 +25,10 @@ const service = foldService.of((state, lineStart, lineEnd) => {
   return { from: lineEnd, to: state.doc.line(last + 1).to };
 });
 
-export const folding = [ranges, service, codeFolding(), foldGutter(), keymap.of(foldKeymap)];
+/** The gutter follows the answers of the server. */
+const gutter = foldGutter({ foldingChanged: (update) => update.startState.field(ranges) !== update.state.field(ranges) });
+
+export const folding = [ranges, service, codeFolding(), gutter, keymap.of(foldKeymap)];
 
 /** Asks where the document can be folded. */
 export async function refreshFolding(session: Session, view: EditorView): Promise<void> {
