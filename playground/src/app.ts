@@ -1,9 +1,9 @@
 // The parts of the page and how they work together.
 
 import type { Transport } from "@codemirror/lsp-client";
-import { examples, load } from "./document/examples";
+import { first } from "./document/examples";
 import { acceptDrops } from "./document/files";
-import { fragmentOf, readFragment } from "./document/permalink";
+import { fragmentOf, type Shared } from "./document/permalink";
 import { element } from "./dom";
 import { createSession } from "./editor/editor";
 import { refreshFolding } from "./editor/folding";
@@ -18,7 +18,7 @@ import { requirementsPanel } from "./panels/requirements";
 import { rewritesPanel } from "./panels/rewrites";
 import { statisticsPanel } from "./panels/statistics";
 import { Tabs } from "./panels/tabs";
-import { messageOf, type Session } from "./session";
+import type { Session } from "./session";
 import { isDark, startTheme } from "./theme";
 import { toolbar } from "./toolbar";
 
@@ -34,36 +34,25 @@ export class App {
   private readonly place = element("span", {});
   private timer = 0;
 
-  constructor(server: Transport) {
+  /** Shows what a link contains, else the first example. */
+  constructor(server: Transport, shared: Shared) {
     const invertTheme = startTheme((dark) => this.themeChanged(dark));
     const editor = element("section", { class: "editor", "aria-label": "Editor" });
     const events = { checked: () => this.checked(), updated: () => this.updated() };
-    this.session = createSession(editor, "", isDark(), server, events);
+    this.session = createSession(editor, shared.text ?? first.text, isDark(), server, events);
     this.tabs = new Tabs(panels.map((panel) => panel(this.session)));
     const bar = toolbar(this.session, { invertTheme, link: () => this.link() });
     const status = element("footer", {}, this.counts, this.place);
     document.body.append(bar, this.failure, element("main", {}, editor, this.tabs.element), status);
     acceptDrops(this.session);
-    addEventListener("hashchange", () => void this.start());
+    if (shared.panel) this.tabs.show(shared.panel);
     this.updated();
   }
 
-  /** Shows what the address contains, else the first example. */
-  async start(): Promise<void> {
-    try {
-      const { text, panel } = await readFragment(location.hash);
-      if (panel) this.tabs.show(panel);
-      if (text !== null) this.session.open(text);
-      else if (!this.session.text) await this.openFirstExample();
-    } catch (error) {
-      this.showFailure(`This link is damaged: ${messageOf(error)}`);
-      await this.openFirstExample();
-    }
-  }
-
-  private async openFirstExample(): Promise<void> {
-    const [first] = examples;
-    if (first) this.session.open(await load(first), first.file);
+  /** Shows what a link contains. */
+  show({ text, panel }: Shared): void {
+    if (panel) this.tabs.show(panel);
+    if (text !== null) this.session.open(text);
   }
 
   /** Puts a link to the document and the panel into the address bar, and returns it. */
@@ -77,7 +66,7 @@ export class App {
     this.showFailure(`The language server cannot run: ${message}. Editing works; checks, hints and panels do not.`, true);
   }
 
-  private showFailure(message: string, reload = false): void {
+  showFailure(message: string, reload = false): void {
     this.failure.hidden = false;
     this.failure.replaceChildren(message, " ");
     if (reload) this.failure.append(element("button", { type: "button", click: () => location.reload() }, "Reload"));

@@ -1,16 +1,30 @@
 // The page: starts the language server, then builds everything around the editor.
 
-import "./style.css";
+import { server } from "./server/start";
 import { App } from "./app";
-import { startServer } from "./server/transport";
+import { type Shared, readFragment } from "./document/permalink";
+import { messageOf } from "./session";
+import "./style.css";
 
-// First, since loading the server takes longest.
-let app: App | null = null;
-let failure: string | null = null;
-const server = startServer((message) => {
-  failure ??= message;
-  app?.serverFailed(failure);
-});
-app = new App(server);
-if (failure) app.serverFailed(failure);
-void app.start();
+/** What the address contains. */
+async function linked(): Promise<Shared & { failure?: string }> {
+  try {
+    return await readFragment(location.hash);
+  } catch (error) {
+    return { text: null, panel: null, failure: `This link is damaged: ${messageOf(error)}` };
+  }
+}
+
+async function start(): Promise<void> {
+  const shared = await linked();
+  const app = new App(server, shared);
+  if (shared.failure) app.showFailure(shared.failure);
+  server.onFailure((message) => app.serverFailed(message));
+  addEventListener("hashchange", async () => {
+    const changed = await linked();
+    if (changed.failure) app.showFailure(changed.failure);
+    else app.show(changed);
+  });
+}
+
+void start();

@@ -96,7 +96,7 @@ test("hover explains an instruction", async () => {
   await page.close();
 });
 
-test("hover cannot contain scripts or pictures of the document", async () => {
+test("hover cannot contain scripts that the document contains", async () => {
   const { page, problems } = await start();
   await setText(page, `.version 8.0\n.target sm_80\n.global .b32 x; // <img src=y onerror="console.error(1)"> <script>console.error(2)</script>\n`);
   await checked(page, /No problems/);

@@ -1,6 +1,7 @@
 // Files to begin with. All but the first are from the corpus.
 
-import mistakes from "../../examples/mistakes.ptx?url";
+// Part of the script, since the page begins with it.
+import mistakes from "../../examples/mistakes.ptx?raw";
 import blackwell from "../../../corpus/compiled/nvcc/blackwell.O3.sm_100a.ptx?url";
 import nbody from "../../../corpus/compiled/nvcc/nbody.lineinfo.sm_100f.ptx?url";
 import vecadd from "../../../corpus/compiled/nvcc/vecadd.O0.sm_75.ptx?url";
@@ -11,11 +12,14 @@ import atomics from "../../../corpus/hand/isa_atomics.ptx?url";
 export interface Example {
   title: string;
   file: string;
-  url: string;
+  text?: string;
+  url?: string;
 }
 
+export const first: Example & { text: string } = { title: "A kernel with mistakes", file: "mistakes.ptx", text: mistakes };
+
 export const examples: readonly Example[] = [
-  { title: "A kernel with mistakes", file: "mistakes.ptx", url: mistakes },
+  first,
   { title: "N-body simulation (nvcc)", file: "nbody.ptx", url: nbody },
   { title: "Vector addition (nvcc, not optimized)", file: "vecadd.ptx", url: vecadd },
   { title: "Tensor cores of Blackwell (nvcc)", file: "blackwell.ptx", url: blackwell },
@@ -25,7 +29,8 @@ export const examples: readonly Example[] = [
 ];
 
 /** The text of an example. */
-export async function load({ url }: Example): Promise<string> {
+export async function load({ text, url }: Example): Promise<string> {
+  if (text !== undefined || url === undefined) return text ?? "";
   const response = await fetch(url);
   if (!response.ok) throw new Error(`The example could not be loaded (${response.status}).`);
   return response.text();

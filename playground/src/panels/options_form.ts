@@ -28,9 +28,9 @@ export class OptionsForm {
     return Object.fromEntries(entries.filter((entry): entry is [string, Value] => entry[1] !== null));
   }
 
-  /** The first field without a value, if it has no default either. */
+  /** The first field that has to have a value, and has none. */
   get missing(): string | null {
-    const empty = this.fields.find(({ option, input }) => option.default === undefined && option.kind !== "bool" && valueOf(option, input) === null);
+    const empty = this.fields.find(({ option, input }) => option.default === undefined && valueOf(option, input) === null);
     return empty ? titleOf(empty.option) : null;
   }
 
@@ -49,13 +49,14 @@ function inputOf(option: RewriteOption): HTMLInputElement | HTMLSelectElement {
   const described = `${id}-description`;
   if (option.kind === "choice") {
     const select = element("select", { id, "aria-describedby": described }, ...(option.choices ?? []).map((choice) => element("option", {}, choice)));
-    if (typeof option.default === "string") select.value = option.default;
+    if (option.default === undefined) select.prepend(element("option", { value: "" }, "Choose…"));
+    select.value = String(option.default ?? "");
     return select;
   }
   const types = { bool: "checkbox", number: "number", string: "text" };
-  const input = element("input", { id, type: types[option.kind], "aria-describedby": described, spellcheck: "false", autocomplete: "off" });
+  const input = element("input", { id, type: types[option.kind], min: option.minimum, max: option.maximum, "aria-describedby": described, spellcheck: "false", autocomplete: "off" });
   if (option.kind === "bool") input.checked = option.default === true;
-  else if (option.default !== undefined && option.default !== null) input.value = String(option.default);
+  else if (option.default !== undefined) input.value = String(option.default);
   return input;
 }
 

@@ -5,7 +5,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { button, element } from "../dom";
 import { editorTheme } from "../editor/theme";
-import type { Rewrite } from "../server/protocol";
+import type { Rewrite, Rewritten } from "../server/protocol";
 import { messageOf, type Session } from "../session";
 import { isDark } from "../theme";
 import { OptionsForm } from "./options_form";
@@ -71,30 +71,36 @@ class RewritesPanel implements Panel {
     }
     const params = { name: chosen.name, options: this.form.values };
     try {
-      const answer = await this.session.ask<{ text: string }>("ptxkit/rewrite", params);
-      if (answer && this.chosen === chosen) this.showDifference(answer.doc.toString(), answer.result.text);
+      const answer = await this.session.ask<Rewritten>("ptxkit/rewrite", params);
+      if (answer && this.chosen === chosen) this.showResult(answer.doc.toString(), answer.result);
     } catch (error) {
       if (this.chosen === chosen) this.show(note(messageOf(error), "failure"));
     }
   }
 
-  private show(content: Node): void {
+  private show(...contents: Node[]): void {
     this.diff?.destroy();
     this.diff = null;
     this.outcome.textContent = "";
-    this.result.replaceChildren(content);
+    this.result.replaceChildren(...contents);
   }
 
-  private showDifference(before: string, after: string): void {
-    if (before === after) {
-      this.show(note("It changes nothing in this document."));
+  private showResult(before: string, { text, notes }: Rewritten): void {
+    const hints = notes.map((text) => note(text));
+    if (before === text) {
+      this.show(note("It changes nothing in this document."), ...hints);
       return;
     }
-    this.show(element("div", { class: "diff" }));
-    this.text = after;
+    const parent = element("div", { class: "diff" });
+    this.show(...hints, parent);
+    this.text = text;
     this.apply.disabled = false;
-    const saved = before.length - after.length;
-    this.outcome.textContent = `${after.length} characters, ${Math.abs(saved)} ${saved < 0 ? "more" : "fewer"}`;
+    const more = text.length - before.length;
+    this.outcome.textContent = `${text.length} characters, ${Math.abs(more)} ${more > 0 ? "more" : "fewer"}`;
+    this.showDifference(parent, before, text);
+  }
+
+  private showDifference(parent: HTMLElement, before: string, after: string): void {
     const extensions = [
       lineNumbers(),
       editorTheme(isDark()),
@@ -102,7 +108,7 @@ class RewritesPanel implements Panel {
       EditorView.contentAttributes.of({ "aria-label": "Difference", tabindex: "0" }),
       unifiedMergeView({ original: before, mergeControls: false, gutter: true, collapseUnchanged: { margin: 3, minSize: 6 }, diffConfig: { scanLimit: 2000, timeout: 500 } }),
     ];
-    this.diff = new EditorView({ doc: after, extensions, parent: this.result.firstElementChild ?? this.result });
+    this.diff = new EditorView({ doc: after, extensions, parent });
   }
 
   private applyText(): void {

@@ -74,7 +74,10 @@ export interface RewriteOption {
   name: string;
   kind: "bool" | "string" | "number" | "choice";
   choices?: string[];
-  default?: string | number | boolean | null;
+  minimum?: number;
+  maximum?: number;
+  /** Without one, a value has to be given. */
+  default?: string | number | boolean;
   description: string;
 }
 
@@ -83,6 +86,13 @@ export interface Rewrite {
   title: string;
   description: string;
   options: RewriteOption[];
+}
+
+/** `ptxkit/rewrite` */
+export interface Rewritten {
+  text: string;
+  /** What could not be done. */
+  notes: string[];
 }
 
 /** A function in the answer to `ptxkit/statistics`, which is the one of `ptxkit stats --json`. */

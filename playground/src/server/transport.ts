@@ -1,22 +1,45 @@
-// The messages between the page and the thread with the language server.
+// The messages between the page and the worker with the language server.
 
 import type { Transport } from "@codemirror/lsp-client";
 
-/** Starts the language server. `failed` is called when it cannot be loaded, or when it stops. */
-export function startServer(failed: (message: string) => void): Transport {
-  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-  const handlers = new Set<(message: string) => void>();
-  worker.addEventListener("message", ({ data }: MessageEvent<string | { failure: string }>) => {
-    if (typeof data === "string") handlers.forEach((handler) => handler(data));
-    else failed(data.failure);
-  });
-  worker.addEventListener("error", (event) => {
-    event.preventDefault();
-    failed(event.message || "its script could not be loaded");
-  });
-  return {
-    send: (message) => worker.postMessage(message),
-    subscribe: (handler) => handlers.add(handler),
-    unsubscribe: (handler) => handlers.delete(handler),
-  };
+export class Server implements Transport {
+  private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  private readonly handlers = new Set<(message: string) => void>();
+  private failure: string | null = null;
+  private failed: (message: string) => void = () => undefined;
+
+  constructor() {
+    this.worker.addEventListener("message", ({ data }: MessageEvent<string | { failure: string }>) => {
+      if (typeof data === "string") this.handlers.forEach((handler) => handler(data));
+      else this.fail(data.failure);
+    });
+    this.worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      this.fail(event.message || "its script could not be loaded");
+    });
+  }
+
+  send(message: string): void {
+    this.worker.postMessage(message);
+  }
+
+  subscribe(handler: (message: string) => void): void {
+    this.handlers.add(handler);
+  }
+
+  unsubscribe(handler: (message: string) => void): void {
+    this.handlers.delete(handler);
+  }
+
+  /** Calls a function when the server cannot be loaded, or stops; at once if that has happened. */
+  onFailure(failed: (message: string) => void): void {
+    this.failed = failed;
+    if (this.failure !== null) failed(this.failure);
+  }
+
+  private fail(message: string): void {
+    if (this.failure !== null) return;
+    this.failure = message;
+    this.failed(message);
+  }
 }
