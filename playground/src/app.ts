@@ -23,8 +23,9 @@ import { isDark, startTheme } from "./theme";
 import { toolbar } from "./toolbar";
 
 const panels: PanelOf[] = [problemsPanel, controlFlowPanel, livenessPanel, requirementsPanel, statisticsPanel, rewritesPanel, explainPanel];
-/** How long nothing is typed before the panels are computed again, in milliseconds. */
-const DELAY = 150;
+/** How long nothing is typed before a panel is computed again, in milliseconds; the list of problems is already known. */
+const PANEL_DELAY = 150;
+const FOLDING_DELAY = 400;
 
 export class App {
   readonly session: Session;
@@ -32,7 +33,8 @@ export class App {
   private readonly failure = element("div", { class: "banner", role: "alert", hidden: true });
   private readonly counts = element("span", { role: "status", class: "counts" }, "Loading…");
   private readonly place = element("span", {});
-  private timer = 0;
+  private panelTimer = 0;
+  private foldingTimer = 0;
 
   /** Shows what a link contains, else the first example. */
   constructor(server: Transport, shared: Shared) {
@@ -76,11 +78,10 @@ export class App {
   private checked(): void {
     const { list } = this.session.view.state.field(problemsField);
     this.counts.textContent = summary(list);
-    clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => {
-      this.tabs.outdated();
-      void refreshFolding(this.session, this.session.view).catch(() => undefined);
-    }, this.tabs.currentId === "problems" ? 0 : DELAY);
+    clearTimeout(this.panelTimer);
+    clearTimeout(this.foldingTimer);
+    this.panelTimer = window.setTimeout(() => this.tabs.outdated(), this.tabs.currentId === "problems" ? 0 : PANEL_DELAY);
+    this.foldingTimer = window.setTimeout(() => void refreshFolding(this.session).catch(() => undefined), FOLDING_DELAY);
   }
 
   private updated(): void {

@@ -44,3 +44,8 @@ export function button(text: string, click: () => void, attributes: Record<strin
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** Text with code between backticks. */
+export function withCode(text: string): (Node | string)[] {
+  return text.split("`").map((part, index) => (index % 2 ? element("code", {}, part) : part));
+}

@@ -26,7 +26,7 @@ async function take(page, name) {
 }
 
 test("light: problems and their fixes", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 1100, height: 680 } });
+  const { page, problems } = await open(browser, server.url, { viewport: { width: 1240, height: 700 } });
   await checked(page, /3 errors/);
   await page.locator(".token-keyword").first().waitFor();
   await goToLine(page, 34);
@@ -37,7 +37,7 @@ test("light: problems and their fixes", async () => {
 });
 
 test("dark: a control-flow graph", async () => {
-  const { page, problems } = await open(browser, server.url, { viewport: { width: 1100, height: 680 }, colorScheme: "dark" });
+  const { page, problems } = await open(browser, server.url, { viewport: { width: 1240, height: 700 }, colorScheme: "dark" });
   await checked(page);
   await openExample(page, "nbody.ptx");
   const panel = await showPanel(page, "Control flow");

@@ -2,7 +2,7 @@
 
 import { codeFolding, foldGutter, foldKeymap, foldService } from "@codemirror/language";
 import { StateEffect, StateField } from "@codemirror/state";
-import { type EditorView, keymap } from "@codemirror/view";
+import { keymap } from "@codemirror/view";
 import type { FoldingRange } from "vscode-languageserver-protocol";
 import type { Session } from "../session";
 
@@ -31,11 +31,11 @@ const gutter = foldGutter({ foldingChanged: (update) => update.startState.field(
 export const folding = [ranges, service, codeFolding(), gutter, keymap.of(foldKeymap)];
 
 /** Asks where the document can be folded. */
-export async function refreshFolding(session: Session, view: EditorView): Promise<void> {
+export async function refreshFolding(session: Session): Promise<void> {
   const answer = await session.ask<FoldingRange[] | null>("textDocument/foldingRange");
   if (!answer) return;
   // Of several ranges that begin in a line, the longest.
   const found = new Map<number, number>();
   for (const { startLine, endLine } of answer.result ?? []) found.set(startLine, Math.max(endLine, found.get(startLine) ?? 0));
-  view.dispatch({ effects: setRanges.of(found) });
+  session.view.dispatch({ effects: setRanges.of(found) });
 }

@@ -5,6 +5,7 @@ import { type LSPClient, type LSPClientExtension, LSPPlugin } from "@codemirror/
 import { StateEffect, StateField } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import type * as lsp from "vscode-languageserver-protocol";
+import { element, withCode } from "../dom";
 import { type Change, moved, type Span, toSpan } from "./positions";
 
 export interface Fix {
@@ -115,7 +116,7 @@ function asDiagnostic(problem: Problem): Diagnostic {
       if (found?.fixes[index]) applyFix(view, found.fixes[index]);
     },
   }));
-  return { from, to, severity, source: code, message, actions };
+  return { from, to, severity, source: code, message, renderMessage: () => element("span", {}, ...withCode(message)), actions };
 }
 
 /** Makes the changes of a fix. */

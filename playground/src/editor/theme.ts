@@ -5,6 +5,7 @@ import { EditorView } from "@codemirror/view";
 
 const look = {
   "&": { height: "100%", backgroundColor: "var(--page)", color: "var(--text)" },
+  "&.cm-focused": { outline: "1px solid var(--accent)", outlineOffset: "-1px" },
   ".cm-scroller": { fontFamily: "var(--code-font)", fontSize: "var(--code-size)", lineHeight: "1.5" },
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -13,7 +14,7 @@ const look = {
   ".cm-activeLineGutter": { backgroundColor: "var(--active-line)", color: "var(--text)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selection)" },
   ".cm-tooltip": { backgroundColor: "var(--bar)", color: "var(--text)", border: "1px solid var(--border)", borderRadius: "6px", maxWidth: "min(44rem, 92vw)" },
-  ".cm-tooltip.cm-tooltip-hover, .cm-lsp-hover-tooltip": { maxHeight: "22rem", overflow: "auto" },
+  ".cm-tooltip.cm-tooltip-hover, .cm-lsp-hover-tooltip": { maxHeight: "min(18rem, 45vh)", overflow: "auto" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-panels": { backgroundColor: "var(--bar)", color: "var(--text)" },
   ".cm-diagnosticAction": { backgroundColor: "var(--accent)", color: "var(--on-accent)", padding: "3px 8px" },

@@ -57,14 +57,14 @@ class ExplainPanel implements Panel {
   }
 }
 
-/** The word at the cursor, with its dots and percent signs. */
+/** The word at the cursor, with its dots and percent signs, or else the first one of the line. */
 function wordAtCursor({ view }: Session): string | null {
   const { doc, selection } = view.state;
   const line = doc.lineAt(selection.main.head);
   const at = selection.main.head - line.from;
   const before = /[\w.%:]*$/.exec(line.text.slice(0, at))?.[0] ?? "";
   const after = /^[\w.%:]*/.exec(line.text.slice(at))?.[0] ?? "";
-  const word = before + after;
+  const word = before + after || (/[\w.%:]+/.exec(line.text)?.[0] ?? "");
   return /^[.%]?[a-z]/.test(word) ? word : null;
 }
 

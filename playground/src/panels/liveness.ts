@@ -6,8 +6,6 @@ import type { Session } from "../session";
 import { FunctionChoice } from "./function_choice";
 import { note, type Panel } from "./panel";
 
-/** The size of the chart in its own units; it is scaled to the width of the panel. */
-const WIDTH = 600;
 const HEIGHT = 180;
 /** The space for the numbers of the axes. */
 const LEFT = 34;
@@ -16,13 +14,14 @@ const BELOW = 18;
 /** Where lines and numbers of registers are in the chart. */
 class Scales {
   constructor(
+    readonly width: number,
     private readonly first: number,
     private readonly last: number,
     private readonly most: number,
   ) {}
 
   x(line: number): number {
-    return LEFT + ((line - this.first) / Math.max(1, this.last - this.first)) * (WIDTH - LEFT - 8);
+    return LEFT + ((line - this.first) / Math.max(1, this.last - this.first)) * (this.width - LEFT - 8);
   }
 
   y(registers: number): number {
@@ -31,7 +30,7 @@ class Scales {
 
   /** The line at a place of the chart. */
   line(x: number): number {
-    const share = (x - LEFT) / (WIDTH - LEFT - 8);
+    const share = (x - LEFT) / (this.width - LEFT - 8);
     return Math.round(this.first + Math.min(1, Math.max(0, share)) * (this.last - this.first));
   }
 }
@@ -86,7 +85,7 @@ class LivenessPanel implements Panel {
       return;
     }
     const jump = element("button", { type: "button", class: "link", click: () => this.session.goToLine(line) }, `line ${line + 1}`);
-    this.peak.replaceChildren(`Most live registers: ${peak.total} of 32 bits, at `, jump, `. Most of each class: ${classes(peak.perClass)}.`);
+    this.peak.replaceChildren(`Most live registers: ${peak.total}, at `, jump, `. A register of 64 bits counts as two, a predicate not at all. Most of each class: ${classes(peak.perClass)}.`);
   }
 
   private draw(): void {
@@ -96,11 +95,11 @@ class LivenessPanel implements Panel {
       this.chart.replaceChildren(note("The function has no instructions."));
       return;
     }
-    const scales = new Scales(first.line, last.line, peak.total);
+    const scales = new Scales(Math.max(280, this.body.clientWidth - 26), first.line, last.line, peak.total);
     this.scales = scales;
     this.cursor = drawing("line", { class: "cursor", y1: 8, y2: HEIGHT - BELOW });
     const label = `Register pressure from line ${first.line + 1} to line ${last.line + 1}, at most ${peak.total}`;
-    const svg = drawing("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label, click: (event) => this.click(event as MouseEvent) });
+    const svg = drawing("svg", { viewBox: `0 0 ${scales.width} ${HEIGHT}`, role: "img", "aria-label": label, click: (event) => this.click(event as MouseEvent) });
     svg.append(...axes(scales, first.line, last.line, peak.total), drawing("path", { class: "curve", d: curve(scales, lines) }));
     if (peak.line !== null) svg.append(drawing("circle", { class: "maximum", cx: scales.x(peak.line), cy: scales.y(peak.total), r: 4.5 }, drawing("title", {}, `peak: ${peak.total}`)));
     svg.append(this.cursor);
@@ -111,7 +110,7 @@ class LivenessPanel implements Panel {
   private click(event: MouseEvent): void {
     const svg = event.currentTarget as SVGSVGElement;
     const { left, width } = svg.getBoundingClientRect();
-    if (this.scales) this.session.reveal(this.scales.line(((event.clientX - left) / width) * WIDTH));
+    if (this.scales) this.session.reveal(this.scales.line(((event.clientX - left) / width) * this.scales.width));
   }
 
   private showCursor(): void {
@@ -126,7 +125,7 @@ class LivenessPanel implements Panel {
     for (const name of ["x1", "x2"]) this.cursor?.setAttribute(name, String(this.scales.x(line)));
     this.here.replaceChildren(
       element("h3", {}, `Live before line ${at.line + 1}`),
-      element("p", {}, `${at.total} of 32 bits; ${classes(at.pressure)}.`),
+      element("p", {}, `${at.total} at this instruction. By class: ${classes(at.pressure)}.`),
       registers(at.live),
     );
   }
@@ -155,7 +154,7 @@ function curve(scales: Scales, lines: readonly LiveLine[]): string {
 function axes(scales: Scales, first: number, last: number, most: number): SVGElement[] {
   const levels = [0, Math.round(most / 2), most].filter((level, index, all) => all.indexOf(level) === index);
   const parts = levels.flatMap((level) => [
-    drawing("line", { class: "grid", x1: LEFT, x2: WIDTH - 8, y1: scales.y(level), y2: scales.y(level) }),
+    drawing("line", { class: "grid", x1: LEFT, x2: scales.width - 8, y1: scales.y(level), y2: scales.y(level) }),
     drawing("text", { x: LEFT - 6, y: scales.y(level) + 4, "text-anchor": "end" }, String(level)),
   ]);
   const lineNumber = (line: number, anchor: string): SVGElement => drawing("text", { x: scales.x(line), y: HEIGHT - 4, "text-anchor": anchor }, `line ${line + 1}`);

@@ -1,8 +1,8 @@
 // The problems of the document, with buttons that make their fixes.
 
 import { EditorView } from "@codemirror/view";
-import { button, counted, element } from "../dom";
-import { applyFix, type Problem, problemsField } from "../editor/problems";
+import { button, counted, element, withCode } from "../dom";
+import { applyFix, type Fix, type Problem, problemsField } from "../editor/problems";
 import type { Span } from "../editor/positions";
 import type { Session } from "../session";
 import { note, type Panel } from "./panel";
@@ -40,16 +40,32 @@ function item(session: Session, problem: Problem, go: (span: Span) => void): HTM
   const [message, ...help] = problem.message.split("\n");
   const place = button("", () => go(problem), { class: "place" });
   place.append(element("span", { class: problem.severity }, problem.severity), ` ${lineOf(view, problem)} `, element("code", {}, problem.code));
-  const related = problem.related.map((other) => element("li", {}, button(`${lineOf(view, other)}: ${other.message}`, () => go(other), { class: "link" })));
+  const related = problem.related.map((other) => element("li", {}, codeButton(`${lineOf(view, other)}: ${other.message}`, () => go(other), "link")));
   return element(
     "li",
     { class: "problem" },
     place,
-    element("p", {}, message ?? ""),
-    ...help.map((line) => element("p", { class: "help" }, line)),
+    element("p", {}, ...withCode(message ?? "")),
+    ...help.map((line) => element("p", { class: "help" }, ...withCode(line))),
     ...(related.length ? [element("ul", {}, ...related)] : []),
-    ...problem.fixes.map((fix) => button(`Fix: ${fix.title}`, () => applyFix(view, fix), { class: "fix" })),
+    ...problem.fixes.map((fix) => codeButton(`Fix: ${effectOf(view, fix)}`, () => applyFix(view, fix), "fix")),
   );
+}
+
+function codeButton(text: string, click: () => void, kind: string): HTMLElement {
+  const created = button("", click, { class: kind });
+  created.append(...withCode(text));
+  return created;
+}
+
+/** What a fix does, if it is one short change; else its title. */
+function effectOf(view: EditorView, { title, changes }: Fix): string {
+  const [change, more] = changes;
+  if (!change || more) return title;
+  const [before, after] = [view.state.sliceDoc(change.from, change.to), change.insert.trim()];
+  if (`${before}${after}`.includes("\n") || `${before}${after}`.includes("`")) return title;
+  if (!before) return `insert \`${after}\``;
+  return after ? `replace \`${before}\` by \`${after}\`` : `remove \`${before.trim()}\``;
 }
 
 function lineOf(view: EditorView, { from }: Span): string {

@@ -1,6 +1,6 @@
 // On which targets each function is legal, and what excludes the others.
 
-import { button, element } from "../dom";
+import { button, element, withCode } from "../dom";
 import type { FunctionNeeds, Needs, Requirements } from "../server/protocol";
 import type { Session } from "../session";
 import type { Panel } from "./panel";
@@ -41,7 +41,11 @@ class RequirementsPanel implements Panel {
   private showReasons({ name, needs }: Row): void {
     this.chosen = name;
     const lowest = needs.version === null ? "It is legal with no PTX version." : `It needs PTX ${needs.version} or newer.`;
-    const items = needs.reasons.map((reason) => element("li", {}, button(reason.text, () => this.session.select(reason.range), { class: "link" })));
+    const items = needs.reasons.map((reason) => {
+      const jump = button("", () => this.session.select(reason.range), { class: "link" });
+      jump.append(...withCode(reason.text));
+      return element("li", {}, jump);
+    });
     const list = items.length ? element("ul", {}, ...items) : element("p", {}, "Nothing in it needs more than the first version.");
     this.reasons.replaceChildren(element("h3", {}, name), element("p", {}, lowest), list);
   }
