@@ -96,13 +96,16 @@ test("hover explains an instruction", async () => {
   await page.close();
 });
 
-test("hover cannot contain scripts that the document contains", async () => {
+test("hover shows what the document contains as text", async () => {
   const { page, problems } = await start();
-  await setText(page, `.version 8.0\n.target sm_80\n.global .b32 x; // <img src=y onerror="console.error(1)"> <script>console.error(2)</script>\n`);
+  // The comment looks like the end of the code in the Markdown of the server.
+  const comment = '/*\n```\n\n<img src=y onerror="console.error(1)"><script>console.error(2)</script><b>end</b> */';
+  await setText(page, `.version 8.0\n.target sm_80\n.global ${comment} .b32 x;\n`);
   await checked(page, /No problems/);
   await word(page, "x").hover();
-  await page.locator(".cm-lsp-hover-tooltip").waitFor();
-  assert.equal(await page.locator(".cm-lsp-hover-tooltip").locator("script, [onerror]").count(), 0);
+  const tooltip = page.locator(".cm-lsp-hover-tooltip");
+  await tooltip.filter({ hasText: "<b>end</b>" }).waitFor();
+  assert.equal(await tooltip.locator("script, img, b").count(), 0);
   assert.deepEqual(problems, []);
   await page.close();
 });

@@ -119,11 +119,14 @@ fn declaring_text(module: &Module, at: u32) -> Span {
     }
 }
 
+/// A code block. Its fences are longer than the backticks in the text, so that no comment ends it.
 fn code(text: &str) -> String {
     let text = text.trim();
     let cut = text.floor_char_boundary(LONGEST.min(text.len()));
     let more = if cut < text.len() { " …" } else { "" };
-    format!("```ptx\n{}{more}\n```", &text[..cut])
+    let longest = text.split(|c| c != '`').map(str::len).max();
+    let fence = "`".repeat(longest.map_or(3, |n| 3.max(n + 1)));
+    format!("{fence}ptx\n{}{more}\n{fence}", &text[..cut])
 }
 
 /// The type of a register, where it is written, and where it is live.

@@ -130,6 +130,18 @@ fn hover_shows_what_names_denote() {
 }
 
 #[test]
+fn comments_do_not_end_the_code_of_a_hover() {
+    const TEXT: &str = ".version 8.0\n.target sm_80\n.global /*\n````\n<b>*/ .b32 x;\n";
+    let mut client = Client::open(TEXT);
+    let hover = client.ask("hover", json!({"position": position(TEXT, "x;", 0, 0)}));
+    let text = hover["contents"]["value"].as_str().unwrap();
+    assert!(
+        text.starts_with("`````ptx\n.global /*\n````\n<b>*/ .b32 x;\n`````"),
+        "{text}"
+    );
+}
+
+#[test]
 fn names_lead_to_their_declarations_and_uses() {
     let mut client = Client::open(TEXT);
     let definition = at(&mut client, "definition", "_Z5twicei", 1, 3);
