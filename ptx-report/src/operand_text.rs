@@ -1,9 +1,102 @@
 //! The operands of an instruction as written.
 
+use std::str;
+
+use ptx_ir::lex::scan::{class, dot_word_end, ident_end, is, peek, starts_ident};
 use ptx_ir::lex::{Lexer, TokenKind};
 
 /// Calls `each` with the operands in the text of an instruction, without comments and with a space only after commas.
 pub fn each(text: &[u8], each: &mut dyn FnMut(&str)) {
+    let operands = opcode_end(text).and_then(|end| plain(&text[end..]));
+    match operands {
+        Some(operands) => split(operands, each),
+        None => lexed(text, each),
+    }
+}
+
+/// The end of the opcode with its modifiers in a text without comments before it.
+fn opcode_end(text: &[u8]) -> Option<usize> {
+    let mut pos = space_end(text, 0);
+    if peek(text, pos) == b'@' {
+        pos = space_end(text, pos + 1);
+        if peek(text, pos) == b'!' {
+            pos = space_end(text, pos + 1);
+        }
+        if !starts_ident(text, pos) {
+            return None;
+        }
+        pos = space_end(text, ident_end(text, pos));
+    }
+    if !starts_ident(text, pos) {
+        return None;
+    }
+    pos = space_end(text, ident_end(text, pos));
+    while peek(text, pos) == b'.' && is(peek(text, pos + 1), class::WORD) {
+        pos = space_end(text, dot_word_end(text, pos));
+    }
+    Some(pos)
+}
+
+fn space_end(text: &[u8], mut pos: usize) -> usize {
+    while is(peek(text, pos), class::WHITESPACE) {
+        pos += 1;
+    }
+    pos
+}
+
+/// The text up to the semicolon, unless something in it has to be lexed: comments, strings, lines of a preprocessor.
+fn plain(text: &[u8]) -> Option<&str> {
+    let end = text.iter().position(|b| *b == b';');
+    let text = &text[..end.unwrap_or(text.len())];
+    if text.iter().any(|b| matches!(b, b'/' | b'"' | b'#')) || !text.is_ascii() {
+        return None;
+    }
+    str::from_utf8(text).ok()
+}
+
+/// The operands of a plain text, which are parts of it where they are written without superfluous spaces.
+fn split(text: &str, each: &mut dyn FnMut(&str)) {
+    let mut start = 0;
+    let mut depth = 0u32;
+    for (pos, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                normalized(&text[start..pos], each);
+                start = pos + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = &text[start..];
+    if last.bytes().any(|b| !is(b, class::WHITESPACE)) {
+        normalized(last, each);
+    }
+}
+
+/// Calls `each` with an operand, with a space only after commas.
+fn normalized(operand: &str, each: &mut dyn FnMut(&str)) {
+    let is_space = |c: char| c.is_ascii() && is(c as u8, class::WHITESPACE);
+    let operand = operand.trim_matches(is_space);
+    if !operand
+        .bytes()
+        .any(|b| b == b',' || is(b, class::WHITESPACE))
+    {
+        return each(operand);
+    }
+    let mut text = String::with_capacity(operand.len() + 8);
+    for c in operand.chars().filter(|c| !is_space(*c)) {
+        text.push(c);
+        if c == ',' {
+            text.push(' ');
+        }
+    }
+    each(&text);
+}
+
+/// The same for any text, from its tokens.
+fn lexed(text: &[u8], each: &mut dyn FnMut(&str)) {
     let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
     let mut token = tokens.find(|t| t.kind == TokenKind::Ident);
     // A guard ends before the opcode, which is the only identifier that follows another one.
@@ -45,6 +138,70 @@ mod tests {
         let mut all = Vec::new();
         super::each(text, &mut |operand| all.push(operand.to_owned()));
         all
+    }
+
+    /// The operands with and without the lexer.
+    fn both(text: &[u8]) -> [Vec<String>; 2] {
+        let mut lexed = Vec::new();
+        super::lexed(text, &mut |operand| lexed.push(operand.to_owned()));
+        [operands(text), lexed]
+    }
+
+    #[test]
+    fn operands_are_those_of_the_lexer() {
+        let parts = [
+            "@",
+            "!",
+            "%p1",
+            " ",
+            "\t",
+            "\n",
+            "add",
+            ".s32",
+            ".2d",
+            "::x",
+            ".",
+            "%r1",
+            "%",
+            ",",
+            ", ",
+            "[",
+            "]",
+            "{",
+            "}",
+            "(",
+            ")",
+            "|",
+            "+",
+            "-4",
+            "1.5",
+            "0f3F800000",
+            ";",
+            "/* , */",
+            "// ;\n",
+            "\"a, b\"",
+            "#",
+            "\u{e9}",
+            "_",
+            "$L",
+            "<",
+            ":",
+        ];
+        let mut random = 1u64;
+        for _ in 0..200_000 {
+            let mut text = String::new();
+            while random >> 33 & 15 != 0 {
+                random = random
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                text += parts[(random >> 40) as usize % parts.len()];
+            }
+            random = random
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let [scanned, lexed] = both(text.as_bytes());
+            assert_eq!(scanned, lexed, "{text:?}");
+        }
     }
 
     #[test]
