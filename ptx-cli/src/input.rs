@@ -19,10 +19,11 @@ pub(crate) use item::{Input, Source, read_file};
 pub(crate) use origin::Origin;
 
 use crate::output::{self, Out, Status};
-use container::{Choice, Opened};
+use container::Opened;
 use item::Content;
 use ptx_report::SCHEMA;
 use ptx_report::clean;
+use ptx_report::container_choice::Choice;
 
 /// The inputs of a command.
 #[derive(Clone, Debug, clap::Args)]
@@ -102,7 +103,7 @@ impl Files {
 
 /// Lists a file, or the modules that it contains.
 fn list_file(path: &Path, inputs: &mut Vec<Input>) {
-    let (file, choice) = container::split(path);
+    let (file, choice) = Choice::divide(path);
     // What cannot be read is reported when it is its turn.
     if choice.is_none() && !container::has_to_be_read(&file).unwrap_or(false) {
         inputs.push(Input::file(&file));

@@ -11,6 +11,7 @@
 //! | [`retarget`] | the text of a module for another target, or what prevents it |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
+//! | `container_choice` | which modules of a binary file are meant, with the feature `container` |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!
@@ -18,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 pub mod basic_blocks;
+#[cfg(feature = "container")]
+pub mod container_choice;
 pub mod control_flow;
 pub mod demangle;
 pub mod explain;

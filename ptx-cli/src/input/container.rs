@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ptx_container::{ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
 use ptx_ir::Code;
-use wildmatch::WildMatch;
-
+use ptx_report::container_choice::Choice;
 use ptx_report::counted;
 
 /// More errors of a file are not reported.
@@ -88,30 +87,6 @@ pub(super) fn has_to_be_read(path: &Path) -> io::Result<bool> {
     Ok(format.is_container() || format == InputFormat::Gzip)
 }
 
-/// Divides `libfoo.so!sm_90` into the file and which of its modules are meant.
-pub(super) fn split(path: &Path) -> (PathBuf, Option<Choice>) {
-    let text = path.to_string_lossy();
-    let parts = text.rsplit_once('!').filter(|_| !path.exists());
-    let parts = parts.map(|(file, choice)| (PathBuf::from(file), choice));
-    match parts.filter(|(file, _)| file.is_file()) {
-        Some((file, choice)) => (file, Some(Choice(choice.to_owned()))),
-        None => (path.to_owned(), None),
-    }
-}
-
-/// Which modules of a file are meant: a name, a number, a target, a member of an archive, or a pattern for one of these.
-pub(super) struct Choice(String);
-
-impl Choice {
-    fn fits(&self, entry: &ContainerEntry) -> bool {
-        let pattern = WildMatch::new(&self.0);
-        entry.number().to_string() == self.0
-            || pattern.matches(&entry.name())
-            || pattern.matches(&entry.target())
-            || entry.member().is_some_and(|member| pattern.matches(member))
-    }
-}
-
 /// The modules of a file that are meant, and the errors in reading it.
 pub(super) struct Modules {
     pub(super) chosen: Vec<ContainerEntry>,
@@ -128,7 +103,7 @@ pub(super) fn modules(opened: &Opened, choice: Option<&Choice>) -> Modules {
     if found == 0 && errors.is_empty() {
         errors.push(opened.refusal(all));
     }
-    if let (Some(Choice(choice)), Some(first), true) = (choice, first, entries.is_empty()) {
+    if let (Some(choice), Some(first), true) = (choice, first, entries.is_empty()) {
         let modules = counted(found, "module");
         errors.push(format!(
             "`{choice}` is not one of the {modules}, such as `{first}`; `ptxkit list` shows them"
