@@ -1,13 +1,14 @@
 //! Record batches from the rows of a table.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, Int32Builder, Int64Builder, LargeListBuilder, LargeStringBuilder,
+    ArrayBuilder as _, BooleanBuilder, Int32Builder, Int64Builder, LargeListBuilder,
+    LargeStringBuilder,
 };
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
+use hashbrown::HashMap;
 
 use crate::column::{Rows, Value};
 
@@ -65,8 +66,17 @@ impl<T: Rows> Batches<T> {
     }
 
     fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        // After a full batch comes another one, of about the same size.
+        let next = if self.rows >= self.most_rows {
+            self.rows
+        } else {
+            0
+        };
         self.rows = 0;
-        let columns = self.columns.iter_mut().map(|(_, values)| values.finish());
+        let columns = self
+            .columns
+            .iter_mut()
+            .map(|(_, values)| values.finish(next));
         RecordBatch::try_new(Arc::clone(&self.schema), columns.collect::<Result<_, _>>()?)
     }
 }
@@ -148,14 +158,32 @@ impl Values {
         }
     }
 
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+    /// The array, after which there is room for as much text and this number of rows.
+    fn finish(&mut self, next: usize) -> Result<ArrayRef, ArrowError> {
+        let text = if next > 0 { self.text_len() } else { 0 };
         Ok(match self {
-            Self::Int(out) => Arc::new(out.finish()),
-            Self::Long(out) => Arc::new(out.finish()),
+            Self::Int(out) => {
+                let mut full = std::mem::replace(out, Int32Builder::with_capacity(next));
+                Arc::new(full.finish())
+            }
+            Self::Long(out) => {
+                let mut full = std::mem::replace(out, Int64Builder::with_capacity(next));
+                Arc::new(full.finish())
+            }
             Self::Flag(out) => Arc::new(out.finish()),
-            Self::Word(words) => words.finish()?,
-            Self::Text(out) => Arc::new(out.finish()),
-            Self::TextList(out) => Arc::new(out.finish()),
+            Self::Word(words) => words.finish(next)?,
+            Self::Text(out) => {
+                let mut full =
+                    std::mem::replace(out, LargeStringBuilder::with_capacity(next, text));
+                Arc::new(full.finish())
+            }
+            Self::TextList(out) => {
+                let values =
+                    LargeStringBuilder::with_capacity(out.values().len().min(next * 8), text);
+                let mut full =
+                    std::mem::replace(out, LargeListBuilder::with_capacity(values, next));
+                Arc::new(full.finish())
+            }
             Self::IntList(out) => Arc::new(out.finish()),
         })
     }
@@ -167,7 +195,7 @@ fn int(number: u32) -> i32 {
 }
 
 /// How many texts are remembered by their address.
-const RECENT: usize = 64;
+const RECENT: usize = 256;
 
 /// A column with few different texts.
 #[derive(Default)]
@@ -186,8 +214,8 @@ impl Words {
                 self.keys.append_null();
                 continue;
             };
-            let address = word.as_ptr() as usize;
-            let slot = &mut recent[(address ^ address >> 6) % RECENT];
+            let address = word.as_ptr() as usize ^ word.len() << 32;
+            let slot = &mut recent[(address ^ address >> 8 ^ address >> 32) % RECENT];
             if slot.1 < 0 || !std::ptr::eq(slot.0, word) {
                 *slot = (word, self.key(word));
             }
@@ -205,12 +233,11 @@ impl Words {
         key
     }
 
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+    fn finish(&mut self, next: usize) -> Result<ArrayRef, ArrowError> {
         self.known.clear();
         let texts = Arc::new(self.texts.finish());
-        Ok(Arc::new(DictionaryArray::try_new(
-            self.keys.finish(),
-            texts,
-        )?))
+        let next = Int32Builder::with_capacity(next);
+        let keys = std::mem::replace(&mut self.keys, next).finish();
+        Ok(Arc::new(DictionaryArray::try_new(keys, texts)?))
     }
 }

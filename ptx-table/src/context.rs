@@ -21,6 +21,8 @@ use crate::column::Texts;
 pub(crate) struct File<'m> {
     pub(crate) name: &'m str,
     pub(crate) module: &'m Module,
+    /// The source, if all of it is UTF-8.
+    text: Option<&'m str>,
     pub(crate) lines: LineIndex,
     pub(crate) source_lines: SourceLines<'m>,
 }
@@ -30,6 +32,7 @@ impl<'m> File<'m> {
         Self {
             name,
             module,
+            text: str::from_utf8(module.source()).ok(),
             lines: LineIndex::new(module.source()),
             source_lines: SourceLines::new(module),
         }
@@ -124,7 +127,7 @@ impl<'f> InFunction<'f> {
 
     /// Calls `work` with runs of consecutive instructions, in the order of the text.
     pub(crate) fn instructions(&self, most: usize, work: &mut dyn FnMut(&[Instruction<'_>])) {
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(most.min(self.body.statement_table().len()));
         let mut lines = LineCursor::new(&self.file.lines, self.file.module.source());
         let mut sources = Sources::new(self.file.source_lines.function(self.body));
         for (block, basic) in self.cfg().blocks().filter(|(_, b)| !b.is_dispatch) {
@@ -212,7 +215,12 @@ impl<'f> Instruction<'f> {
 
     /// Its text.
     pub(crate) fn text(&self) -> Cow<'f, str> {
-        String::from_utf8_lossy(self.span.of(self.of.file.module.source()))
+        let file = self.of.file;
+        let (start, end) = (self.span.start as usize, self.span.end as usize);
+        match file.text.and_then(|text| text.get(start..end)) {
+            Some(text) => Cow::Borrowed(text),
+            None => String::from_utf8_lossy(self.span.of(file.module.source())),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod batch;
 mod column;
 mod context;
 mod input;
+mod output;
 mod rows;
 mod scan;
 mod table;

@@ -10,15 +10,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use crate::input::{self, Content, Files, Found, Source};
+use crate::output::{Channel, Message, Threads};
 use crate::table::TableName;
 use crate::tables::Tables;
 
 /// Files that one thread reads one after the other: their number and their bytes.
 const GROUP_FILES: usize = 256;
 const GROUP_BYTES: u64 = 4 << 20;
-
-/// The batches of a group that wait until they are asked for.
-const WAITING: usize = 2;
 
 /// What a scan reads and how.
 #[derive(Clone, Debug)]
@@ -29,7 +27,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// All columns of these tables, in batches of at most 65,536 rows, with a thread for each processor.
+    /// All columns of these tables, in batches of at most 16,384 rows, with a thread for each processor.
     #[must_use]
     pub fn new(tables: &[TableName]) -> Self {
         let mut tables = tables.to_vec();
@@ -37,7 +35,7 @@ impl ScanOptions {
         tables.dedup();
         Self {
             tables: tables.into_iter().map(|t| (t, t.schema())).collect(),
-            rows: 1 << 16,
+            rows: 1 << 14,
             threads: thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -93,13 +91,6 @@ impl ScanOptions {
     }
 }
 
-/// What a thread made of a group of files.
-enum Message {
-    Batch(TableName, Result<RecordBatch, ArrowError>),
-    /// The group is complete.
-    End,
-}
-
 /// The batches of the tables of any number of files. The batches of each table are in the order of the files, whatever the
 /// number of threads. Memory does not grow with the number of files.
 ///
@@ -120,7 +111,8 @@ enum Message {
 #[derive(Debug)]
 pub struct Scan {
     groups: Receiver<Receiver<Message>>,
-    group: Option<Receiver<Message>>,
+    /// The group whose batches are next, and the part of a file in it, if any.
+    open: Vec<Receiver<Message>>,
     unreadable: Arc<AtomicUsize>,
 }
 
@@ -140,14 +132,18 @@ impl Scan {
         };
         let unreadable = Arc::new(AtomicUsize::new(0));
         let queue = Arc::new(Mutex::new(queue));
+        let threads = Arc::new(Threads::new(options.threads));
         for _ in 0..options.threads {
             let (queue, options) = (Arc::clone(&queue), options.clone());
-            let unreadable = Arc::clone(&unreadable);
-            thread::spawn(move || work(&queue, &options, &unreadable));
+            let (unreadable, threads) = (Arc::clone(&unreadable), Arc::clone(&threads));
+            thread::spawn(move || {
+                work(&queue, &options, &threads, &unreadable);
+                threads.end();
+            });
         }
         Self {
             groups,
-            group: None,
+            open: Vec::new(),
             unreadable,
         }
     }
@@ -164,17 +160,16 @@ impl Iterator for Scan {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let group = match self.group.take() {
-                Some(group) => group,
-                None => self.groups.recv().ok()?,
+            let Some(messages) = self.open.last() else {
+                self.open.push(self.groups.recv().ok()?);
+                continue;
             };
-            match group.recv() {
-                Ok(Message::Batch(table, batch)) => {
-                    self.group = Some(group);
-                    return Some(batch.map(|batch| (table, batch)));
-                }
-                Ok(Message::End) => {}
+            match messages.recv() {
+                Ok(Message::Batch(table, batch)) => return Some(batch.map(|batch| (table, batch))),
+                Ok(Message::Part(part)) => self.open.push(part),
+                Ok(Message::End) => drop(self.open.pop()),
                 Err(_) => {
+                    self.open.pop();
                     let error = "a thread of the scan ended before its files were read";
                     return Some(Err(ArrowError::ComputeError(error.to_owned())));
                 }
@@ -193,7 +188,7 @@ struct Queue<I> {
 
 impl<I: Iterator<Item = Source>> Queue<I> {
     /// Some files, and where their batches go.
-    fn group(&mut self) -> Option<(Vec<Found>, SyncSender<Message>)> {
+    fn group<'t>(&mut self, threads: &'t Threads) -> Option<(Vec<Found>, Channel<'t>)> {
         let mut group = Vec::new();
         let mut bytes = 0;
         while let Some(found) = self.next.take().or_else(|| self.files.next()) {
@@ -207,9 +202,9 @@ impl<I: Iterator<Item = Source>> Queue<I> {
         if group.is_empty() {
             return None;
         }
-        let (sender, receiver) = sync_channel(WAITING);
+        let (channel, receiver) = Channel::new(threads);
         self.sender.send(receiver).ok()?;
-        Some((group, sender))
+        Some((group, channel))
     }
 }
 
@@ -225,17 +220,16 @@ fn size(found: &Found) -> u64 {
 fn work<I: Iterator<Item = Source>>(
     queue: &Mutex<Queue<I>>,
     options: &ScanOptions,
+    threads: &Threads,
     unreadable: &AtomicUsize,
 ) {
     loop {
         let mut locked = queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((files, sender)) = locked.group() else {
+        let Some((files, mut out)) = locked.group(threads) else {
             return;
         };
         drop(locked);
         let mut tables = Tables::new(&options.tables, options.rows);
-        let mut stopped = false;
-        let mut out = |table, batch| stopped |= sender.send(Message::Batch(table, batch)).is_err();
         let mut add = |content: Content| {
             if matches!(content, Content::Unreadable(..)) {
                 unreadable.fetch_add(1, Ordering::Relaxed);
@@ -252,7 +246,7 @@ fn work<I: Iterator<Item = Source>>(
         }
         tables.finish(&mut out);
         // The scan was dropped if this cannot be sent.
-        if stopped || sender.send(Message::End).is_err() {
+        if !out.send(Message::End) {
             return;
         }
     }

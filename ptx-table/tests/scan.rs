@@ -160,3 +160,54 @@ fn the_columns_are_documented() {
         "run with PTX_BLESS=1"
     );
 }
+
+/// A file of more than two megabytes, most of it comments, whose functions are divided among threads.
+fn large() -> Source {
+    let mut text = ".version 8.0\n.target sm_80\n".to_owned();
+    let comment = format!("\t// {}\n", "a".repeat(100)).repeat(200);
+    for function in 0..120 {
+        text += &format!(".func f{function}()\n{{\n\t.reg .b32 %r<3>;\n{comment}");
+        for line in 0..5 {
+            text += &format!("\tadd.s32 %r1, %r2, {line};\n");
+        }
+        text += "\tld.global.b32 %r1, [64];\n\tret;\n}\n";
+    }
+    assert!(text.len() > 2_200_000);
+    Source::Bytes("large.ptx".to_owned(), text.into())
+}
+
+#[test]
+fn the_parts_of_a_large_file_are_in_order() {
+    let options = ScanOptions::new(&TableName::ALL);
+    let sources = || {
+        vec![
+            Source::Path(root("corpus/broken")),
+            large(),
+            large(),
+            Source::Path(root("corpus/hand")),
+        ]
+    };
+    let one = rows(sources(), &options.clone().threads(1));
+    let instructions = one
+        .iter()
+        .find(|(table, ..)| *table == TableName::Instructions)
+        .unwrap();
+    assert!(instructions.2.lines().count() > 2 * 840);
+    for threads in [2, 5] {
+        assert!(
+            rows(sources(), &options.clone().threads(threads)) == one,
+            "{threads} threads"
+        );
+    }
+}
+
+#[test]
+fn a_scan_that_is_dropped_ends_the_threads_of_parts() {
+    let options = ScanOptions::new(&[TableName::Instructions])
+        .rows(10)
+        .threads(4);
+    for wanted in [0, 1, 3, 50] {
+        let mut scan = Scan::new([large()], &options);
+        assert!((0..wanted).all(|_| scan.next().unwrap().is_ok()));
+    }
+}
