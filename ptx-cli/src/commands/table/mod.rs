@@ -1,7 +1,13 @@
 //! `ptxkit table`: writes tables of files for databases and data frames.
 
 #[cfg(feature = "table")]
+mod csv;
+#[cfg(feature = "table")]
 mod ndjson;
+#[cfg(feature = "table")]
+mod parquet;
+#[cfg(feature = "table")]
+mod values;
 #[cfg(feature = "table")]
 mod write;
 
@@ -9,7 +15,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Write tables of any number of files: Parquet, Arrow or JSON
+/// Write tables of any number of files: Parquet, Arrow, JSON or CSV
 ///
 /// Files are read in constant memory, several at a time; the rows are in the order of the files. A file that cannot be read is a row
 /// of the table `diagnostics`. docs/scale.md describes the columns.
@@ -47,6 +53,8 @@ pub(crate) enum Format {
     Arrow,
     /// One JSON object per row
     Ndjson,
+    /// Comma-separated values, with a line of names; lists are JSON
+    Csv,
 }
 
 #[cfg(feature = "table")]

@@ -1,79 +1,10 @@
 //! Rows as JSON objects.
 
-use anyhow::{Result, bail};
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array, BooleanArray, DictionaryArray, Int32Array, Int64Array, LargeListArray, LargeStringArray,
-    RecordBatch,
-};
-use ptx_report::json_text::{comma, flag, raw, string};
+use anyhow::Result;
+use ptx_report::json_text::{comma, raw, string};
+use ptx_table::RecordBatch;
 
-/// A column whose type is known.
-enum Column<'a> {
-    Int(&'a Int32Array),
-    Long(&'a Int64Array),
-    Flag(&'a BooleanArray),
-    Word(&'a Int32Array, &'a LargeStringArray),
-    Text(&'a LargeStringArray),
-    List(&'a LargeListArray, Box<Column<'a>>),
-}
-
-impl<'a> Column<'a> {
-    fn new(of: &'a dyn Array) -> Result<Self> {
-        let any = of.as_any();
-        Ok(if let Some(of) = any.downcast_ref() {
-            Self::Int(of)
-        } else if let Some(of) = any.downcast_ref() {
-            Self::Long(of)
-        } else if let Some(of) = any.downcast_ref() {
-            Self::Flag(of)
-        } else if let Some(of) = any.downcast_ref() {
-            Self::Text(of)
-        } else if let Some(of) = any.downcast_ref::<LargeListArray>() {
-            Self::List(of, Self::new(of.values())?.into())
-        } else if let Some(of) = any.downcast_ref::<DictionaryArray<Int32Type>>()
-            && let Some(texts) = of.values().as_any().downcast_ref()
-        {
-            Self::Word(of.keys(), texts)
-        } else {
-            bail!("a column of the type {}", of.data_type());
-        })
-    }
-
-    fn is_null(&self, row: usize) -> bool {
-        match self {
-            Self::Int(of) | Self::Word(of, _) => of.is_null(row),
-            Self::Long(of) => of.is_null(row),
-            Self::Flag(of) => of.is_null(row),
-            Self::Text(of) => of.is_null(row),
-            Self::List(of, _) => of.is_null(row),
-        }
-    }
-
-    fn write(&self, row: usize, out: &mut Vec<u8>) {
-        if self.is_null(row) {
-            return raw(out, "null");
-        }
-        match self {
-            Self::Int(of) => raw(out, &of.value(row).to_string()),
-            Self::Long(of) => raw(out, &of.value(row).to_string()),
-            Self::Flag(of) => flag(out, of.value(row)),
-            Self::Word(keys, texts) => string(out, texts.value(keys.value(row) as usize)),
-            Self::Text(of) => string(out, of.value(row)),
-            Self::List(of, values) => {
-                let offsets = of.value_offsets();
-                let end = offsets.get(row + 1).copied().unwrap_or(0);
-                out.push(b'[');
-                let mut first = true;
-                for index in of.value_offsets()[row]..end {
-                    comma(out, &mut first);
-                    values.write(index as usize, out);
-                }
-                out.push(b']');
-            }
-        }
-    }
-}
+use super::values::Column;
 
 /// Appends an object for each row, and a newline after it.
 pub(super) fn write(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {

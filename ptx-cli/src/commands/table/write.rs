@@ -7,13 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use arrow_ipc::writer::StreamWriter;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ptx_report::clean;
 use ptx_table::{RecordBatch, Scan, ScanOptions, SchemaRef, Source, TableName};
 
-use super::{Args, Format, ndjson};
+use super::{Args, Format, csv, ndjson, parquet};
 use crate::output::{self, Out, Status};
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -68,10 +65,13 @@ fn sources(files: &[PathBuf]) -> Result<Vec<Source>> {
 
 /// Where a table is written.
 enum Writer {
-    Parquet(Box<ArrowWriter<File>>),
+    Parquet(Box<parquet::Writer>),
     Arrow(Box<StreamWriter<Box<dyn Write>>>),
-    Ndjson(Box<dyn Write>, Vec<u8>),
+    Text(Box<dyn Write>, Rows, Vec<u8>),
 }
+
+/// Appends rows as text.
+type Rows = fn(&RecordBatch, &mut Vec<u8>) -> Result<()>;
 
 /// A writer for each table.
 fn writers(args: &Args, options: &ScanOptions) -> Result<Vec<(TableName, Writer)>> {
@@ -100,6 +100,7 @@ impl Format {
             Self::Parquet => "parquet",
             Self::Arrow => "arrows",
             Self::Ndjson => "ndjson",
+            Self::Csv => "csv",
         }
     }
 }
@@ -113,17 +114,22 @@ impl Writer {
             let Some(path) = path else {
                 bail!("Parquet needs `--output FILE`");
             };
-            let writer =
-                ArrowWriter::try_new(create(path)?, SchemaRef::clone(schema), Some(properties()))?;
+            let writer = parquet::Writer::new(create(path)?, schema)?;
             return Ok(Self::Parquet(Box::new(writer)));
         }
-        let out: Box<dyn Write> = match path {
+        let mut out: Box<dyn Write> = match path {
             Some(path) => Box::new(BufWriter::new(create(path)?)),
             None => Box::new(Out::new()),
         };
         Ok(match format {
             Format::Arrow => Self::Arrow(Box::new(StreamWriter::try_new(out, schema)?)),
-            _ => Self::Ndjson(out, Vec::new()),
+            Format::Csv => {
+                let mut text = Vec::new();
+                csv::header(schema, &mut text);
+                out.write_all(&text)?;
+                Self::Text(out, csv::write, text)
+            }
+            _ => Self::Text(out, ndjson::write, Vec::new()),
         })
     }
 
@@ -131,9 +137,9 @@ impl Writer {
         match self {
             Self::Parquet(writer) => writer.write(batch)?,
             Self::Arrow(writer) => writer.write(batch)?,
-            Self::Ndjson(out, text) => {
+            Self::Text(out, rows, text) => {
                 text.clear();
-                ndjson::write(batch, text)?;
+                rows(batch, text)?;
                 out.write_all(text)?;
             }
         }
@@ -142,18 +148,10 @@ impl Writer {
 
     fn finish(self) -> Result<()> {
         match self {
-            Self::Parquet(writer) => drop(writer.close()?),
+            Self::Parquet(writer) => writer.finish()?,
             Self::Arrow(writer) => writer.into_inner()?.flush()?,
-            Self::Ndjson(mut out, _) => out.flush()?,
+            Self::Text(mut out, ..) => out.flush()?,
         }
         Ok(())
     }
-}
-
-/// Few values of a column repeat, except those of dictionaries.
-fn properties() -> WriterProperties {
-    WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .build()
 }

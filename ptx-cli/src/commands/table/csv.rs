@@ -1,0 +1,60 @@
+//! Rows as comma-separated values, as RFC 4180 describes them.
+
+use anyhow::Result;
+use ptx_report::json_text::{comma, raw};
+use ptx_table::{RecordBatch, SchemaRef};
+
+use super::values::Column;
+
+/// Appends the line with the names of the columns.
+pub(super) fn header(schema: &SchemaRef, out: &mut Vec<u8>) {
+    let mut first = true;
+    for field in schema.fields() {
+        comma(out, &mut first);
+        text(out, field.name());
+    }
+    raw(out, "\n");
+}
+
+/// Appends a line for each row. No value is an empty field, an empty text is `""`, and a list is a field with JSON.
+pub(super) fn write(batch: &RecordBatch, out: &mut Vec<u8>) -> Result<()> {
+    let columns = batch.columns().iter().map(Column::new);
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut list = Vec::new();
+    for row in 0..batch.num_rows() {
+        let mut first = true;
+        for column in &columns {
+            comma(out, &mut first);
+            if column.is_null(row) {
+                continue;
+            }
+            if let Some(word) = column.text(row) {
+                text(out, word);
+            } else if column.is_list() {
+                list.clear();
+                column.write(row, &mut list);
+                text(out, &String::from_utf8_lossy(&list));
+            } else {
+                column.write(row, out);
+            }
+        }
+        raw(out, "\n");
+    }
+    Ok(())
+}
+
+/// Appends a text, in quotes if it has to be.
+fn text(out: &mut Vec<u8>, text: &str) {
+    let is_special = |b| matches!(b, b',' | b'"' | b'\n' | b'\r');
+    if !text.is_empty() && !text.bytes().any(is_special) {
+        return raw(out, text);
+    }
+    out.push(b'"');
+    for byte in text.bytes() {
+        if byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
