@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::error::Failure;
+use crate::indirect::CallTable;
 use crate::module::Module;
 use crate::parameters::named;
 
@@ -29,11 +30,11 @@ impl From<BuildError> for Failure {
 }
 
 /// A type by its name, with or without a dot.
-fn scalar(name: &str) -> PyResult<ScalarType> {
+pub(crate) fn scalar(name: &str) -> PyResult<ScalarType> {
     named(&format!(".{}", name.trim_start_matches('.')), "type")
 }
 
-fn state_space(name: &str) -> PyResult<StateSpace> {
+pub(crate) fn state_space(name: &str) -> PyResult<StateSpace> {
     named(&format!(".{}", name.trim_start_matches('.')), "state space")
 }
 
@@ -58,7 +59,7 @@ fn linkage_of(name: &str) -> PyResult<Linkage> {
 /// ['ld.global.u64 %rd1, [%rd1+8];', 'setp.eq.u64 %p1, %rd1, 0;', '@!%p1 ret;']
 #[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
 #[derive(Clone)]
-pub(crate) struct Value(OperandExpr);
+pub(crate) struct Value(pub(crate) OperandExpr);
 
 #[pymethods]
 impl Value {
@@ -173,6 +174,12 @@ fn operand(value: &Bound<'_, PyAny>, precision: Precision) -> PyResult<OperandEx
     Err(PyTypeError::new_err(format!("{class} is not an operand")))
 }
 
+/// The arguments or results of a call.
+pub(crate) fn values(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Argument>> {
+    let values = values.iter().map(|value| operand(value, Precision::Single));
+    values.map(|value| Ok(Argument::Value(value?))).collect()
+}
+
 /// `%tid.x`, or a constant.
 fn words(text: &str) -> OperandExpr {
     let parts = text.rsplit_once('.');
@@ -209,7 +216,7 @@ pub(crate) struct Builder {
     text: Mutex<Option<Vec<u8>>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -248,6 +255,7 @@ impl Builder {
             builder: slf.clone().unbind(),
             paused: Mutex::new(Some(paused)),
             func,
+            tables: Mutex::default(),
         })
     }
 }
@@ -404,6 +412,8 @@ pub(crate) struct FunctionBuilder {
     /// `None` after the end.
     paused: Mutex<Option<PausedFunction>>,
     func: Func,
+    /// What is called through the tables of the function.
+    pub(crate) tables: Mutex<Vec<CallTable>>,
 }
 
 impl FunctionBuilder {
@@ -421,7 +431,10 @@ impl FunctionBuilder {
         })
     }
 
-    fn with<T>(&self, f: impl FnOnce(&mut IrFunction<'_>) -> Result<T, BuildError>) -> PyResult<T> {
+    pub(crate) fn with<T>(
+        &self,
+        f: impl FnOnce(&mut IrFunction<'_>) -> Result<T, BuildError>,
+    ) -> PyResult<T> {
         self.resume(|mut function| {
             let result = f(&mut function);
             (result, Some(function.pause()))
@@ -583,12 +596,7 @@ impl FunctionBuilder {
         let OperandExpr::Func(callee) = function.0 else {
             return Err(PyTypeError::new_err("expected a function"));
         };
-        let values = |values: Vec<Bound<'_, PyAny>>| {
-            let values = values.iter().map(|value| operand(value, Precision::Single));
-            let values = values.map(|value| Ok(Argument::Value(value?)));
-            values.collect::<PyResult<Vec<_>>>()
-        };
-        let (arguments, results) = (values(arguments)?, values(results.unwrap_or_default())?);
+        let (arguments, results) = (values(&arguments)?, values(&results.unwrap_or_default())?);
         self.with(|function| function.call_function(callee, &results, &arguments))
     }
 

@@ -39,7 +39,7 @@ impl Place {
         })
     }
 
-    fn copy(&self, py: Python<'_>) -> Self {
+    pub(crate) fn copy(&self, py: Python<'_>) -> Self {
         Self {
             module: self.module.clone_ref(py),
             function: self.function,
@@ -62,7 +62,20 @@ impl Place {
         ids.into_iter().map(|id| self.block(py, id)).collect()
     }
 
-    fn is(&self, other: &Self) -> bool {
+    /// The statement that an instruction of the function is.
+    pub(crate) fn stmt(&self, at: &Instruction) -> PyResult<StmtId> {
+        let is_here = at.function == self.function && views::same(&at.module, &self.module);
+        let stmt = at.stmt().filter(|_| is_here);
+        Ok(stmt.ok_or_else(|| Failure::new("the instruction is in another function"))?)
+    }
+
+    /// The id of a block of the function.
+    pub(crate) fn id_of(&self, block: &Block) -> PyResult<BlockId> {
+        let id = self.is(&block.place).then_some(block.id);
+        Ok(id.ok_or_else(|| Failure::new("the block is in another function"))?)
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.function == other.function && views::same(&self.module, &other.module)
     }
 

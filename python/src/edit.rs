@@ -72,7 +72,7 @@ impl Module {
 }
 
 /// An operand as text.
-fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn text_of(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.str()?.to_cow()?.into_owned())
 }
 
@@ -81,7 +81,10 @@ impl Editor {
         self.ir.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, f: impl FnOnce(&mut IrModule) -> Result<T, Failure>) -> PyResult<T> {
+    pub(crate) fn with<T>(
+        &self,
+        f: impl FnOnce(&mut IrModule) -> Result<T, Failure>,
+    ) -> PyResult<T> {
         let mut ir = self.lock();
         let closed = || Failure::new("the block of these edits has failed");
         Ok(f(ir.as_mut().ok_or_else(closed)?)?)
@@ -108,7 +111,7 @@ impl Editor {
         self.edit(at.function, |editor| f(editor, stmt))
     }
 
-    fn check(&self, module: &Py<Module>) -> PyResult<()> {
+    pub(crate) fn check(&self, module: &Py<Module>) -> PyResult<()> {
         match views::same(module, &self.old) {
             true => Ok(()),
             false => Err(Failure::new("it belongs to another module").into()),
@@ -142,7 +145,7 @@ fn predicate(editor: &IrEditor<'_>, stmt: StmtId) -> Option<(RegId, GuardSense)>
 }
 
 /// Inserts a statement for a moment, to look names up where they are used.
-fn probe(
+pub(crate) fn probe(
     editor: &mut IrEditor<'_>,
     at: StmtId,
     text: &str,

@@ -12,15 +12,19 @@ mod error;
 mod explain;
 mod facts;
 mod function;
+mod indirect;
 mod instruction;
 mod json;
 mod module;
 mod operand;
 mod parameters;
+mod reaching;
 mod read;
 mod requires;
 mod rewrite;
 mod scan;
+mod signature;
+mod ssa;
 mod views;
 
 use pyo3::prelude::*;
@@ -50,6 +54,8 @@ mod _native {
     #[pymodule_export]
     use super::operand::Operand;
     #[pymodule_export]
+    use super::reaching::Reaching;
+    #[pymodule_export]
     use super::read::{Entry, check_many, entries, parse, read, read_many};
     #[pymodule_export]
     use super::requires::{Reason, Requirements};
@@ -57,4 +63,6 @@ mod _native {
     use super::rewrite::{Site, link};
     #[pymodule_export]
     use super::scan::{Batch, Batches, Scan, Table, scan};
+    #[pymodule_export]
+    use super::ssa::{Ssa, SsaValue};
 }

@@ -96,6 +96,11 @@ impl Names {
         }
     }
 
+    /// All names, by variable.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
+        self.text.iter()
+    }
+
     /// The name of a register.
     pub(crate) fn of(&self, place: RegLane) -> &str {
         self.text.get(self.variables.of(place).start)

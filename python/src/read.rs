@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use ptx_report::container_choice::Choice;
 use ptx_report::counted;
 use ptxkit::container::{
     self, ContainerEntry, ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat,
@@ -79,20 +80,10 @@ fn bytes_of(path: &Path) -> Result<(Vec<u8>, InputFormat), ReadError> {
     Ok((bytes, format))
 }
 
-/// Divides `libfoo.so!sm_90` into the file and which of its modules is meant.
-fn divided(path: &Path) -> (&Path, Option<&str>) {
-    let text = path.to_str().filter(|_| !path.exists());
-    let parts = text.and_then(|text| text.rsplit_once('!'));
-    match parts {
-        Some((file, choice)) if Path::new(file).is_file() => (Path::new(file), Some(choice)),
-        _ => (path, None),
-    }
-}
-
 fn read_one(path: &Path) -> Result<Module, ReadError> {
     let name = path.to_string_lossy().into_owned();
-    let (file, choice) = divided(path);
-    let (bytes, format) = bytes_of(file)?;
+    let (file, choice) = Choice::divide(path);
+    let (bytes, format) = bytes_of(&file)?;
     let refuse = |text: String| ReadError::Content(Failure::new(text).with_code(Code::NoPtx));
     if !format.is_container() {
         return match (format, choice) {
@@ -106,11 +97,7 @@ fn read_one(path: &Path) -> Result<Module, ReadError> {
         return Err(refuse(format!("expected PTX, found {format}")));
     }
     let all: Vec<String> = found.iter().map(ContainerEntry::name).collect();
-    let fits = |entry: &ContainerEntry, choice: &str| {
-        let names = [entry.number().to_string(), entry.name(), entry.target()];
-        names.iter().any(|name| name == choice) || entry.member() == Some(choice)
-    };
-    found.retain(|entry| choice.is_none_or(|choice| fits(entry, choice)));
+    found.retain(|entry| choice.as_ref().is_none_or(|choice| choice.fits(entry)));
     let [entry] = &found[..] else {
         let count = counted(found.len(), "PTX module");
         let names = all.join(", ");
@@ -131,7 +118,7 @@ fn entries_of(bytes: &[u8]) -> Result<Vec<ContainerEntry>, ReadError> {
 /// Reads a file.
 ///
 /// A binary file is the PTX that it contains: `libfoo.so` if that is one module, else `libfoo.so!3.sm_90.ptx`,
-/// `libfoo.so!sm_90` or `libfoo.so!3` for one of them; `entries` lists them. Files may be compressed with gzip. Raises `OSError`
+/// `libfoo.so!sm_90`, `libfoo.so!3` or a pattern such as `libfoo.so!3.*` for one of them; `entries` lists them. Files may be compressed with gzip. Raises `OSError`
 /// if the file cannot be read, and `PtxError` if it contains no PTX.
 ///
 /// >>> import os, ptxkit, tempfile

@@ -91,7 +91,7 @@ fn runtime_error(error: impl std::fmt::Display) -> PyErr {
 /// >>> [(name, batch.num_rows) for name, batch in scan]
 /// [('instructions', 1), ('functions', 1)]
 #[pyfunction]
-#[pyo3(signature = (paths, tables=None, *, columns=None, threads=None, batch_rows=65536))]
+#[pyo3(signature = (paths, tables=None, *, columns=None, threads=None, batch_rows=16384))]
 pub(crate) fn scan(
     py: Python<'_>,
     paths: &Bound<'_, PyAny>,

@@ -1,5 +1,7 @@
 """Control flow, dominators, loops, live registers."""
 
+import pytest
+
 import ptxkit
 
 
@@ -80,3 +82,89 @@ def test_a_branch_through_a_table():
     assert [(edge.source.index, edge.target.index, edge.kind) for edge in cfg.edges][:2] == [(0, 1, "table"), (0, 2, "table")]
     assert not any(block.is_dispatch for block in cfg)
     assert ptxkit.parse(text).instructions[0].targets == ["A", "B"]
+
+
+VALUES = """\
+.version 8.0
+.target sm_90
+.entry k(.param .u32 n)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<6>;
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, 0;
+	setp.eq.u32 %p2, %r2, 1;
+	@%p2 mov.u32 %r1, 5;
+$LOOP:
+	add.s32 %r2, %r2, 1;
+	setp.lt.s32 %p1, %r2, %r1;
+	@%p1 bra $LOOP;
+	@%p2 bra $END;
+	add.cc.u32 %r3, %r2, %r4;
+	addc.u32 %r3, %r3, %r1;
+$END:
+	ret;
+}
+"""
+
+
+def test_values():
+    function = ptxkit.parse(VALUES).functions["k"]
+    ssa = function.ssa
+    load, zero, equal, merge, add, less, jump, leave, low, high, ret = function.instructions
+    assert ssa.function == function and len(ssa) == len(list(ssa)) and ssa[-1].index == len(ssa) - 1
+    phi = ssa.reads(add)["%r2"]
+    assert (phi.kind, phi.register, phi.block, phi.instruction) == ("phi", "%r2", add.block, None)
+    assert ssa.phis(add.block) == {"%r2": phi} and phi == ssa[phi.index] and hash(phi) == hash(ssa[phi.index])
+    assert [(block.index, value.instruction) for block, value in phi.arguments] == [(0, zero), (add.block.index, add)]
+    assert phi.uses == [add] and ssa.writes(add)["%r2"].uses == [less, low]
+    merged = ssa.reads(less)["%r1"]
+    assert (merged.kind, merged.instruction, merged.old.instruction) == ("merge", merge, load)
+    assert [v.kind for v in ssa.reads(low).values()] == ["write", "entry"]
+    assert ssa.reads(high)["CC.CF"] == ssa.writes(low)["CC.CF"] and ssa.writes(low)["CC.CF"].register == "CC.CF"
+    assert ssa.reads(ret) == {} and ssa[0].arguments == [] and not ssa[0].block
+
+
+def test_constants():
+    function = ptxkit.parse(VALUES).functions["k"]
+    ssa, (load, zero, equal, merge, add, *_) = function.ssa, function.instructions
+    assert (ssa.writes(zero)["%r2"].constant, ssa.writes(equal)["%p2"].constant) == (0, 0)
+    assert ssa.writes(load)["%r1"].constant is None and ssa.writes(add)["%r2"].constant is None
+    assert all(ssa.is_executable(block) for block in function.blocks)
+    dead = ptxkit.parse(VALUES.replace("%r2, 1;\n\t@", "%r2, 0;\n\t@")).functions["k"]
+    assert [dead.ssa.is_executable(block) for block in dead.blocks] == [True, True, True, False, True]
+
+
+def test_reaching_definitions():
+    function = ptxkit.parse(VALUES).functions["k"]
+    reaching = function.reaching
+    load, zero, equal, merge, add, less, jump, leave, low, high, ret = function.instructions
+    assert reaching.definitions(add, "%r2") == [zero, add]
+    assert reaching.definitions(less, "%r1") == [load, merge]
+    assert reaching.uses(merge, "%r1") == [less, high] and reaching.uses(high, "%r3") == []
+    assert reaching.may_be_uninitialized(low, "%r4") and not reaching.may_be_uninitialized(less, "%r1")
+    with pytest.raises(ptxkit.PtxError, match="does not read `%r1`"):
+        reaching.definitions(add, "%r1")
+    with pytest.raises(ptxkit.PtxError, match="does not write `%r1`"):
+        reaching.uses(add, "%r1")
+    with pytest.raises(KeyError, match="%x"):
+        reaching.definitions(add, "%x")
+
+
+def test_values_of_other_functions_are_refused(module, kernel):
+    other = ptxkit.parse(VALUES).functions["k"]
+    for call in (kernel.ssa.reads, kernel.ssa.writes, lambda i: kernel.reaching.uses(i, "%r1")):
+        with pytest.raises(ptxkit.PtxError, match="in another function"):
+            call(other.instructions[0])
+    with pytest.raises(ptxkit.PtxError, match="in another function"):
+        kernel.ssa.phis(other.blocks[0])
+    for what in ("ssa", "reaching"):
+        with pytest.raises(ptxkit.PtxError, match="has no body"):
+            getattr(module.functions["helper"], what)
+
+
+def test_values_of_a_statement_that_was_not_recognized():
+    text = ".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; foo %r1 = 2; mov.b32 %r2, %r1; }"
+    function = ptxkit.parse(text).functions["k"]
+    value = function.ssa.reads(function.instructions[-1])["%r1"]
+    assert (value.kind, value.instruction, value.old.kind) == ("merge", None, "entry")

@@ -141,3 +141,36 @@ def test_mnemonics():
     assert repr(k.tex._2d.v4) == "<Mnemonic tex.2d.v4>"
     with pytest.raises(AttributeError):
         k.__missing__
+
+
+def test_indirect_calls():
+    with ptxkit.Builder("8.0", "sm_90") as builder:
+        functions = []
+        for name in ("f", "g"):
+            with builder.function(name) as f:
+                a, r = f.parameter("a", "b32"), f.result("r", "b32")
+                value = f.register("b32")
+                f.ld.param.b32(value, [a])
+                f.st.param.b32([r], value)
+                f.ret()
+            functions.append(f.value)
+        with builder.kernel("k") as k:
+            address, result = k.register("b64"), k.register("b32")
+            k.mov.u64(address, functions[0])
+            k.call_indirect(address, k.call_targets(functions, ["b32"], ["b32"]), [7], [result])
+            k.call_indirect(address, k.call_prototype(["b32"], ["b32"]), [result], [result])
+            for arguments, error in (([1, 2], ptxkit.PtxError), (["%tid.x"], ptxkit.PtxError)):
+                with pytest.raises(error):
+                    k.call_indirect(address, k.call_prototype(["b32"]), arguments)
+            for wrong in (k.label("L"), result, functions[0]):
+                with pytest.raises(TypeError, match="call_targets"):
+                    k.call_indirect(address, wrong, [])
+            with pytest.raises(TypeError, match="not a register"):
+                k.call_indirect(functions[0], k.call_prototype([]), [])
+            with pytest.raises(TypeError, match="expected a function"):
+                k.call_targets([result], [])
+            k.ret()
+    module = builder.module
+    assert module.check() == []
+    calls = [i for i in module.functions["k"].instructions if i.flow == "call"]
+    assert [i.callees for i in calls] == [["f", "g"], None]

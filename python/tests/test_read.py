@@ -45,7 +45,8 @@ def test_entries(library):
 def test_modules_are_chosen(library):
     assert ptxkit.read(f"{library}!sm_80").target == "sm_80"
     assert ptxkit.read(f"{library}!{ptxkit.entries(library)[1].name}").target == "sm_90"
-    for path in (library, f"{library}!sm_70"):
+    assert ptxkit.read(f"{library}!*_90").target == ptxkit.read(f"{library}!?.sm_90.*").target == "sm_90"
+    for path in (library, f"{library}!sm_70", f"{library}!sm_*"):
         with pytest.raises(ptxkit.PtxError, match="expected one PTX module") as error:
             ptxkit.read(path)
         assert error.value.code == "PTX1101"

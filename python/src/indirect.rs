@@ -1,0 +1,120 @@
+//! Indirect calls in modules that are built.
+
+use ptxkit::build::{CodeLabel, Declaration, OperandExpr};
+use ptxkit::isa::StateSpace;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::build::{FunctionBuilder, Value, lock, scalar, values};
+
+/// A table of functions, or a prototype, with what it calls.
+pub(crate) struct CallTable {
+    label: CodeLabel,
+    results: Vec<Declaration>,
+    parameters: Vec<Declaration>,
+}
+
+impl CallTable {
+    fn new(label: CodeLabel, (results, parameters): (Vec<Declaration>, Vec<Declaration>)) -> Self {
+        Self {
+            label,
+            results,
+            parameters,
+        }
+    }
+}
+
+/// Parameters of these types.
+fn declarations(types: &[String], name: &str) -> PyResult<Vec<Declaration>> {
+    let declare = |(number, ty): (usize, &String)| {
+        let name = format!("{name}{number}");
+        Ok(Declaration::new(StateSpace::Param, scalar(ty)?, &name))
+    };
+    types.iter().enumerate().map(declare).collect()
+}
+
+fn interface(
+    results: Option<Vec<String>>,
+    parameters: &[String],
+) -> PyResult<(Vec<Declaration>, Vec<Declaration>)> {
+    let results = declarations(&results.unwrap_or_default(), "result")?;
+    Ok((results, declarations(parameters, "parameter")?))
+}
+
+#[pymethods]
+impl FunctionBuilder {
+    /// A table of the functions that an indirect call may call, with the types of their parameters and results.
+    ///
+    /// >>> import ptxkit
+    /// >>> with ptxkit.Builder("8.0", "sm_90") as builder:
+    /// ...     with builder.function("f") as f:
+    /// ...         _ = f.parameter("a", "b32")
+    /// ...         f.ret()
+    /// ...     with builder.kernel("k") as k:
+    /// ...         address = k.register("b64")
+    /// ...         k.mov.u64(address, f.value)
+    /// ...         k.call_indirect(address, k.call_targets([f.value], ["b32"]), [7])
+    /// ...         k.ret()
+    /// >>> builder.module.functions["k"].callees[0].name
+    /// 'f'
+    #[pyo3(signature = (functions, parameters, results=None))]
+    fn call_targets(
+        &self,
+        functions: Vec<Bound<'_, Value>>,
+        parameters: Vec<String>,
+        results: Option<Vec<String>>,
+    ) -> PyResult<Value> {
+        let function = |value: &Bound<'_, Value>| match value.get().0 {
+            OperandExpr::Func(function) => Ok(function),
+            _ => Err(PyTypeError::new_err("expected a function")),
+        };
+        let functions = functions
+            .iter()
+            .map(function)
+            .collect::<PyResult<Vec<_>>>()?;
+        let interface = interface(results, &parameters)?;
+        let label = self.with(|builder| builder.call_targets(&functions))?;
+        lock(&self.tables).push(CallTable::new(label, interface));
+        Ok(Value(OperandExpr::Label(label)))
+    }
+
+    /// The types of the parameters and results of what an indirect call calls, whatever function that is.
+    #[pyo3(signature = (parameters, results=None))]
+    fn call_prototype(
+        &self,
+        parameters: Vec<String>,
+        results: Option<Vec<String>>,
+    ) -> PyResult<Value> {
+        let (results, parameters) = interface(results, &parameters)?;
+        let label = self.with(|builder| builder.call_prototype(&results, &parameters))?;
+        let table = CallTable::new(label, (results, parameters));
+        lock(&self.tables).push(table);
+        Ok(Value(OperandExpr::Label(label)))
+    }
+
+    /// Calls the function whose address a register has: declares parameters, stores the arguments, calls, and loads the results
+    /// into registers. `table` is one of `call_targets` or `call_prototype`.
+    #[pyo3(signature = (address, table, arguments, results=None))]
+    fn call_indirect(
+        &self,
+        address: &Value,
+        table: &Value,
+        arguments: Vec<Bound<'_, PyAny>>,
+        results: Option<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<()> {
+        let OperandExpr::Reg(address) = address.0 else {
+            return Err(PyTypeError::new_err("the address is not a register"));
+        };
+        let (arguments, results) = (values(&arguments)?, values(&results.unwrap_or_default())?);
+        let tables = lock(&self.tables);
+        let is_it = |known: &&CallTable| table.0 == OperandExpr::Label(known.label);
+        let table = tables.iter().find(is_it);
+        let none =
+            || PyTypeError::new_err("expected what `call_targets` or `call_prototype` returned");
+        let table = table.ok_or_else(none)?;
+        let interface = (&table.results[..], &table.parameters[..]);
+        self.with(|builder| {
+            builder.call_indirect(address, table.label, interface, &results, &arguments)
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Reaching definitions.
+
+use std::collections::HashMap;
+
+use ptxkit::analysis::reaching;
+use ptxkit::ir::StmtId;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::cfg::Place;
+use crate::error::Failure;
+use crate::function::Function;
+use crate::instruction::Instruction;
+
+#[pymethods]
+impl Function {
+    /// Which writes of registers reach which reads. Raises `PtxError` for a function without a body.
+    #[getter]
+    fn reaching(&self, py: Python<'_>) -> PyResult<Reaching> {
+        let place = Place::new(py, self)?;
+        let (module, analysis) = (self.module.get(), &place.analysis);
+        let new = || {
+            module.with_facts(self.id, |facts| {
+                let (cfg, liveness) = (analysis.cfg(), analysis.liveness());
+                reaching::Reaching::new(facts, cfg, analysis.variables(), liveness)
+            })
+        };
+        let none = || Failure::new("the function has no body");
+        let reaching = py.detach(new).ok_or_else(none)?;
+        let names = module
+            .names(self.id)
+            .into_iter()
+            .flat_map(|names| names.all());
+        let writes = reaching
+            .defs()
+            .map(|(id, site)| ((site.stmt, site.variable), id));
+        Ok(Reaching {
+            writes: writes.collect(),
+            registers: names.map(str::to_owned).zip(0..).collect(),
+            place,
+            reaching,
+        })
+    }
+}
+
+/// Which writes of registers reach which reads in a function.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; .reg .pred %p; mov.b32 %r1, 2; @%p mov.b32 %r1, 3; add.s32 %r2, %r1, 1; }")
+/// >>> first, second, add = module.functions["k"].instructions
+/// >>> reaching = module.functions["k"].reaching
+/// >>> reaching.definitions(add, "%r1") == [first, second], reaching.uses(first, "%r1") == [add]
+/// (True, True)
+/// >>> reaching.may_be_uninitialized(second, "%p"), reaching.may_be_uninitialized(add, "%r1")
+/// (True, False)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Reaching {
+    place: Place,
+    reaching: reaching::Reaching,
+    /// The writes by statement and register.
+    writes: HashMap<(StmtId, u32), reaching::DefId>,
+    registers: HashMap<String, u32>,
+}
+
+impl Reaching {
+    fn instructions(&self, py: Python<'_>, all: impl Iterator<Item = StmtId>) -> Vec<Instruction> {
+        let at = |stmt| Instruction::at(self.place.module.clone_ref(py), self.place.function, stmt);
+        all.filter_map(at).collect()
+    }
+
+    /// The statement that an instruction is, and the number of a register.
+    fn site(&self, at: &Instruction, register: &str) -> PyResult<(StmtId, u32)> {
+        let stmt = self.place.stmt(at)?;
+        let variable = self.registers.get(register).copied();
+        let unknown = || PyKeyError::new_err(register.to_owned());
+        Ok((stmt, variable.ok_or_else(unknown)?))
+    }
+
+    fn read(&self, at: &Instruction, register: &str) -> PyResult<reaching::UseId> {
+        let (stmt, variable) = self.site(at, register)?;
+        let none = || Failure::new(format!("the instruction does not read `{register}`"));
+        Ok(self.reaching.read(stmt, variable).ok_or_else(none)?)
+    }
+}
+
+#[pymethods]
+impl Reaching {
+    /// The instructions that may have written what an instruction reads in a register. Raises `PtxError` if it does not read it.
+    fn definitions(
+        &self,
+        py: Python<'_>,
+        at: &Instruction,
+        register: &str,
+    ) -> PyResult<Vec<Instruction>> {
+        let definitions = self.reaching.defs_of(self.read(at, register)?).iter();
+        let sites = definitions.filter_map(|id| self.reaching.defs().nth(id.as_u32() as usize));
+        Ok(self.instructions(py, sites.map(|(_, site)| site.stmt)))
+    }
+
+    /// The instructions that may read what an instruction writes to a register. Raises `PtxError` if it does not write it.
+    fn uses(&self, py: Python<'_>, at: &Instruction, register: &str) -> PyResult<Vec<Instruction>> {
+        let definition = self.writes.get(&self.site(at, register)?);
+        let none = || Failure::new(format!("the instruction does not write `{register}`"));
+        let uses = self.reaching.uses_of(*definition.ok_or_else(none)?).iter();
+        let sites = uses.filter_map(|id| self.reaching.uses().nth(id.as_u32() as usize));
+        Ok(self.instructions(py, sites.map(|(_, site)| site.stmt)))
+    }
+
+    /// Whether a register that an instruction reads may never have been written. Raises `PtxError` if it does not read it.
+    fn may_be_uninitialized(&self, at: &Instruction, register: &str) -> PyResult<bool> {
+        let read = self.read(at, register)?;
+        Ok(self.reaching.may_be_uninitialized(read))
+    }
+
+    fn __repr__(&self) -> String {
+        let (writes, reads) = (self.reaching.defs().len(), self.reaching.uses().len());
+        format!("<Reaching: {writes} writes, {reads} reads>")
+    }
+}

@@ -1,0 +1,305 @@
+//! Values: static single assignment, and constants.
+
+use std::sync::{Arc, OnceLock};
+
+use ptxkit::analysis::constants::Constants;
+use ptxkit::analysis::ssa::{self, Use, Value, ValueId};
+use ptxkit::ir::StmtId;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::cfg::{Block, Place};
+use crate::error::Failure;
+use crate::function::Function;
+use crate::instruction::Instruction;
+use crate::views;
+
+/// The values of a function.
+struct Values {
+    ssa: ssa::Ssa,
+    constants: OnceLock<Option<Constants>>,
+    /// The reads, in the order of the values that they see.
+    reads: OnceLock<Vec<Use>>,
+}
+
+#[pymethods]
+impl Function {
+    /// The values of its registers, in static single assignment form. Raises `PtxError` for a function without a body, and for
+    /// one that needs too many phis.
+    #[getter]
+    fn ssa(&self, py: Python<'_>) -> PyResult<Ssa> {
+        let place = Place::new(py, self)?;
+        let (module, analysis) = (self.module.get(), &place.analysis);
+        let new = || {
+            module.with_facts(self.id, |facts| {
+                let dominators = analysis.dominators();
+                ssa::Ssa::new(facts, analysis.cfg(), dominators, analysis.variables())
+            })
+        };
+        let values = match py.detach(new) {
+            Some(Ok(ssa)) => Values {
+                ssa,
+                constants: OnceLock::new(),
+                reads: OnceLock::new(),
+            },
+            Some(Err(error)) => return Err(Failure::new(error).into()),
+            None => return Err(Failure::new("the function has no body").into()),
+        };
+        let values = Arc::new(values);
+        Ok(Ssa { place, values })
+    }
+}
+
+/// The values of a function: each is made by one write, by a phi where different values meet, or was there at the beginning. A
+/// sequence of `SsaValue`.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<3>; mov.b32 %r1, 2; mov.b32 %r1, 3; add.s32 %r2, %r1, %r1; ret; }")
+/// >>> function = module.functions["k"]
+/// >>> ssa, add = function.ssa, function.instructions[2]
+/// >>> ssa.reads(add)["%r1"].instruction.text, ssa.writes(add)["%r2"].constant
+/// ('mov.b32 %r1, 3;', 6)
+#[pyclass(frozen, sequence, module = "ptxkit")]
+pub(crate) struct Ssa {
+    place: Place,
+    values: Arc<Values>,
+}
+
+impl Ssa {
+    fn value(&self, py: Python<'_>, id: ValueId) -> SsaValue {
+        SsaValue {
+            ssa: Self {
+                place: self.place.copy(py),
+                values: Arc::clone(&self.values),
+            },
+            id,
+        }
+    }
+
+    fn name<'py>(&self, py: Python<'py>, variable: u32) -> Bound<'py, PyString> {
+        let names = self.place.module.get().names(self.place.function);
+        match names {
+            Some(names) if variable != self.values.ssa.carry() => {
+                names.get(py, variable).into_bound(py)
+            }
+            _ => PyString::new(py, "CC.CF"),
+        }
+    }
+
+    fn by_name<'py>(
+        &self,
+        py: Python<'py>,
+        values: impl Iterator<Item = (u32, ValueId)>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (variable, id) in values {
+            found.set_item(self.name(py, variable), self.value(py, id))?;
+        }
+        Ok(found)
+    }
+
+    fn constants(&self) -> Option<&Constants> {
+        let new = || {
+            let (module, analysis) = (self.place.module.get(), &self.place.analysis);
+            module.with_facts(self.place.function, |facts| {
+                let (cfg, variables) = (analysis.cfg(), analysis.variables());
+                Constants::new(facts, cfg, variables, &self.values.ssa)
+            })
+        };
+        self.values.constants.get_or_init(new).as_ref()
+    }
+
+    fn reads_of(&self, value: ValueId) -> &[Use] {
+        let reads = self.values.reads.get_or_init(|| {
+            let mut reads = self.values.ssa.all_uses().to_vec();
+            reads.sort_by_key(|read| read.value);
+            reads
+        });
+        let first = reads.partition_point(|read| read.value < value);
+        let end = reads.partition_point(|read| read.value <= value);
+        &reads[first..end]
+    }
+}
+
+#[pymethods]
+impl Ssa {
+    /// The function.
+    #[getter]
+    fn function(&self, py: Python<'_>) -> Function {
+        Function::new(self.place.module.clone_ref(py), self.place.function)
+    }
+
+    /// The value that an instruction sees in each register that it reads, its guard included. The carry flag is `"CC.CF"`.
+    fn reads<'py>(&self, py: Python<'py>, at: &Instruction) -> PyResult<Bound<'py, PyDict>> {
+        let reads = self.values.ssa.uses(self.place.stmt(at)?).iter();
+        self.by_name(py, reads.map(|read| (read.variable, read.value)))
+    }
+
+    /// The value that an instruction leaves in each register that it writes or may write.
+    fn writes<'py>(&self, py: Python<'py>, at: &Instruction) -> PyResult<Bound<'py, PyDict>> {
+        let ssa = &self.values.ssa;
+        let writes = ssa.defs(self.place.stmt(at)?);
+        self.by_name(py, writes.filter_map(|id| Some((ssa.variable(id)?, id))))
+    }
+
+    /// The phis at the start of a block.
+    fn phis<'py>(&self, py: Python<'py>, block: &Block) -> PyResult<Bound<'py, PyDict>> {
+        let ssa = &self.values.ssa;
+        let id = self.place.id_of(block)?;
+        self.by_name(
+            py,
+            ssa.phis(id).filter_map(|id| Some((ssa.variable(id)?, id))),
+        )
+    }
+
+    /// Whether control can reach a block, as far as it depends on constants.
+    fn is_executable(&self, py: Python<'_>, block: &Block) -> PyResult<bool> {
+        let id = self.place.id_of(block)?;
+        Ok(py.detach(|| self.constants().is_none_or(|all| all.is_executable(id))))
+    }
+
+    fn __len__(&self) -> usize {
+        self.values.ssa.len()
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<SsaValue> {
+        let at = views::position(index, self.__len__())?;
+        Ok(self.value(py, ValueId::new(at as u32)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Ssa of {} values>", self.__len__())
+    }
+}
+
+/// A value of a register.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; .reg .pred %p; mov.b32 %r, 0; L: add.s32 %r, %r, 1; setp.lt.s32 %p, %r, 9; @%p bra L; }")
+/// >>> add = module.functions["k"].instructions[1]
+/// >>> phi = module.functions["k"].ssa.reads(add)["%r"]
+/// >>> phi, [value.instruction.opcode for _, value in phi.arguments], [i.opcode for i in phi.uses]
+/// (<SsaValue %r: phi>, ['mov', 'add'], ['add'])
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct SsaValue {
+    ssa: Ssa,
+    id: ValueId,
+}
+
+impl SsaValue {
+    fn ir(&self) -> Value {
+        self.ssa.values.ssa.value(self.id)
+    }
+
+    fn of(&self, py: Python<'_>, id: ValueId) -> Self {
+        self.ssa.value(py, id)
+    }
+
+    fn instruction_at(&self, py: Python<'_>, stmt: StmtId) -> Option<Instruction> {
+        let place = &self.ssa.place;
+        Instruction::at(place.module.clone_ref(py), place.function, stmt)
+    }
+}
+
+#[pymethods]
+impl SsaValue {
+    /// Its position among the values of the function.
+    #[getter]
+    fn index(&self) -> u32 {
+        self.id.as_u32()
+    }
+
+    /// The register, or the element of a vector register; `"CC.CF"` for the carry flag. `None` for the unknown value.
+    #[getter]
+    fn register<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyString>> {
+        let variable = self.ssa.values.ssa.variable(self.id)?;
+        Some(self.ssa.name(py, variable))
+    }
+
+    /// What makes it: `"write"`, `"merge"` for a write that may not happen, `"phi"`, `"entry"` for what the register held when
+    /// the function began, or `"unknown"` in code that cannot be reached.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.ir() {
+            Value::Unknown => "unknown",
+            Value::Entry { .. } => "entry",
+            Value::Def { old: None, .. } => "write",
+            Value::Def { old: Some(_), .. } => "merge",
+            Value::Phi { .. } => "phi",
+        }
+    }
+
+    /// The instruction that writes it. `None` for others, and if a statement that was not recognized may write it.
+    #[getter]
+    fn instruction(&self, py: Python<'_>) -> Option<Instruction> {
+        match self.ir() {
+            Value::Def { stmt, .. } => self.instruction_at(py, stmt),
+            _ => None,
+        }
+    }
+
+    /// The block of a phi.
+    #[getter]
+    fn block(&self, py: Python<'_>) -> Option<Block> {
+        match self.ir() {
+            Value::Phi { block, .. } => Some(self.ssa.place.block(py, block)),
+            _ => None,
+        }
+    }
+
+    /// Of a merge, the value that remains if the write does not happen.
+    #[getter]
+    fn old(&self, py: Python<'_>) -> Option<Self> {
+        match self.ir() {
+            Value::Def { old, .. } => Some(self.of(py, old?)),
+            _ => None,
+        }
+    }
+
+    /// Of a phi, what arrives from each block before it; from `None` at the beginning of the function.
+    #[getter]
+    fn arguments(&self, py: Python<'_>) -> Vec<(Option<Block>, Self)> {
+        let Value::Phi { block, .. } = self.ir() else {
+            return Vec::new();
+        };
+        let place = &self.ssa.place;
+        let cfg = place.cfg();
+        let from = cfg.in_edges(block).map(|(_, edge)| Some(edge.from));
+        let from = from.chain(std::iter::repeat(None));
+        let values = self.ssa.values.ssa.args(self.id).iter();
+        values
+            .zip(from)
+            .map(|(value, from)| (from.map(|id| place.block(py, id)), self.of(py, *value)))
+            .collect()
+    }
+
+    /// The instructions that read it.
+    #[getter]
+    fn uses(&self, py: Python<'_>) -> Vec<Instruction> {
+        let reads = self.ssa.reads_of(self.id).iter();
+        reads
+            .filter_map(|read| self.instruction_at(py, read.stmt))
+            .collect()
+    }
+
+    /// The bits that it always has, if they are known: a number without sign. A predicate is 0 or 1.
+    #[getter]
+    fn constant(&self, py: Python<'_>) -> Option<u128> {
+        py.detach(|| self.ssa.constants()?.value(self.id).known())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.id == other.id && self.ssa.place.is(&other.ssa.place)
+    }
+
+    fn __hash__(&self) -> u64 {
+        views::hash(&(self.ssa.place.function.as_u32(), self.id.as_u32()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        match self.register(py) {
+            Some(register) => format!("<SsaValue {register}: {}>", self.kind()),
+            None => format!("<SsaValue: {}>", self.kind()),
+        }
+    }
+}
