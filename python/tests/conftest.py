@@ -3,6 +3,7 @@
 import pytest
 
 import ptxkit
+import uses
 
 TEXT = """\
 .version 8.0
@@ -62,3 +63,16 @@ def module():
 @pytest.fixture
 def kernel(module):
     return module.kernels[0]
+
+
+def pytest_configure(config):
+    config.public_names = uses.install()
+
+
+def pytest_collection_modifyitems(config, items):
+    """What the tests use is known after all others. They are all collected unless some are chosen."""
+    last = [item for item in items if item.name == "test_every_public_name_is_used"]
+    items[:] = [item for item in items if item not in last] + last
+    chosen = config.getoption("keyword") or config.getoption("markexpr") or any("::" in arg for arg in config.args)
+    files = {item.path.name for item in items}
+    config.option_all = not chosen and all(path.name in files for path in config.rootpath.joinpath("tests").glob("test_*.py"))

@@ -199,3 +199,44 @@ def test_repr(module, kernel):
     assert repr(kernel.instructions) == "<12 instructions>"
     assert repr(kernel.instructions[-1]) == "<Instruction ret;>"
     assert repr(kernel.instructions[4].operands[0]) == "<Operand register: %f2>"
+
+
+FACTS = """\
+.version 8.0
+.target sm_90
+.file 1 "a.cu"
+.section .debug_str { info0: .b8 95,90,49,102,118,0 }
+.entry k()
+{
+	.reg .b32 %r<8>;
+	.reg .f32 %f<5>;
+	.reg .b64 %rd;
+	.loc 1 3 1
+	fence.acq_rel.gpu;
+	.loc 1 4 1, function_name info0, inlined_at 1 3 1
+	ld.acquire.gpu.global.b32 %r1, [%rd];
+	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4};
+	add.s32 %r7, %r7, 1;
+	bar.sync 0;
+}
+"""
+
+
+def test_facts():
+    fence, load, multiply, add, barrier = ptxkit.parse(FACTS).instructions
+    assert [i.is_fence for i in (fence, load, barrier)] == [True, False, False]
+    assert [i.is_matrix_multiply for i in (load, multiply, add)] == [False, True, False]
+    assert [i.may_be_removed for i in (load, multiply, add, barrier)] == [False, True, True, False]
+    assert add.section == "9.7.1.1"
+    assert [(a.order, a.scope) for a in load.memory] == [("acquire", "gpu")]
+
+
+def test_inlined_functions():
+    fence, load, *_ = ptxkit.parse(FACTS).instructions
+    assert [(line.line, line.function, line.demangled) for line in load.source] == [(4, "_Z1fv", "f()"), (3, None, None)]
+    assert [line.function for line in fence.source] == [None]
+
+
+def test_spans(module, kernel):
+    span = kernel.span
+    assert module.text[span.start : span.end] == kernel.text

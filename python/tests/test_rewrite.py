@@ -32,6 +32,8 @@ def test_diagnostics():
     assert "k.ptx:7:" in module.render(error)
     assert error.fix and module.fixed().check() == []
     assert isinstance(error.notes, list) and error.message
+    (unknown,) = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { ad.s32; ret; }").check()
+    assert unknown.help == "did you mean `add`?"
 
 
 def test_requires(module):
@@ -39,6 +41,7 @@ def test_requires(module):
     assert needs.minimal and ("sm_90", needs.lowest("sm_90")) in needs.pairs
     assert set(needs.functions) == {"_Z3sumPfi", "unused"}
     assert needs.blocking("sm_90") == []
+    assert all(module.source[reason.span.start : reason.span.end] for reason in needs.reasons)
     with pytest.raises(ValueError):
         needs.lowest("sm_0")
 
@@ -172,5 +175,6 @@ def test_explain():
     assert entry.kind == "instruction" and entry.summary
     assert entry.examples and entry.name in str(entry) and entry.details["forms"][0]["section"].startswith("9.7")
     assert ptxkit.explain("%tid")[0].kind == "special register"
+    assert [e.section for e in ptxkit.explain(".global") if e.kind == "directive"] == ["5.1.4"]
     with pytest.raises(KeyError):
         ptxkit.explain("no such word")
