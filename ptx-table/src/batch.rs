@@ -158,7 +158,7 @@ impl Values {
         }
     }
 
-    /// The array, after which there is room for as much text and this number of rows.
+    /// The array, after which the capacity is that for as much text and this number of rows.
     fn finish(&mut self, next: usize) -> Result<ArrayRef, ArrowError> {
         let text = if next > 0 { self.text_len() } else { 0 };
         Ok(match self {

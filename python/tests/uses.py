@@ -28,7 +28,7 @@ def recorded(name, call):
 
 
 def wrapped(name, value):
-    """The same member of a class, which records its uses; nothing for what is no function or property, such as a constant."""
+    """The same member of a class, which records its uses; nothing for others, such as a constant."""
     if isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
         return property(recorded(name, value.__get__), doc=value.__doc__)
     if isinstance(value, property):

@@ -94,7 +94,7 @@ fn encode(
     leaves.iter().try_for_each(|leaf| writer.write(leaf))
 }
 
-/// Numbers differ little from one row to the next. Texts often repeat, also those that are no dictionary in a batch. The least and
+/// Numbers differ little from one row to the next. Texts often repeat, also those that are not a dictionary in a batch. The least and
 /// the greatest value are recorded of numbers and words, which are what queries select by.
 fn properties(schema: &SchemaRef) -> Result<WriterProperties> {
     let columns = ArrowSchemaConverter::new().convert(schema)?;
