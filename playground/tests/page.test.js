@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { deflateRawSync } from "node:zlib";
 import { checked, getText, launch, open, openExample, serve, setText, showPanel } from "./harness.js";
 
 let server;
@@ -45,13 +46,16 @@ test("a link restores the text and the panel", async () => {
   await again.page.close();
 });
 
-test("a damaged link says so", async () => {
-  const { page, problems } = await open(browser, server.url, { fragment: "#panel=problems&text=AAAA" });
-  await page.getByRole("alert").filter({ hasText: "This link is damaged" }).waitFor();
-  await checked(page);
-  assert.deepEqual(problems, []);
-  await page.close();
-});
+const notText = deflateRawSync(Buffer.from([0x2e, 0xff])).toString("base64url");
+for (const [what, text] of [["not compressed", "AAAA"], ["not text", notText], ["not Base64", "!"]]) {
+  test(`a damaged link says so: ${what}`, async () => {
+    const { page, problems } = await open(browser, server.url, { fragment: `#panel=problems&text=${text}` });
+    await page.getByRole("alert").filter({ hasText: "This link is damaged" }).waitFor();
+    await checked(page, /3 errors/);
+    assert.deepEqual(problems, []);
+    await page.close();
+  });
+}
 
 test("dark and light colors", async () => {
   const background = (page) => page.evaluate(() => getComputedStyle(document.querySelector(".cm-editor")).backgroundColor);

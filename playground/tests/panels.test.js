@@ -139,6 +139,7 @@ test("Liveness: the curve, the peak and the registers at the cursor", async () =
   assert.equal(await cursorLine(page), Number(line));
   await panel.getByRole("heading", { name: `Live before line ${line}` }).waitFor();
   assert((await panel.locator(".registers").textContent()).includes("%f1"));
+  assert.equal(await panel.locator(".chart .cursor").getAttribute("x1"), await panel.locator(".chart .maximum").getAttribute("cx"));
   await goToLine(page, 24);
   await panel.getByRole("heading", { name: "Live before line 24" }).waitFor();
   assert.deepEqual((await panel.locator(".registers li").allTextContents()).toSorted(), ["%f1", "%r1", "%r2", "%r3", "%rd2"]);
