@@ -13,9 +13,6 @@ use crate::problem::Side;
 use crate::problem::feature::Feature;
 use crate::problem::interface::{InterfaceProblem, Owner};
 
-/// How many directives of a header are compared with each other.
-const MOST_COMPARED: usize = 16;
-
 /// Reports a directive that the version or the target does not have.
 pub(crate) fn available(context: &mut Context<'_>, directive: Directive, at: Location) {
     match directive.until() {
@@ -44,13 +41,11 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
             .with_label(at, "only on a definition");
         return;
     }
-    let mut seen: SmallVec<[Directive; 8]> = SmallVec::new();
+    let keywords = Keywords::new(all, ends);
     for (index, stmt) in all.iter().enumerate() {
-        let at = after(all, index, ends);
+        let at = keywords.after(index);
         available(context, stmt.directive, at);
-        let mut same = all.iter().filter(|s| s.directive == stmt.directive);
-        let is_only = all.len() <= MOST_COMPARED && same.nth(1).is_none();
-        let only = is_only.then_some(ends.header);
+        let only = keywords.is_only(stmt.directive).then_some(ends.header);
         value(context, stmt, only, at);
         pragma::check(
             context,
@@ -63,34 +58,70 @@ pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Own
             stmt.directive,
             Directive::AbiPreserve | Directive::AbiPreserveControl | Directive::Noreturn
         );
-        if once && seen.contains(&stmt.directive) {
+        if once && keywords.is_repeated(index) {
             let problem = InterfaceProblem::DirectiveTwice(stmt.directive);
-            context.report(location(all, index, ends), problem);
+            context.report(keywords.at(index), problem);
         }
-        seen.push(stmt.directive);
     }
-    conflicts(context, owner, interface.returns.len > 0, all, ends);
+    conflicts(context, owner, interface.returns.len > 0, &keywords, ends);
 }
 
-/// The keyword of a directive.
-fn location(all: &[DirectiveStmt], index: usize, ends: &Ends) -> Location {
-    let Some(directive) = all.get(index).map(|s| s.directive) else {
-        return Location::exact(ends.open);
-    };
-    let before = all.iter().take(index);
-    let nth = before.filter(|s| s.directive == directive).count();
-    let word = Word::Keyword(directive.text());
-    Location::part(ends.header, Part::Token(word, nth as u32))
+/// The keywords of the directives of a header.
+struct Keywords<'a> {
+    all: &'a [DirectiveStmt],
+    ends: &'a Ends,
+    /// How many equal directives are before each one.
+    before: SmallVec<[u32; 8]>,
+    /// How many there are of each directive.
+    counts: SmallVec<[(Directive, u32); 8]>,
 }
 
-/// Where ptxas reports a directive: after one that may have more numbers, at what follows.
-fn after(all: &[DirectiveStmt], index: usize, ends: &Ends) -> Location {
-    let open = |s: &DirectiveStmt| {
-        let most = s.directive.integers().map_or(0, |(_, most)| most);
-        s.args.len() < most.into()
-    };
-    let next = usize::from(all.get(index).is_some_and(open));
-    location(all, index + next, ends)
+impl<'a> Keywords<'a> {
+    fn new(all: &'a [DirectiveStmt], ends: &'a Ends) -> Self {
+        let mut counts: SmallVec<[(Directive, u32); 8]> = SmallVec::new();
+        let mut count = |stmt: &DirectiveStmt| {
+            let known = counts.iter_mut().find(|(d, _)| *d == stmt.directive);
+            let Some((_, count)) = known else {
+                counts.push((stmt.directive, 1));
+                return 0;
+            };
+            *count += 1;
+            *count - 1
+        };
+        Self {
+            all,
+            ends,
+            before: all.iter().map(&mut count).collect(),
+            counts,
+        }
+    }
+
+    fn is_only(&self, directive: Directive) -> bool {
+        self.counts.contains(&(directive, 1))
+    }
+
+    /// Whether an equal directive is before one.
+    fn is_repeated(&self, index: usize) -> bool {
+        self.before.get(index).is_some_and(|n| *n > 0)
+    }
+
+    /// The keyword of a directive; the `{` where there is none.
+    fn at(&self, index: usize) -> Location {
+        let (Some(stmt), Some(nth)) = (self.all.get(index), self.before.get(index)) else {
+            return Location::exact(self.ends.open);
+        };
+        let word = Word::Keyword(stmt.directive.text());
+        Location::part(self.ends.header, Part::Token(word, *nth))
+    }
+
+    /// Where ptxas reports a directive: after one that may have more numbers, at what follows.
+    fn after(&self, index: usize) -> Location {
+        let open = |s: &DirectiveStmt| {
+            let most = s.directive.integers().map_or(0, |(_, most)| most);
+            s.args.len() < most.into()
+        };
+        self.at(index + usize::from(self.all.get(index).is_some_and(open)))
+    }
 }
 
 /// Checks which directives are written together.
@@ -98,9 +129,10 @@ fn conflicts(
     context: &mut Context<'_>,
     owner: Owner,
     results: bool,
-    all: &[DirectiveStmt],
+    keywords: &Keywords<'_>,
     ends: &Ends,
 ) {
+    let all = keywords.all;
     let has = |d: Directive| all.iter().any(|s| s.directive == d);
     let at = |d: Directive| Location::keyword(ends.header, d.text());
     let close = Location::exact(ends.close);
@@ -115,7 +147,7 @@ fn conflicts(
         let later = all.iter().rposition(of_both).unwrap_or(0);
         let place = match first {
             Directive::Maxntid => close,
-            _ => after(all, later, ends),
+            _ => keywords.after(later),
         };
         context
             .report(place, InterfaceProblem::DirectiveConflict(first, second))

@@ -21,6 +21,8 @@ use crate::uses;
 
 /// How many pairs of modifiers are tried in the other order.
 const MOST_EXCHANGES: usize = 28;
+/// How many elements of a vector are replaced, one at a time. No instruction takes a longer vector.
+const MOST_ELEMENTS: u32 = 256;
 
 /// A wrong instruction of a body.
 pub(crate) struct WrongInst<'a> {
@@ -298,6 +300,7 @@ impl WrongInst<'_> {
                     .is_empty()
             };
             let count = elements(written.shape).len() as u32;
+            let count = count.min(MOST_ELEMENTS);
             if let Some(element) = (0..count).find(legal) {
                 parts = vec![Part::Element(nth, element)];
             } else if matches!(
