@@ -213,4 +213,10 @@ mod tests {
             100 - text.matches("%r7, [v]").count()
         );
     }
+    #[test]
+    fn short_functions_are_parsed_once() {
+        let text = functions(2000);
+        let count = adopted(&text, text.len() / 2);
+        assert!((1..500).contains(&count), "{count}");
+    }
 }

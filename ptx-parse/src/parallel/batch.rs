@@ -62,6 +62,10 @@ pub(super) struct Used {
 /// After this many functions in a row that have to be parsed again, a part is left to the other parser.
 const MOST_FAILURES: usize = 8;
 
+/// How many functions may share tables. Where there are more, they are so short that adopting one takes as long as parsing
+/// it, and the rest of the part is left to the other parser.
+const MOST_SHARING: usize = raw::SHARED_TEXT / 256;
+
 /// Parses the functions that begin in `part`. A function with errors ends a batch, because later functions may refer to its
 /// names.
 pub(super) fn parse(
@@ -111,7 +115,8 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Parses functions from the one at `start` on, up to one with errors; gives the next one after that.
+    /// Parses functions from the one at `start` on, up to one with errors; gives the next one after that. `None` at the end of
+    /// the part, or where functions are too short.
     fn functions(&mut self, start: usize) -> Option<usize> {
         let src = self.parser.cursor.src;
         self.sealed_to = start;
@@ -131,8 +136,12 @@ impl<'s> Run<'s> {
             let end = function.end;
             self.functions.push(function);
             if end - self.sealed_to >= raw::SHARED_TEXT {
+                let first = self.sealed.last().map_or(0, |(_, end)| *end);
                 self.seal();
                 self.sealed_to = end;
+                if self.functions.len() - first > MOST_SHARING {
+                    return None;
+                }
             }
             let after = scan::skip_trivia(src, end, &mut Trivia::default());
             next = match is_function(src, after) {
