@@ -27,13 +27,14 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// A document that [`update`](Self::update) parses, when the message that it came in is freed.
     pub(crate) fn new(uri: Uri, version: i32, text: String, encoding: Encoding) -> Self {
         let text = text.into_bytes();
         Self {
             uri,
             version,
             lines: Lines::new(encoding, &text),
-            parsed: Incremental::new(text, Limits::default()),
+            parsed: Incremental::unparsed(text, Limits::default()),
             checked: None,
             stale: Vec::new(),
             requirements: OnceCell::new(),

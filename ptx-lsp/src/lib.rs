@@ -20,6 +20,7 @@ mod hover;
 mod inlay_hints;
 mod message;
 mod names;
+mod opened;
 mod place;
 mod rename;
 mod requests;

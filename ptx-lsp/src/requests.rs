@@ -139,7 +139,10 @@ pub(crate) fn answer(server: &mut Server, method: &str, params: Option<&RawValue
         RangeFormatting::METHOD => asked.or_fail(|d, p: DocumentRangeFormattingParams| {
             formatting::format_range(d, p.range, &p.options)
         }),
-        DocumentSymbolRequest::METHOD => asked.of(|d, _: DocumentSymbolParams| symbols::outline(d)),
+        DocumentSymbolRequest::METHOD => {
+            let p: DocumentSymbolParams = parse(params)?;
+            to_json(symbols::Outline(asked.server.document(p.uri())?))
+        }
         WorkspaceSymbolRequest::METHOD => {
             let p: WorkspaceSymbolParams = parse(params)?;
             to_json(symbols::search(asked.server.documents(), &p.query))

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use crate::diagnostics;
 use crate::document::Document;
 use crate::message::{self, Failure, Incoming, code};
+use crate::opened::Opened;
 use crate::requests::{self, capabilities};
 use crate::text::Encoding;
 
@@ -161,12 +162,12 @@ impl Server {
     fn notification(&mut self, method: &str, params: Option<&RawValue>) {
         match (self.stage, method) {
             (Stage::Running, DidOpenTextDocument::METHOD) => {
-                if let Ok(params) = parse::<<DidOpenTextDocument as Notification>::Params>(params) {
-                    let opened = params.text_document;
-                    let key = opened.uri.as_str().to_owned();
-                    let uri = opened.uri.clone();
-                    let document =
-                        Document::new(opened.uri, opened.version, opened.text, self.encoding);
+                if let Ok(Opened { text_document }) = parse(params)
+                    && let Ok(text) = text_document.text()
+                {
+                    let (uri, version) = (text_document.uri, text_document.version);
+                    let key = uri.as_str().to_owned();
+                    let document = Document::new(uri.clone(), version, text, self.encoding);
                     self.documents.insert(key, document);
                     self.has_changed(uri);
                 }

@@ -4,19 +4,23 @@ use lsp_types::{DocumentSymbol, Location, OneOf, SymbolKind, WorkspaceSymbol};
 use ptx_edit::Names;
 use ptx_ir::{FuncId, FunctionKind, Item, ItemId, Label, Module, Span, Statement};
 use ptx_report::demangle::{demangle, shown};
+use serde::{Serialize, Serializer};
 
 use crate::document::Document;
 
 /// The most symbols that a search gives.
 const MOST: usize = 500;
 
-/// Functions with their labels, and variables, in the order of the text.
-pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
-    let module = document.module();
-    let items = module.items();
-    items
-        .flat_map(|(id, item)| of_item(document, id, item))
-        .collect()
+/// Functions with their labels, and variables, in the order of the text. Each is written before the next one is looked at: all
+/// of a large document take more memory than what is written.
+pub(crate) struct Outline<'d>(pub(crate) &'d Document);
+
+impl Serialize for Outline<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(document) = *self;
+        let items = document.module().items();
+        serializer.collect_seq(items.flat_map(|(id, item)| of_item(document, id, item)))
+    }
 }
 
 fn of_item(document: &Document, id: ItemId, item: Item) -> Vec<DocumentSymbol> {

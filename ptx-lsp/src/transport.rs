@@ -11,6 +11,9 @@ use crate::server::Server;
 /// The longest message that is read. A document has at most 2 GB.
 const LONGEST: u64 = 1 << 32;
 
+/// A header cannot make the server reserve more than this: of a longer message the memory grows while it is read.
+const MOST_RESERVED: u64 = 1 << 26;
+
 /// Serves a client until it says `exit` or closes its stream. Gives the exit status that the protocol asks for: 0 if `shutdown`
 /// came before `exit`, else 1.
 ///
@@ -70,7 +73,7 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
 
 /// Reads a message; `None` at the end of the stream.
 fn read(input: &mut impl BufRead) -> Read {
-    let mut length = None;
+    let mut length: Option<u64> = None;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -83,7 +86,7 @@ fn read(input: &mut impl BufRead) -> Read {
             let Some(length) = length.take() else {
                 continue;
             };
-            let mut message = Vec::new();
+            let mut message = Vec::with_capacity(length.min(MOST_RESERVED) as usize);
             if input.by_ref().take(length).read_to_end(&mut message)? as u64 != length {
                 return Ok(None);
             }

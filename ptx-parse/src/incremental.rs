@@ -79,13 +79,10 @@ impl Incremental {
         let count = parser.reporter.count();
         let (module, scopes, diagnostics) = parser.finish();
         let mut parsed = Self {
-            limits,
             module,
             scopes,
-            of_module: Vec::new(),
-            of_functions: Vec::new(),
-            separable: false,
             unparsed: None,
+            ..Self::unparsed(Vec::new(), limits)
         };
         for d in diagnostics {
             parsed.add(d);
@@ -96,6 +93,28 @@ impl Incremental {
             && parsed.of_module.is_empty()
             && parsed.is_well_formed();
         parsed
+    }
+
+    /// A source that the first [`update`](Self::update) parses: the module is empty until then.
+    ///
+    /// ```
+    /// use ptx_ir::Limits;
+    /// let mut source = ptx_parse::Incremental::unparsed(b".entry a() { ret; }".to_vec(), Limits::default());
+    /// assert!(source.module().functions().is_empty());
+    /// source.update();
+    /// assert_eq!(source.module().functions().len(), 1);
+    /// ```
+    #[must_use]
+    pub fn unparsed(source: Vec<u8>, limits: Limits) -> Self {
+        Self {
+            limits,
+            module: Module::default(),
+            scopes: Scopes::default(),
+            of_module: Vec::new(),
+            of_functions: Vec::new(),
+            separable: false,
+            unparsed: Some(source),
+        }
     }
 
     /// The module.

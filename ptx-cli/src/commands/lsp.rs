@@ -22,7 +22,17 @@ pub(crate) fn run(_: &Args) -> Result<Status> {
 
 #[cfg(feature = "lsp")]
 pub(crate) fn run(_: &Args) -> Result<Status> {
+    use_small_pages();
     let input = std::io::BufReader::new(std::io::stdin());
     let status = ptx_lsp::run(input, std::io::stdout().lock())?;
     Ok(Status::of(status != 0))
+}
+
+/// With huge pages, what the allocator could give back stays in memory because something near it is in use. A server runs long
+/// enough for that to matter more than the time that they save.
+#[cfg(feature = "lsp")]
+fn use_small_pages() {
+    // Where the system does not allow it, the server takes more memory.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
