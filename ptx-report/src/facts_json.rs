@@ -8,6 +8,7 @@ use ptx_analysis::reg_lanes::Variables;
 use ptx_ir::facts::{Facts, MemoryAccess, Mentions, RegLane, RegUse};
 use ptx_ir::{Body, Module, NameId, Operand};
 use ptx_isa::Modifier;
+use smallvec::SmallVec;
 
 use crate::json_text::{comma, flag, optional, raw, string, word};
 use crate::labels;
@@ -106,7 +107,7 @@ impl<'a> FactsWriter<'a> {
 
     /// The other facts of an instruction, a comma before each.
     pub fn effects(&self, facts: &Facts<'_>, out: &mut Vec<u8>) {
-        self.mentions(&facts.registers(), out);
+        self.mentions(facts.registers(), out);
         raw(out, ",\"memory\":[");
         let mut first = true;
         for access in facts.memory() {
@@ -120,30 +121,27 @@ impl<'a> FactsWriter<'a> {
     }
 
     /// Those of a statement that was not recognized.
-    pub fn unknown(&self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
+    pub fn unknown(&self, mentions: Mentions<'_>, out: &mut Vec<u8>) {
         self.mentions(mentions, out);
         raw(out, ",\"memory\":[");
         self.access(&MemoryAccess::ANY, out);
         raw(out, "],\"side_effects\":true,\"known\":false");
     }
 
-    fn mentions(&self, mentions: &Mentions<'_>, out: &mut Vec<u8>) {
+    fn mentions(&self, mentions: Mentions<'_>, out: &mut Vec<u8>) {
+        let mentions: SmallVec<[RegUse; 8]> = mentions.collect();
         raw(out, ",\"reads\":[");
-        self.registers(mentions, |m| m.usage.reads(), out);
+        self.registers(&mentions, |m| m.usage.reads(), out);
         raw(out, "],\"writes\":[");
-        self.registers(mentions, |m| m.usage.writes(), out);
+        self.registers(&mentions, |m| m.usage.writes(), out);
         raw(out, "],\"cond_writes\":[");
-        self.registers(mentions, |m| m.usage.may_write(), out);
+        self.registers(&mentions, |m| m.usage.may_write(), out);
         out.push(b']');
     }
 
-    fn registers(
-        &self,
-        mentions: &Mentions<'_>,
-        belong: impl Fn(&RegUse) -> bool,
-        out: &mut Vec<u8>,
-    ) {
+    fn registers(&self, mentions: &[RegUse], belong: impl Fn(&RegUse) -> bool, out: &mut Vec<u8>) {
         let mut first = true;
+        let mentions = mentions.iter().copied();
         self.each_register(mentions, belong, |name: &str| {
             comma(out, &mut first);
             word(out, name);
@@ -154,13 +152,13 @@ impl<'a> FactsWriter<'a> {
     #[inline]
     pub fn each_register(
         &self,
-        mentions: &Mentions<'_>,
+        mentions: impl Iterator<Item = RegUse>,
         belong: impl Fn(&RegUse) -> bool,
         mut each: impl FnMut(&str),
     ) {
         let (seen, list) = &mut *self.seen.borrow_mut();
         *list += 1;
-        for mention in mentions.clone().filter(belong) {
+        for mention in mentions.filter(belong) {
             for variable in self.variables.of(mention.place) {
                 let last = seen.get_mut(variable as usize);
                 if last.is_some_and(|last| std::mem::replace(last, *list) != *list) {

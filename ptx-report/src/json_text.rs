@@ -45,24 +45,11 @@ pub fn comma(out: &mut Vec<u8>, first: &mut bool) {
 /// A number; faster than formatting it.
 #[inline]
 pub fn number(out: &mut Vec<u8>, value: u32) {
-    let mut digits = [0; 10];
-    let mut at = digits.len();
-    let mut rest = value;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+    raw(out, itoa::Buffer::new().format(value));
 }
 
 /// A number with its sign.
+#[inline]
 pub fn signed(out: &mut Vec<u8>, value: i32) {
-    if value < 0 {
-        out.push(b'-');
-    }
-    number(out, value.unsigned_abs());
+    raw(out, itoa::Buffer::new().format(value));
 }

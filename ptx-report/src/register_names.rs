@@ -29,7 +29,8 @@ impl RegisterNames {
             if let Some(decl) = body.reg_decls().get(register.decl) {
                 names.text.push_str(module.name(decl.name));
                 if decl.count.is_some() {
-                    let _ = write!(names.text, "{}", register.number);
+                    let mut digits = itoa::Buffer::new();
+                    names.text.push_str(digits.format(register.number));
                 }
             }
             if may_repeat.get(register.decl.index()) == Some(&true) {

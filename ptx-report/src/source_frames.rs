@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ptx_analysis::source_lines::{Frame, FrameId, FunctionLines, SourceLines};
+use ptx_analysis::source_lines::{DebugName, Frame, FrameId, FunctionLines, SourceLines};
 use ptx_ir::{Body, EntityId, Module, NameId, StmtId};
 use serde::Serialize;
 
 use crate::clean;
 use crate::demangle::demangle;
-use crate::json_text::{comma, flag, number, optional, raw, string};
+use crate::json_text::{comma, flag, number, optional, raw};
 
 /// A source line in JSON.
 #[derive(Debug, Serialize)]
@@ -92,22 +92,13 @@ pub struct JsonLines<'l, 'm> {
     places: Vec<Range<usize>>,
 }
 
-/// The fields `function` and `demangled` of the inlined functions of a module.
+/// Parts of the frames of a module as JSON, each made once.
 #[derive(Debug, Default)]
-pub struct InlinedNames(HashMap<String, Vec<u8>>);
-
-impl InlinedNames {
-    fn write(&mut self, name: String, out: &mut Vec<u8>) {
-        let fields = self.0.entry(name).or_insert_with_key(|name| {
-            let mut fields = Vec::new();
-            raw(&mut fields, ",\"function\":");
-            string(&mut fields, &clean(name));
-            raw(&mut fields, ",\"demangled\":");
-            optional(&mut fields, demangle(name).as_deref());
-            fields
-        });
-        out.extend_from_slice(fields);
-    }
+pub struct FrameParts {
+    /// By the number of a file, the field `file`.
+    files: HashMap<i64, Vec<u8>>,
+    /// The fields `function` and `demangled` of inlined functions.
+    functions: HashMap<DebugName, Vec<u8>>,
 }
 
 impl<'l, 'm> JsonLines<'l, 'm> {
@@ -124,7 +115,7 @@ impl<'l, 'm> JsonLines<'l, 'm> {
     }
 
     /// The fields `source` and `inline_asm` of a statement, a comma before each.
-    pub fn write(&mut self, stmt: StmtId, names: &mut InlinedNames, out: &mut Vec<u8>) {
+    pub fn write(&mut self, stmt: StmtId, parts: &mut FrameParts, out: &mut Vec<u8>) {
         let place = self.lines.place(stmt);
         if place != self.last {
             self.last = place;
@@ -133,7 +124,7 @@ impl<'l, 'm> JsonLines<'l, 'm> {
             for id in self.lines.frame_ids(stmt).take(MOST_FRAMES) {
                 comma(&mut self.list, &mut first);
                 let FrameId::Place(place) = id else {
-                    write_frame(self.lines.frame(id), names, &mut self.list);
+                    write_frame(&self.lines, id, parts, &mut self.list);
                     continue;
                 };
                 let place = place as usize;
@@ -145,7 +136,7 @@ impl<'l, 'm> JsonLines<'l, 'm> {
                 };
                 if range.start == range.end {
                     range.start = self.texts.len();
-                    write_frame(self.lines.frame(id), names, &mut self.texts);
+                    write_frame(&self.lines, id, parts, &mut self.texts);
                     range.end = self.texts.len();
                 }
                 let text = self.texts.get(range.clone()).unwrap_or_default();
@@ -159,20 +150,67 @@ impl<'l, 'm> JsonLines<'l, 'm> {
     }
 }
 
-/// The same as [`JsonFrame`], without making the names of each frame again.
-fn write_frame(frame: Frame<'_>, names: &mut InlinedNames, out: &mut Vec<u8>) {
-    raw(out, "{\"file\":");
-    optional(out, frame.file.as_deref().map(clean).as_deref());
-    raw(out, ",\"line\":");
-    number(out, frame.line);
-    raw(out, ",\"column\":");
-    number(out, frame.column);
-    match frame.function {
-        Some(name) => names.write(name, out),
-        None => raw(out, ",\"function\":null,\"demangled\":null"),
+/// The same as [`JsonFrame`], without making the parts of each frame again.
+fn write_frame(
+    lines: &FunctionLines<'_, '_>,
+    id: FrameId,
+    parts: &mut FrameParts,
+    out: &mut Vec<u8>,
+) {
+    let module = lines.module();
+    match lines.position(id) {
+        Some((at, function)) => {
+            let file = parts.files.entry(at.file);
+            let file = file.or_insert_with(|| file_field(module.path(at.file).as_deref()));
+            out.extend_from_slice(file);
+            write_line(at.line, at.column, out);
+            match function {
+                Some(name) => {
+                    let fields = parts.functions.entry(name);
+                    let fields =
+                        fields.or_insert_with(|| function_fields(module.name(name).as_deref()));
+                    out.extend_from_slice(fields);
+                }
+                None => raw(out, NO_FUNCTION),
+            }
+        }
+        None => {
+            let frame = lines.frame(id);
+            out.extend(file_field(frame.file.as_deref()));
+            write_line(frame.line, frame.column, out);
+            raw(out, NO_FUNCTION);
+        }
     }
     out.push(b'}');
 }
+
+/// The beginning of a frame with its field `file`.
+fn file_field(path: Option<&str>) -> Vec<u8> {
+    let mut field = Vec::new();
+    raw(&mut field, "{\"file\":");
+    optional(&mut field, path.map(clean).as_deref());
+    field
+}
+
+fn write_line(line: u32, column: u32, out: &mut Vec<u8>) {
+    raw(out, ",\"line\":");
+    number(out, line);
+    raw(out, ",\"column\":");
+    number(out, column);
+}
+
+/// The fields `function` and `demangled` of a frame.
+fn function_fields(name: Option<&str>) -> Vec<u8> {
+    let mut fields = Vec::new();
+    raw(&mut fields, ",\"function\":");
+    optional(&mut fields, name.map(clean).as_deref());
+    raw(&mut fields, ",\"demangled\":");
+    optional(&mut fields, name.and_then(demangle).as_deref());
+    fields
+}
+
+/// Those fields of a frame that is not in an inlined function.
+const NO_FUNCTION: &str = ",\"function\":null,\"demangled\":null";
 
 /// `b.h:20:9, inlined at a.cu:11:30`; with more calls only the outermost, and their number. Empty without frames.
 #[must_use]
@@ -242,5 +280,53 @@ impl<'m> Finder<'m> {
         place.source = frames(&lines, stmt);
         self.last = Some((index, lines));
         place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Inlined code, a file and a name that the module does not have, and a line marker; twice.
+    const FUNCTIONS: [&str; 2] = ["f", "g"];
+    const BODY: &str = "()\n{\n\
+        .reg .b32 %r<2>;\n\
+        .loc 1 5 3\n add.s32 %r0, %r1, 1;\n\
+        .loc 2 7 1, function_name $L__foo, inlined_at 1 5 3\n add.s32 %r0, %r1, 2;\n add.s32 %r0, %r1, 3;\n\
+        .loc 1 7 1, function_name $L__foo, inlined_at 2 8 3\n add.s32 %r0, %r1, 4;\n\
+        .loc 9 9 9, function_name $L__bar, inlined_at 1 5 3\n add.s32 %r0, %r1, 5;\n\
+        # 12 \"c.cu\"\n add.s32 %r0, %r1, 6;\n\
+        ret;\n}\n";
+    const FILES: &str = ".file 1 \"a.cu\"\n.file 2 \"dir/b.h\"\n\
+        .section .debug_str\n{\n$L__foo:\n.b8 95,90,51,102,111,111,80,105,0\n}\n";
+
+    #[test]
+    fn written_frames_are_those_of_the_statements() {
+        let functions = FUNCTIONS.map(|name| format!(".func {name}{BODY}")).concat();
+        let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{functions}{FILES}");
+        let module = ptx_parse::parse_str(&text).module;
+        let lines = SourceLines::new(&module);
+        let mut parts = FrameParts::default();
+        let mut most = 0;
+        for (_, _, body) in module.definitions() {
+            let lines = lines.function(body);
+            let mut written = JsonLines::new(lines.clone());
+            for (stmt, _) in body.statements() {
+                let mut out = Vec::new();
+                written.write(stmt, &mut parts, &mut out);
+                let frames = frames(&lines, stmt);
+                most = most.max(frames.len());
+                let source = serde_json::to_string(&frames).unwrap_or_default();
+                let expected = format!(",\"source\":{source},\"inline_asm\":false");
+                assert_eq!(String::from_utf8_lossy(&out), expected);
+            }
+        }
+        assert_eq!(most, 2);
+        let names: Vec<_> = parts.functions.values().collect();
+        assert!(
+            names.iter().any(|n| n.ends_with(b"\"foo(int*)\"")),
+            "{names:?}"
+        );
+        assert_eq!((parts.files.len(), names.len()), (3, 2));
     }
 }

@@ -209,7 +209,7 @@ impl<'f> Instruction<'f> {
             (None, Some(mentions)) => mentions.clone(),
             (None, None) => return true,
         };
-        self.of.names.each_register(&mentions, belong, each);
+        self.of.names.each_register(mentions, belong, each);
         true
     }
 

@@ -24,7 +24,7 @@ pub struct Loc {
 }
 
 /// A label of a debug section, or such a section, and an offset in bytes.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DebugName {
     /// The label or section.
     pub base: NameId,

@@ -81,6 +81,12 @@ impl<'m> SourceLines<'m> {
         Some(String::from_utf8_lossy(path))
     }
 
+    /// The linkage name at a place in a debug section, as the compiler wrote it.
+    #[must_use]
+    pub fn name(&self, name: DebugName) -> Option<Cow<'_, str>> {
+        self.strings.get(name).map(String::from_utf8_lossy)
+    }
+
     /// The sources that the module contains, in order. Linear in the number of its directives and the size of the sources. Manual 11.5.6.
     pub fn embedded(&self) -> impl Iterator<Item = EmbeddedSource<'m>> + use<'m> {
         embedded::sources(self.module)
@@ -208,33 +214,45 @@ impl<'l, 'm> FunctionLines<'l, 'm> {
             .is_some_and(|line| line.is_inline_asm)
     }
 
+    /// The files and debug sections of the module.
+    #[must_use]
+    pub fn module(&self) -> &'l SourceLines<'m> {
+        self.module
+    }
+
+    /// What `.loc` directives say about a number that [`frame_ids`](Self::frame_ids) returned: its position, and the name of the
+    /// function that was inlined. `None` for a line that a line marker names.
+    #[must_use]
+    pub fn position(&self, id: FrameId) -> Option<(Position, Option<DebugName>)> {
+        match id {
+            FrameId::Call(position) => Some((position, None)),
+            FrameId::Place(index) => match self.places.get(index as usize)? {
+                Place::Loc(loc, _) => Some((loc.position, loc.inlined.map(|(name, _)| name))),
+                Place::Marked(..) | Place::Unknown => None,
+            },
+        }
+    }
+
     /// The line of a number that [`frame_ids`](Self::frame_ids) returned; an empty one for others.
     #[must_use]
     pub fn frame(&self, id: FrameId) -> Frame<'m> {
-        let place = match id {
+        if let Some((position, name)) = self.position(id) {
+            let name = name.and_then(|name| self.module.name(name));
+            return self.at(position, name.map(Cow::into_owned));
+        }
+        let marked = match id {
             FrameId::Place(index) => self.places.get(index as usize),
-            FrameId::Call(position) => return self.at(position, None),
+            FrameId::Call(_) => None,
         };
-        match place {
-            Some(Place::Loc(loc, _)) => {
-                let name = loc
-                    .inlined
-                    .and_then(|(name, _)| self.module.strings.get(name));
-                let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
-                self.at(loc.position, name)
-            }
-            Some(Place::Marked(path, line)) => Frame {
-                file: Some(String::from_utf8_lossy(path)),
-                line: *line,
-                column: 0,
-                function: None,
-            },
-            Some(Place::Unknown) | None => Frame {
-                file: None,
-                line: 0,
-                column: 0,
-                function: None,
-            },
+        let (file, line) = match marked {
+            Some(Place::Marked(path, line)) => (Some(String::from_utf8_lossy(path)), *line),
+            _ => (None, 0),
+        };
+        Frame {
+            file,
+            line,
+            column: 0,
+            function: None,
         }
     }
 

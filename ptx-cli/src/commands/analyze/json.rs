@@ -21,7 +21,7 @@ use ptx_report::demangle::{demangle, shown};
 use ptx_report::facts_json::FactsWriter;
 use ptx_report::json_text::{comma, number, optional, string, word};
 use ptx_report::register_names::RegisterNames;
-use ptx_report::source_frames::{InlinedNames, JsonLines};
+use ptx_report::source_frames::{FrameParts, JsonLines};
 use ptx_report::{SCHEMA, labels};
 
 /// What is written.
@@ -43,7 +43,7 @@ pub(super) fn write(
     let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
-    let mut names = InlinedNames::default();
+    let mut frame_parts = FrameParts::default();
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
     string(out, file);
     out.extend_from_slice(b",\"functions\":[");
@@ -83,7 +83,7 @@ pub(super) fn write(
             analysis: &analysis,
             lines: &lines,
             source_lines: &source_lines,
-            inlined: &mut names,
+            frame_parts: &mut frame_parts,
             out,
         }
         .function(id, starts.get(&id).copied(), options.insts);
@@ -104,7 +104,7 @@ struct Writer<'a> {
     effects: FactsWriter<'a>,
     lines: &'a LineIndex,
     source_lines: &'a SourceLines<'a>,
-    inlined: &'a mut InlinedNames,
+    frame_parts: &'a mut FrameParts,
     out: &'a mut Vec<u8>,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Writer<'a> {
 
     /// The last fields of an instruction.
     fn source(&mut self, lines: &mut JsonLines<'_, '_>, stmt: StmtId) {
-        lines.write(stmt, self.inlined, self.out);
+        lines.write(stmt, self.frame_parts, self.out);
         self.text("}");
     }
 
@@ -283,7 +283,7 @@ impl<'a> Writer<'a> {
                         id.as_u32()
                     );
                     let mentions = self.facts.opaque(opaque);
-                    self.effects.unknown(&mentions, self.out);
+                    self.effects.unknown(mentions, self.out);
                     self.source(lines, stmt);
                 }
                 _ => {}

@@ -50,12 +50,12 @@ impl<'a> Writer<'a> {
             match statement {
                 Statement::Inst(inst) => {
                     self.inst(pool, body, inst, &facts.inst(inst), &mut effects);
-                    lines.write(stmt, &mut self.inlined, &mut self.out);
+                    lines.write(stmt, &mut self.frame_parts, &mut self.out);
                 }
                 Statement::Opaque(opaque) => {
                     self.text(span);
-                    effects.unknown(&facts.opaque(opaque), &mut self.out);
-                    lines.write(stmt, &mut self.inlined, &mut self.out);
+                    effects.unknown(facts.opaque(opaque), &mut self.out);
+                    lines.write(stmt, &mut self.frame_parts, &mut self.out);
                 }
                 Statement::Label(label) => {
                     let name = body.labels().get(label).map_or("", |l| module.name(l.name));

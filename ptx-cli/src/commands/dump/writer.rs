@@ -14,7 +14,7 @@ use crate::output::Out;
 use crate::select::Selection;
 use ptx_report::SCHEMA;
 use ptx_report::json_text::{number, optional, raw, string, word};
-use ptx_report::source_frames::InlinedNames;
+use ptx_report::source_frames::FrameParts;
 
 /// The output is written when it is longer than this.
 const FLUSH: usize = 1 << 16;
@@ -26,7 +26,7 @@ pub(super) struct Writer<'a> {
     pub(super) worklist: Vec<Todo<'a>>,
     /// Those of the current function.
     pub(super) registers: Registers,
-    pub(super) inlined: InlinedNames,
+    pub(super) frame_parts: FrameParts,
     lines: LineCursor<'a>,
     format: Format,
     fields: Option<&'a Selection>,
@@ -54,7 +54,7 @@ impl<'a> Writer<'a> {
             out: Vec::with_capacity(2 * FLUSH),
             worklist: Vec::new(),
             registers: Registers::default(),
-            inlined: InlinedNames::default(),
+            frame_parts: FrameParts::default(),
             lines: LineCursor::new(lines, module.source()),
             format,
             fields,
@@ -172,10 +172,11 @@ impl<'a> Writer<'a> {
 
     fn flush(&mut self) -> Result<()> {
         if self.out.len() > FLUSH {
-            // The last byte may be replaced.
-            let last = self.out.len() - 1;
-            self.sink.write_all(&self.out[..last])?;
-            self.out.drain(..last);
+            // The last byte of a JSON object may be replaced. Standard output is faster with whole lines.
+            let kept = usize::from(self.format == Format::Json);
+            let end = self.out.len() - kept;
+            self.sink.write_all(&self.out[..end])?;
+            self.out.drain(..end);
         }
         self.failure
             .take()
