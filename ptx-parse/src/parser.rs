@@ -5,7 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId};
+use ptx_ir::{
+    Code, Diagnostic, Limits, Module, NameId, SourceText, Span, Statement, StmtId, parallel,
+};
 
 use crate::cascade;
 use crate::cursor::Cursor;
@@ -27,6 +29,8 @@ pub(crate) struct Parser<'s> {
     pub(crate) suppressed: SuppressedNames<'s>,
     pub(crate) header: HeaderState,
     pub(crate) limits: Limits,
+    /// Whether all characters of the source were checked and none is wrong.
+    pub(crate) is_plain: bool,
     #[cfg(feature = "parallel")]
     pub(crate) adoption: crate::parallel::Adoption,
 }
@@ -42,6 +46,7 @@ impl<'s> Parser<'s> {
             suppressed: SuppressedNames::default(),
             header: HeaderState::default(),
             limits,
+            is_plain: false,
             #[cfg(feature = "parallel")]
             adoption: Default::default(),
         }
@@ -52,7 +57,11 @@ impl<'s> Parser<'s> {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
             self.parse_ahead(text, part);
-            self.module();
+            let src = self.cursor.src;
+            match part {
+                Some(_) => ((), self.is_plain) = parallel::join(|| self.module(), || is_plain(src)),
+                None => self.module(),
+            }
         } else {
             self.too_large();
         }
@@ -87,11 +96,7 @@ impl<'s> Parser<'s> {
     /// ASCII in strings and line markers.
     pub(crate) fn check_characters(&mut self, start: usize, end: usize) {
         let src = self.cursor.src.get(start..end).unwrap_or_default();
-        #[cfg(feature = "parallel")]
-        let plain = crate::parallel::all_chunks(src, is_plain);
-        #[cfg(not(feature = "parallel"))]
-        let plain = is_plain(src);
-        if plain {
+        if is_plain(src) {
             return;
         }
         let tokens = match start {
@@ -139,7 +144,9 @@ impl<'s> Parser<'s> {
 
     /// The module, its names, and the diagnostics in the order of the source.
     pub(crate) fn finish(mut self) -> (Module, Scopes, Vec<Diagnostic>) {
-        self.check_characters(0, self.cursor.src.len());
+        if !self.is_plain {
+            self.check_characters(0, self.cursor.src.len());
+        }
         let diagnostics = self.take_diagnostics();
         drop((self.mnemonics, self.suppressed));
         #[allow(unused_mut, reason = "adopted bodies are parsed with a feature only")]

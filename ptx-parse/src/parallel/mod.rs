@@ -39,14 +39,6 @@ pub(crate) fn part_len(source: usize) -> Option<usize> {
     (threads > 1 && len * 2 <= source).then_some(len)
 }
 
-/// Whether `test` holds for all chunks of a source.
-pub(crate) fn all_chunks(src: &[u8], test: impl Fn(&[u8]) -> bool + Sync) -> bool {
-    match src.len() < LEAST_PART {
-        true => test(src),
-        false => src.par_chunks(LEAST_PART).all(&test),
-    }
-}
-
 /// Parses the functions of the source of a parser, for it to adopt.
 pub(crate) fn parse_functions(
     parser: &mut Parser<'_>,
