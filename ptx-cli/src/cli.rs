@@ -146,7 +146,11 @@ pub(crate) fn run() -> Result<Status> {
     };
     if let Some(jobs) = cli.jobs {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get());
-        pool.build_global()?;
+        match command {
+            // This thread waits for others.
+            Command::Lsp(_) | Command::Table(_) => pool.build_global()?,
+            _ => pool.use_current_thread().build_global()?,
+        }
     }
     let status = command.run()?;
     output::detail(format_args!(

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::item::{Input, Source};
@@ -24,14 +25,23 @@ pub(crate) fn in_order<T: Send>(
     mut emit: impl FnMut(&mut Out, T) -> Result<Status>,
 ) -> Result<()> {
     let bar = progress(inputs);
+    start_threads(inputs);
     let mut rest = inputs;
     while !rest.is_empty() {
         let (batch, later) = rest.split_at(batch_len(rest));
         rest = later;
-        let results: Vec<io::Result<T>> = batch
-            .par_iter()
-            .map(|input| process(input, &bar, &work))
-            .collect();
+        let work = |source| {
+            work(Source {
+                is_only: inputs.len() == 1,
+                ..source
+            })
+        };
+        let process = |input: &Input| process(input, &bar, work);
+        let results: Vec<io::Result<T>> = match batch {
+            // Without starting threads.
+            [input] => vec![process(input)],
+            _ => batch.par_iter().map(process).collect(),
+        };
         bar.suspend(|| -> Result<()> {
             for (input, result) in batch.iter().zip(results) {
                 match result {
@@ -56,6 +66,7 @@ pub(crate) fn one_by_one(
     mut work: impl FnMut(&mut Out, Source) -> Result<Status>,
 ) -> Result<()> {
     let bar = progress(inputs);
+    start_threads(inputs);
     for input in inputs {
         let worked = process(input, &bar, |source| {
             bar.suspend(|| -> Result<Status> {
@@ -71,6 +82,17 @@ pub(crate) fn one_by_one(
     }
     bar.finish_and_clear();
     Ok(())
+}
+
+/// A shorter file is read, parsed and checked by one thread.
+const LARGE_FILE: u64 = 1 << 17;
+
+/// Starts threads for large files, of which this one is the first. For small files they are started where they are needed, if at all.
+fn start_threads(inputs: &[Input]) {
+    if inputs.iter().any(|input| input.size() > LARGE_FILE) {
+        // `--jobs` may have started them.
+        let _ = ThreadPoolBuilder::new().use_current_thread().build_global();
+    }
 }
 
 /// Reads an input and works on it.
@@ -92,6 +114,9 @@ fn process<T>(input: &Input, bar: &ProgressBar, work: impl FnOnce(Source) -> T) 
 
 /// The number of inputs that are processed before the results are written.
 fn batch_len(inputs: &[Input]) -> usize {
+    if inputs.len() == 1 {
+        return 1;
+    }
     let most = rayon::current_num_threads() * 8;
     let mut bytes = 0u64;
     let fit = inputs.iter().take(most).take_while(|input| {

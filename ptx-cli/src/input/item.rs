@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,17 @@ pub(crate) struct Source {
     pub(crate) origin: Origin,
     /// Its content.
     pub(crate) bytes: SourceText,
+    /// Whether there are no other inputs.
+    pub(super) is_only: bool,
+}
+
+impl Source {
+    /// Frees what was made of it, unless the process ends soon anyway: the system frees all of its memory faster.
+    pub(crate) fn free<T>(&self, value: T) {
+        if self.is_only {
+            mem::forget(value);
+        }
+    }
 }
 
 impl Input {
@@ -94,6 +106,7 @@ impl Input {
             name: self.origin.name(),
             origin: self.origin.clone(),
             bytes,
+            is_only: false,
         })
     }
 }

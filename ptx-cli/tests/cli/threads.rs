@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use crate::support::{Folder, command};
+use crate::support::{Folder, GOOD, command, ptx};
 
 #[test]
 fn output_does_not_depend_on_the_number_of_threads() {
@@ -20,21 +21,36 @@ fn output_does_not_depend_on_the_number_of_threads() {
     }
     let folder = Folder::new("threads");
     let file = folder.file("wrong.ptx", lines.join("\n"));
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 6] = [
         &["check", "--warn", "all", "--format", "short"],
         &["requires"],
         &["analyze"],
         &["stats", "--json"],
         &["callgraph"],
+        &["table", "--table", "functions", "--format", "ndjson"],
     ];
     for arguments in commands {
-        let run = |threads: &str| {
-            let mut command = command(arguments);
-            command.arg(&file).env("RAYON_NUM_THREADS", threads);
-            let output = command.output().unwrap();
+        let run = |command: &mut Command| {
+            let output = command.arg(&file).output().unwrap();
             assert!(!output.stdout.is_empty(), "{arguments:?}");
             (output.status.code(), output.stdout, output.stderr)
         };
-        assert!(run("1") == run("4"), "{arguments:?}");
+        let one = run(command(arguments).args(["--jobs", "1"]));
+        for threads in ["1", "4"] {
+            let other = run(command(arguments).env("RAYON_NUM_THREADS", threads));
+            assert!(one == other, "{arguments:?} {threads}");
+        }
     }
+}
+
+/// Each thread writes to standard error.
+#[test]
+fn details_of_several_files_are_written() {
+    let folder = Folder::new("threads_details");
+    let files = ["a.ptx", "b.ptx"].map(|name| folder.file(name, GOOD));
+    let mut arguments = vec!["check", "-v"];
+    arguments.extend(files.iter().map(String::as_str));
+    let run = ptx(&arguments);
+    assert_eq!((run.status, run.out.as_str()), (0, ""), "{}", run.err);
+    assert_eq!(run.err.matches("bytes read in").count(), 2, "{}", run.err);
 }

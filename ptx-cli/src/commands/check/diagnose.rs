@@ -37,7 +37,8 @@ pub(crate) struct Detail {
 const MOST_REPAIRS: usize = 8;
 
 pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
-    let mut found = diagnose(&source.bytes, options, args);
+    let (mut found, module) = diagnose(&source.bytes, options, args);
+    source.free(module);
     let mut fixed = None;
     let mut count = 0;
     for _ in 0..if args.fix { MOST_REPAIRS } else { 0 } {
@@ -48,7 +49,7 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         let repaired = found.diagnostics.iter().filter(|d| !d.fix.is_empty());
         count += repaired.count();
         let new = SourceText::from(new.text);
-        found = diagnose(&new, options, args);
+        found = diagnose(&new, options, args).0;
         fixed = Some((new, count));
     }
     Checked {
@@ -58,8 +59,8 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
     }
 }
 
-/// The diagnostics of a text that the options select, and where they are.
-fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
+/// The diagnostics of a text that the options select, and where they are; and its module.
+fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Module) {
     let parsed = ptx_parse::parse_shared(source.clone(), &Default::default());
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(ptx_verify::verify(&parsed.module, options));
@@ -96,11 +97,12 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> Found {
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
     }
-    Found {
+    let found = Found {
         details: details(&parsed.module, &diagnostics),
         diagnostics,
         mistakes: allowed.mistakes,
-    }
+    };
+    (found, parsed.module)
 }
 
 /// Where diagnostics are.

@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     };
     // Where diagnostics go.
     let to_stderr = args.fix && args.destination.is_stdout();
-    let mut stderr = io::stderr().lock();
+    let mut stderr = io::stderr();
     reporter.begin(if to_stderr { &mut stderr } else { &mut out })?;
     let options = Options::new(args.ptx_version, args.target);
     let check = |source| check(source, &options, args);
