@@ -58,3 +58,37 @@ fn text(out: &mut Vec<u8>, text: &str) {
     }
     out.push(b'"');
 }
+
+#[cfg(test)]
+mod tests {
+    use ptx_table::{Scan, ScanOptions, Source, TableName};
+
+    #[test]
+    fn fields_are_in_quotes_where_they_have_to_be() {
+        let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 %r<3>; add.s32 %r1, %r2,\n4; ret; }\n";
+        let names = [
+            "file",
+            "loop_header",
+            "mnemonic",
+            "operands",
+            "barrier",
+            "start",
+            "text",
+        ];
+        let options = ScanOptions::new(&[TableName::Instructions]);
+        let options = options.columns(TableName::Instructions, &names).unwrap();
+        let mut out = Vec::new();
+        super::header(&options.tables()[0].1, &mut out);
+        let source = Source::Bytes("a \"b\".ptx".to_owned(), text.into());
+        for batch in Scan::new([source], &options) {
+            super::write(&batch.unwrap().1, &mut out).unwrap();
+        }
+        let wanted = "file,start,loop_header,mnemonic,operands,barrier,text\n\
+            \"a \"\"b\"\".ptx\",57,,add.s32,\"[\"\"%r1\"\",\"\"%r2\"\",\"\"4\"\"]\",false,\"add.s32 %r1, %r2,\n4;\"\n\
+            \"a \"\"b\"\".ptx\",78,,ret,[],false,ret;\n";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        out = Vec::new();
+        super::text(&mut out, "");
+        assert_eq!(out, b"\"\"");
+    }
+}

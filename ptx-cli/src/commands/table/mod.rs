@@ -7,7 +7,11 @@ mod ndjson;
 #[cfg(feature = "table")]
 mod parquet;
 #[cfg(feature = "table")]
+mod rle;
+#[cfg(feature = "table")]
 mod values;
+#[cfg(feature = "table")]
+mod words;
 #[cfg(feature = "table")]
 mod write;
 

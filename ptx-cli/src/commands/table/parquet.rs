@@ -4,18 +4,26 @@ use std::fs::File;
 
 use anyhow::Result;
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field};
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use arrow_schema::{DataType, Field, FieldRef};
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
 use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::ColumnDescPtr;
 use ptx_table::{RecordBatch, SchemaRef};
 use rayon::prelude::*;
 
+use super::words::{self, Words};
+
 /// The least rows of a row group, but for the last one. What is encoded of a row group waits in memory.
 const GROUP_ROWS: usize = 1 << 18;
+
+/// The texts of a column with which a row group is complete earlier, in bytes.
+const MOST_TEXT: usize = 1 << 24;
 
 /// A file that is being written.
 pub(super) struct Writer {
@@ -23,7 +31,7 @@ pub(super) struct Writer {
     file: SerializedFileWriter<File>,
     columns: ArrowRowGroupWriterFactory,
     /// The row group that is being written.
-    group: Vec<ArrowColumnWriter>,
+    group: Vec<Column>,
     rows: usize,
 }
 
@@ -43,34 +51,40 @@ impl Writer {
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.group.is_empty() {
-            let index = self.file.flushed_row_groups().len();
-            self.group = self.columns.create_column_writers(index)?;
+            self.group = self.new_group()?;
         }
-        let columns = self.schema.fields().iter().zip(batch.columns());
-        // A list of values is one column of the file, too.
-        let columns = self.group.iter_mut().zip(columns);
-        let columns: Vec<_> = columns
-            .map(|(writer, (field, of))| (writer, field, of))
-            .collect();
-        columns
-            .into_par_iter()
-            .try_for_each(|(writer, field, of)| encode(writer, field, of))?;
+        let fields = self.schema.fields().par_iter().zip(batch.columns());
+        let columns = self.group.par_iter_mut().zip(fields);
+        columns.try_for_each(|(column, (field, of))| column.write(field, of))?;
         self.rows += batch.num_rows();
-        if self.rows >= GROUP_ROWS {
+        let is_long = |column: &Column| column.text_len() >= MOST_TEXT;
+        if self.rows >= GROUP_ROWS || self.group.iter().any(is_long) {
             self.finish_group()?;
         }
         Ok(())
     }
 
+    /// The columns of the next row group. A list of values is one column, too.
+    fn new_group(&self) -> Result<Vec<Column>> {
+        let index = self.file.flushed_row_groups().len();
+        let writers = self.columns.create_column_writers(index)?.into_iter();
+        let fields = self.schema.fields().iter();
+        let all = writers.zip(self.file.schema_descr().columns()).zip(fields);
+        let column =
+            |((writer, column), field): ((_, &ColumnDescPtr), &FieldRef)| match field.data_type() {
+                DataType::Dictionary(..) => Column::Words(Words::new(ColumnDescPtr::clone(column))),
+                _ => Column::Values(Box::new(writer)),
+            };
+        Ok(all.map(column).collect())
+    }
+
     fn finish_group(&mut self) -> Result<()> {
         self.rows = 0;
         let group = std::mem::take(&mut self.group).into_par_iter();
-        let chunks: Vec<_> = group
-            .map(ArrowColumnWriter::close)
-            .collect::<Result<_, _>>()?;
+        let chunks: Vec<_> = group.map(Column::close).collect::<Result<_, _>>()?;
         let mut group = self.file.next_row_group()?;
         for chunk in chunks {
-            chunk.append_to_row_group(&mut group)?;
+            chunk.append(&mut group)?;
         }
         group.close()?;
         Ok(())
@@ -85,17 +99,56 @@ impl Writer {
     }
 }
 
-fn encode(
-    writer: &mut ArrowColumnWriter,
-    field: &Field,
-    of: &ArrayRef,
-) -> Result<(), ParquetError> {
-    let leaves = compute_leaves(field, of)?;
-    leaves.iter().try_for_each(|leaf| writer.write(leaf))
+/// A column of a row group that is being written.
+enum Column {
+    Words(Words),
+    Values(Box<ArrowColumnWriter>),
 }
 
-/// Numbers differ little from one row to the next. Texts often repeat, also those that are not a dictionary in a batch. The least and
-/// the greatest value are recorded of numbers and words, which are what queries select by.
+impl Column {
+    fn write(&mut self, field: &Field, of: &ArrayRef) -> Result<(), ParquetError> {
+        match self {
+            Self::Words(words) => words.write(of),
+            Self::Values(writer) => {
+                let leaves = compute_leaves(field, of)?;
+                leaves.iter().try_for_each(|leaf| writer.write(leaf))
+            }
+        }
+    }
+
+    /// The bytes of the texts of words.
+    fn text_len(&self) -> usize {
+        match self {
+            Self::Words(words) => words.text_len(),
+            Self::Values(_) => 0,
+        }
+    }
+
+    fn close(self) -> Result<Chunk, ParquetError> {
+        Ok(match self {
+            Self::Words(words) => Chunk::Words(Box::new(words.close()?)),
+            Self::Values(writer) => Chunk::Values(Box::new(writer.close()?)),
+        })
+    }
+}
+
+/// A column of a row group that is complete.
+enum Chunk {
+    Words(Box<words::Chunk>),
+    Values(Box<ArrowColumnChunk>),
+}
+
+impl Chunk {
+    fn append(self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError> {
+        match self {
+            Self::Words(chunk) => group.append_column(&chunk.bytes, chunk.result),
+            Self::Values(chunk) => chunk.append_to_row_group(group),
+        }
+    }
+}
+
+/// How columns of values are written. Numbers differ little from one row to the next, and texts often repeat. The least and the
+/// greatest value are recorded of numbers, as they are of words; those of texts would be long and of little use.
 fn properties(schema: &SchemaRef) -> Result<WriterProperties> {
     let columns = ArrowSchemaConverter::new().convert(schema)?;
     let mut properties = WriterProperties::builder()
@@ -111,4 +164,48 @@ fn properties(schema: &SchemaRef) -> Result<WriterProperties> {
         };
     }
     Ok(properties.build())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use ptx_table::{Scan, ScanOptions, Source, TableName};
+
+    use super::super::ndjson;
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/hand");
+        let path = std::env::temp_dir().join(format!("ptxkit-{}.parquet", std::process::id()));
+        for table in TableName::ALL {
+            let options = ScanOptions::new(&[table]).rows(700);
+            let (_, schema) = &options.tables()[0];
+            let mut writer = Writer::new(File::create(&path).unwrap(), schema).unwrap();
+            let mut written = Vec::new();
+            for (number, batch) in Scan::new([Source::Path(folder.clone())], &options).enumerate() {
+                let (_, batch) = batch.unwrap();
+                ndjson::write(&batch, &mut written).unwrap();
+                writer.write(&batch).unwrap();
+                if number % 3 == 2 {
+                    writer.finish_group().unwrap();
+                }
+            }
+            writer.finish().unwrap();
+            let file =
+                ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+            let words = file.metadata().row_group(0).column(0).statistics().unwrap();
+            assert!(
+                words.min_bytes_opt() <= words.max_bytes_opt() && words.null_count_opt() == Some(0)
+            );
+            let mut read = Vec::new();
+            for batch in file.with_batch_size(300).build().unwrap() {
+                ndjson::write(&batch.unwrap(), &mut read).unwrap();
+            }
+            assert!(read == written && !read.is_empty(), "{table}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
 }
