@@ -1,0 +1,29 @@
+//! The language server for browsers: JavaScript gives it the messages of the Language Server Protocol and gets its answers.
+//!
+//! It is [`ptx_lsp::Server`] without streams and threads, so that an editor in a browser has the same features as any other one.
+
+use ptx_lsp::Server;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A client's connection to a language server. It lives as long as the page needs it.
+#[wasm_bindgen]
+#[derive(Debug, Default)]
+pub struct Session {
+    server: Server,
+}
+
+#[wasm_bindgen]
+impl Session {
+    /// A server that waits for the request `initialize`.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a message of the client as JSON, and gives all messages for the client.
+    pub fn receive(&mut self, message: &str) -> Vec<String> {
+        self.server.receive(message.as_bytes());
+        self.server.take_messages()
+    }
+}
