@@ -7,7 +7,7 @@ const wasm = process.env.PTX_WASM ?? resolve(import.meta.dirname, "pkg");
 export default defineConfig({
   // Relative addresses: the page works in any folder of a file server.
   base: "./",
-  resolve: { alias: { "ptx-wasm": resolve(wasm, "ptx_wasm.js") } },
+  resolve: { alias: [{ find: /^ptx-wasm(?=\/)/, replacement: wasm }] },
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 1500 },
   worker: { format: "es" },
 });

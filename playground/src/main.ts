@@ -1,9 +1,7 @@
 // The page: starts the language server, then builds everything around the editor.
 
 import { server } from "./server/start";
-import { App } from "./app";
-import { type Shared, readFragment } from "./document/permalink";
-import { messageOf } from "./session";
+import { readFragment, type Shared } from "./document/permalink";
 import "./style.css";
 
 /** What the address contains. */
@@ -11,12 +9,13 @@ async function linked(): Promise<Shared & { failure?: string }> {
   try {
     return await readFragment(location.hash);
   } catch (error) {
-    return { text: null, panel: null, failure: `This link is damaged: ${messageOf(error)}` };
+    return { text: null, panel: null, failure: `This link is damaged: ${error instanceof Error ? error.message : error}` };
   }
 }
 
 async function start(): Promise<void> {
-  const shared = await linked();
+  // The editor is loaded while the server is.
+  const [{ App }, shared] = await Promise.all([import("./app"), linked()]);
   const app = new App(server, shared);
   if (shared.failure) app.showFailure(shared.failure);
   server.onFailure((message) => app.serverFailed(message));

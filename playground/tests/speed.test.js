@@ -21,7 +21,7 @@ after(async () => {
 });
 
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const rounded = (values) => `${Math.round(median(values))} ms (median), ${Math.round(Math.max(...values))} ms (longest)`;
+const rounded = (values) => `${Math.round(median(values))} ms (${Math.round(Math.min(...values))} to ${Math.round(Math.max(...values))})`;
 
 /** Records in the page when keys are pressed, when the number of problems changes, and how long the page does not react. */
 function record() {

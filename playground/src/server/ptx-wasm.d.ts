@@ -1,6 +1,6 @@
-declare module "ptx-wasm" {
-  /** Loads the WebAssembly module. */
-  export default function init(): Promise<unknown>;
+declare module "ptx-wasm/ptx_wasm.js" {
+  /** Starts a compiled WebAssembly module. */
+  export function initSync(options: { module: WebAssembly.Module }): unknown;
   /** A language server. */
   export class Session {
     /** Gives it a message, and returns its messages. */

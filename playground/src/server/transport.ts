@@ -1,6 +1,15 @@
 // The messages between the page and the worker with the language server.
 
 import type { Transport } from "@codemirror/lsp-client";
+import wasm from "ptx-wasm/ptx_wasm_bg.wasm?url";
+
+/** Compiles the language server while it is loaded, if the file server says that it is WebAssembly. */
+async function compile(): Promise<WebAssembly.Module> {
+  const response = await fetch(wasm);
+  if (!response.ok) throw new Error(`its file could not be loaded (${response.status})`);
+  const isDeclared = response.headers.get("content-type") === "application/wasm";
+  return isDeclared ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+}
 
 export class Server implements Transport {
   private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
@@ -17,6 +26,11 @@ export class Server implements Transport {
       event.preventDefault();
       this.fail(event.message || "its script could not be loaded");
     });
+    // The script of the worker is loaded at the same time.
+    compile().then(
+      (module) => this.worker.postMessage(module),
+      (error: unknown) => this.fail(String(error)),
+    );
   }
 
   send(message: string): void {

@@ -1,6 +1,6 @@
 // Runs the language server in a worker, so that typing does not wait for it.
 
-import init, { Session } from "ptx-wasm";
+import { initSync, Session } from "ptx-wasm/ptx_wasm.js";
 
 let session: Session | null = null;
 const waiting: string[] = [];
@@ -10,19 +10,21 @@ function receive(message: string): void {
     waiting.push(message);
     return;
   }
+  for (const answer of session.receive(message)) postMessage(answer);
+}
+
+function start(module: WebAssembly.Module): void {
+  initSync({ module });
+  session = new Session();
+  for (const message of waiting.splice(0)) receive(message);
+}
+
+// The first message is the compiled server, or messages of the client precede it.
+addEventListener("message", ({ data }: MessageEvent<string | WebAssembly.Module>) => {
   try {
-    for (const answer of session.receive(message)) postMessage(answer);
+    if (typeof data === "string") receive(data);
+    else start(data);
   } catch (error) {
     postMessage({ failure: String(error) });
   }
-}
-
-addEventListener("message", (event: MessageEvent<string>) => receive(event.data));
-
-init().then(
-  () => {
-    session = new Session();
-    for (const message of waiting.splice(0)) receive(message);
-  },
-  (error: unknown) => postMessage({ failure: String(error) }),
-);
+});
