@@ -94,17 +94,6 @@ fn many_errors_about_a_parameter_and_a_large_variable() {
 }
 
 #[test]
-fn a_vector_with_many_elements() {
-    let elements = vec!["%r"; N].join(", ");
-    let text = format!(
-        "{HEADER}.entry k() {{ .reg .b32 %r, %s; .reg .b64 %d; mov.b64 %d, {{{elements}}}; ret; }}\n"
-    );
-    let module = ptx_parse::parse_str(&text).module;
-    let found = ptx_verify::verify(&module, &Options::default());
-    assert_eq!(found.len(), 1, "{found:?}");
-}
-
-#[test]
 fn a_header_with_many_directives() {
     let directives = ".maxntid 1, 1, 1\n".repeat(8 * N);
     let text = format!("{HEADER}.entry k()\n{directives}.maxntid 0, 1, 1\n{{ ret; }}\n");
