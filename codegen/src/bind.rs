@@ -23,7 +23,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) vocabulary: &'a Vocabulary,
     pub(crate) used: &'a mut Used,
     family: &'a ast::Family,
-    block: &'a ast::Block,
+    pub(crate) block: &'a ast::Block,
     pub(crate) form: &'a ast::Form,
     pub(crate) slots: Vec<Slot>,
     /// Modifiers, slots and operands of all forms of the block: a statement of the block may name them although this
@@ -92,6 +92,7 @@ impl<'a> Binder<'a> {
             rules: Vec::new(),
             tables: Vec::new(),
             effects: Vec::new(),
+            computation: None,
             about: form.body.about.clone(),
             notes: Vec::new(),
             differences: Vec::new(),
@@ -115,6 +116,7 @@ impl<'a> Binder<'a> {
             bound.notes.extend(body.notes.iter().cloned());
             bound.differences.extend(body.differences.iter().cloned());
         }
+        bound.computation = self.computation()?;
         extract_since(&mut bound);
         bound.slots = self.slots;
         Ok(bound)
@@ -272,7 +274,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    fn type_expr(&self, ty: &ast::TypeExpr) -> Result<TypeExpr> {
+    pub(crate) fn type_expr(&self, ty: &ast::TypeExpr) -> Result<TypeExpr> {
         Ok(match ty {
             ast::TypeExpr::None => TypeExpr::None,
             ast::TypeExpr::Derived(Derived::Bits, slot) => TypeExpr::Bits(self.need_slot(slot)?),

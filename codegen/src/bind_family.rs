@@ -37,6 +37,10 @@ impl Used {
                     "the rule applies to no form: it can never be violated",
                 ));
             }
+            let mut computations = body.computations.iter();
+            if let Some(unused) = computations.find(|c| !self.rules.contains(&c.pos)) {
+                return Err(Error::new(&unused.pos, "no form computes this"));
+            }
         }
         Ok(())
     }

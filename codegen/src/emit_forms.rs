@@ -201,6 +201,9 @@ fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Res
         "effects",
         form.effects.iter().map(|e| p.effect(e)).collect(),
     )?;
+    if let Some(computation) = &form.computation {
+        call(out, &p.computation(computation));
+    }
     if let Some(about) = &form.about {
         call(out, &format!(".about({about:?})"));
     }

@@ -4,6 +4,7 @@
 //! the [`schema`], and `emit_*` prints it as Rust.
 
 mod bind;
+mod bind_expression;
 mod bind_family;
 mod bind_rules;
 mod emit_forms;
@@ -15,6 +16,7 @@ mod output;
 mod perfect_hash;
 mod read_block;
 mod read_condition;
+mod read_expression;
 mod read_statement;
 mod read_text;
 mod readme;
@@ -41,6 +43,7 @@ const VOCABULARY: &[&str] = &[
     "directives.isa",
     "modifiers.isa",
     "marks.isa",
+    "functions.isa",
     "foreign.isa",
 ];
 

@@ -43,6 +43,7 @@ pub(crate) struct Body {
     pub(crate) rules: Vec<Rule>,
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
+    pub(crate) computations: Vec<Computation>,
     /// What the form does, if its instruction has forms that do something else.
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
@@ -261,6 +262,32 @@ pub(crate) enum EffectKind {
 pub(crate) struct Effect {
     pub(crate) kind: EffectKind,
     pub(crate) when: Option<Cond>,
+}
+
+/// What a form computes: assignments, each of which may use the earlier ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Computation {
+    pub(crate) pos: Pos,
+    /// As it is written.
+    pub(crate) text: String,
+    pub(crate) assignments: Vec<Assignment>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Assignment {
+    pub(crate) target: Word,
+    pub(crate) value: Expr,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Integer(i64),
+    /// An operand, a name that was assigned, a slot or a modifier.
+    Name(Word),
+    Call(Word, Vec<Expr>),
+    /// Condition, value where it holds, other value.
+    If(Box<[Expr; 3]>),
+    Undefined,
 }
 
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ use crate::notation::{
     Since, Size, SlotDef, Table, TypeExpr,
 };
 use crate::read_condition::{atom, condition, condition_of_modifiers};
+use crate::read_expression::computation;
 
 /// Words that begin a statement and are not names of operands.
 const STATEMENTS: &[&str] = &[
@@ -41,6 +42,9 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
     match line.keyword() {
         keyword if keyword.starts_with('.') => body.slots.push(line.parse(slot_def)?),
         "effect" => body.effects.extend(line.parse(effects)?),
+        "computes" => body
+            .computations
+            .push(line.parse(preceded(word, computation))?),
         "about" => {
             let sentence = expect("a sentence in quotes", string);
             body.about = Some(line.parse(preceded(word, sentence))?);

@@ -3,8 +3,8 @@
 use crate::naming::{constant, variant};
 use crate::notation::{Digits, Nesting};
 use crate::schema::{
-    Availability, Cell, Cond, Effect, EffectKind, Length, ModifierSource, Operand, Row, Rule,
-    RuleKind, Size, Slot, SlotId, Spaces, TypeExpr,
+    Availability, Cell, Computation, Cond, Effect, EffectKind, Expr, Length, ModifierSource,
+    Operand, Row, Rule, RuleKind, Size, Slot, SlotId, Spaces, Target, TypeExpr,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
 
@@ -220,6 +220,32 @@ impl Printer<'_> {
         match &effect.when {
             Cond::Always => format!("effect(E::{kind})"),
             when => format!("effect_if({}, E::{kind})", self.cond(when)),
+        }
+    }
+
+    pub(crate) fn computation(&self, computation: &Computation) -> String {
+        let assignments = list(&computation.assignments, |a| {
+            let target = match a.target {
+                Target::Operand(operand) => format!("To::Operand({operand})"),
+                Target::Local => "To::Local".into(),
+                Target::Carry => "To::Carry".into(),
+            };
+            format!("set({target}, {})", self.expr(&a.value))
+        });
+        format!(".computing({:?}, &[{assignments}])", computation.text)
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Has(modifier) => format!("X::Has({})", self.modifier(*modifier)),
+            Expr::Type(TypeExpr::Scalar(name)) => format!("X::Type(T::Scalar(S::{name}))"),
+            Expr::Type(ty) => format!("X::Type(T::{ty:?})"),
+            Expr::Call(function, arguments) => {
+                let arguments = list(arguments, |e| self.expr(e));
+                format!("X::Call(F::{}, &[{arguments}])", variant(function))
+            }
+            Expr::If(parts) => format!("X::If(&[{}])", list(&**parts, |e| self.expr(e))),
+            leaf => format!("X::{leaf:?}"),
         }
     }
 

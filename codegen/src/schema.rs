@@ -54,6 +54,7 @@ pub(crate) struct Form {
     pub(crate) rules: Vec<Rule>,
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
+    pub(crate) computation: Option<Computation>,
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
@@ -287,4 +288,42 @@ pub(crate) enum EffectKind {
 pub(crate) struct Effect {
     pub(crate) when: Cond,
     pub(crate) kind: EffectKind,
+}
+
+/// What a form computes.
+#[derive(Debug)]
+pub(crate) struct Computation {
+    /// As the table has it.
+    pub(crate) text: String,
+    pub(crate) assignments: Vec<Assignment>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Assignment {
+    pub(crate) target: Target,
+    pub(crate) value: Expr,
+}
+
+#[derive(Debug)]
+pub(crate) enum Target {
+    Operand(OperandId),
+    Local,
+    Carry,
+}
+
+#[derive(Debug)]
+pub(crate) enum Expr {
+    Operand(OperandId),
+    /// What the assignment of this index assigned.
+    Assigned(usize),
+    Carry,
+    Integer(i64),
+    Has(ModifierId),
+    Filled(SlotId),
+    Slot(SlotId),
+    Type(TypeExpr),
+    /// The name of a function.
+    Call(String, Vec<Expr>),
+    If(Box<[Expr; 3]>),
+    Undefined,
 }

@@ -20,6 +20,13 @@ class name positional \"a word of a name\"
   .lo
 ";
 
+const FUNCTIONS: &str = "\
+function field \"field(.type, a, position, length)\" \"bits\"
+function add \"a + b\" \"sum\"
+function shift-left \"a << n\" \"shift\"
+function negate \"-a\" \"negative\"
+";
+
 fn vocabulary(text: &str) -> anyhow::Result<Vocabulary> {
     let mut v = Vocabulary::default();
     v.read(&lines("words.isa", text))?;
@@ -30,7 +37,7 @@ fn vocabulary(text: &str) -> anyhow::Result<Vocabulary> {
 /// The generated files for a block with the vocabulary above.
 fn emitted(block: &str) -> anyhow::Result<String> {
     let family = read_block::read("family", &lines("family.isa", block))?;
-    let output = crate::emit(&vocabulary(WORDS)?, &[family])?;
+    let output = crate::emit(&vocabulary(&format!("{WORDS}{FUNCTIONS}"))?, &[family])?;
     Ok(format!("{output:?}"))
 }
 
@@ -79,6 +86,7 @@ insn mul.lo \"1.2\"
   a  use .type
   b  use .u32 range 0..31 iff .rnd
   require .rnd is .rz  =>  .type is .u32
+  computes t = field(d, a, 0, 4); d = if .rz then t << 2 + 1 else -a
   since ptx 1.0;  .rz ptx 2.0 sm_20 or ptx 2.0 sm_100f+
 ";
 
@@ -137,17 +145,17 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "ptx 2.0 sm_20",
         "ptx 2.5 sm_20",
-        "family.isa:9:23: there is no version 2.5",
+        "family.isa:10:23: there is no version 2.5",
     ),
     (
         "ptx 2.0 sm_20",
         "ptx 2.0 sm_21",
-        "family.isa:9:31: sm_21 is not a target",
+        "family.isa:10:31: sm_21 is not a target",
     ),
     (
         "sm_100f+",
         "sm_100f",
-        "family.isa:9:48: a family target is written sm_Nf+",
+        "family.isa:10:48: a family target is written sm_Nf+",
     ),
     (
         "range 0..31",
@@ -163,6 +171,46 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "insn mul.lo",
         "inst mul.lo",
         "family.isa:1:1: expected `insn` or `define`, found inst",
+    ),
+    (
+        "t << 2 + 1",
+        "t << 2 + u",
+        "family.isa:9:60: u is neither an operand nor assigned before",
+    ),
+    (
+        "t << 2 + 1",
+        "t << ",
+        "family.isa:9:57: expected an operand, found else",
+    ),
+    (
+        "field(d, a, 0, 4)",
+        "field(d, a, 0)",
+        "family.isa:9:16: field takes 4 arguments: field(.type, a, position, length)",
+    ),
+    (
+        "field(d,",
+        "fields(d,",
+        "family.isa:9:16: fields is not a function of functions.isa",
+    ),
+    (
+        "field(d, a",
+        "field(a + 1, a",
+        "family.isa:9:16: field takes a slot, not a value",
+    ),
+    (
+        "; d = if",
+        "; t = if",
+        "family.isa:9:35: t is assigned twice",
+    ),
+    (
+        "if .rz then",
+        "if .ru then",
+        "family.isa:9:42: .ru is not a slot of the form",
+    ),
+    (
+        "else -a",
+        "or -a",
+        "family.isa:9:62: expected `else`, found or",
     ),
     (
         "  require",
@@ -292,4 +340,56 @@ fn texts_are_of_names_of_their_block() {
         error(described),
         "family.isa:4:1: nop is described at family.isa:1:1 already"
     );
+}
+
+/// What a form computes, and the generated expression.
+const EXPRESSIONS: &[(&str, &str)] = &[
+    (
+        "d = a << a + 1",
+        "set(To::Operand(0), X::Call(F::ShiftLeft, &[X::Operand(1), X::Call(F::Add, &[X::Operand(1), X::Integer(1)])]))",
+    ),
+    (
+        "d = (a << a) + 1 + -a",
+        "X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::ShiftLeft, &[X::Operand(1), X::Operand(1)]), X::Integer(1)]), X::Call(F::Negate, &[X::Operand(1)])])",
+    ),
+    (
+        "d = if .rnd then 1 else undefined",
+        "X::If(&[X::Filled(0), X::Integer(1), X::Undefined])",
+    ),
+    (
+        "n = a; d = n; carry = n",
+        "set(To::Local, X::Operand(1)), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::Assigned(0))",
+    ),
+    (
+        "d = field(.f16, a, 0, 1)",
+        "X::Call(F::Field, &[X::Type(T::Scalar(S::F16)), X::Operand(1), X::Integer(0), X::Integer(1)])",
+    ),
+];
+
+#[test]
+fn expressions_are_generated_by_precedence() {
+    for (text, expected) in EXPRESSIONS {
+        let block = GOOD.replacen(
+            "t = field(d, a, 0, 4); d = if .rz then t << 2 + 1 else -a",
+            text,
+            1,
+        );
+        let found = emitted(&block).unwrap().replace("\\\"", "\"");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+}
+
+#[test]
+fn a_computation_belongs_to_the_forms_that_have_what_it_names() {
+    let two = GOOD.replacen(
+        "  form {.rnd}",
+        "  form .type  d, a\n  computes d = b\n  form {.rnd}",
+        1,
+    );
+    let found = emitted(&two).unwrap();
+    // The line with `b` is not of the first form, but of the second one, although another line follows.
+    assert_eq!(found.matches("computing(").count(), 2, "{found}");
+    assert_eq!(found.matches("X::Operand(2)").count(), 1, "{found}");
+    let unused = GOOD.replacen("  since ptx 1.0;", "  computes d = a\n  since ptx 1.0;", 1);
+    assert_eq!(error(&unused), "family.isa:10:11: no form computes this");
 }

@@ -1,4 +1,4 @@
-//! The vocabulary: types, state spaces, versions, targets, registers, directives, modifiers and marks.
+//! The vocabulary: types, state spaces, versions, targets, registers, directives, modifiers, marks and functions.
 
 use std::collections::HashMap;
 
@@ -127,6 +127,25 @@ rows! {
         meaning: String = expect("the meaning in quotes", string);
         example: String = expect("an example in quotes", string);
     }
+    /// A function or an operator of expressions.
+    FunctionRow {
+        name: Word = expect("the name of a function", name);
+        syntax: String = expect("the syntax in quotes", string);
+        meaning: String = expect("the meaning in quotes", string);
+    }
+}
+
+impl FunctionRow {
+    /// The parameters in its syntax: those in parentheses, or the operands of the operator.
+    pub(crate) fn parameters(&self) -> Vec<String> {
+        let list = match self.syntax.split_once('(') {
+            Some((_, list)) => list,
+            None => &self.syntax,
+        };
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '.';
+        let words = list.split(|c| !is_part(c)).filter(|w| !w.is_empty());
+        words.map(str::to_string).collect()
+    }
 }
 
 /// `.f16 x 2`
@@ -231,6 +250,7 @@ pub(crate) struct Vocabulary {
     pub(crate) classes: Vec<ClassRow>,
     pub(crate) modifiers: Vec<ModifierRow>,
     pub(crate) marks: Vec<MarkRow>,
+    pub(crate) functions: Vec<FunctionRow>,
     /// Instructions on which certain modifiers have no effect.
     pub(crate) ignored_on: Vec<(Word, Vec<Word>)>,
     /// Modifiers without effect on any instruction.
@@ -263,6 +283,7 @@ impl Vocabulary {
                 "sreg" => self.register_row(line)?,
                 "directive" => self.directive_row(line)?,
                 "mark" => self.mark_row(line)?,
+                "function" => self.function_row(line)?,
                 "ignored" => self.ignored_row(line)?,
                 "doubled" => self.flag_row(line, |m| m.doubled = true)?,
                 "about" => self.about_row(line)?,
@@ -435,6 +456,13 @@ impl Vocabulary {
         let row = line.parse(MarkRow::parse)?;
         self.once("mark", &row.name)?;
         self.marks.push(row);
+        Ok(())
+    }
+
+    fn function_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = line.parse(FunctionRow::parse)?;
+        self.once("function", &row.name)?;
+        self.functions.push(row);
         Ok(())
     }
 

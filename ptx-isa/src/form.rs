@@ -2,7 +2,8 @@
 
 use crate::record::non_empty;
 use crate::{
-    Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest, PtxVersion, TargetSet,
+    Computation, Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest,
+    PtxVersion, TargetSet,
 };
 
 /// A set of modifiers, in the order of the PTX ISA manual.
@@ -252,6 +253,7 @@ record! {
         ignored: ModifierSet,
         not_ignored: ModifierSet,
         about: &'static str,
+        computation: Option<Computation>,
     }
 }
 
@@ -273,6 +275,12 @@ impl Form {
     #[must_use]
     pub const fn summary(&self) -> Option<&'static str> {
         non_empty(self.about)
+    }
+
+    /// What it computes, if its results are a function of its operands that the tables state.
+    #[must_use]
+    pub const fn computation(&self) -> Option<&Computation> {
+        self.computation.as_ref()
     }
 
     /// The number of slots.

@@ -57,6 +57,7 @@ mod condition;
 pub mod describe;
 mod directive;
 mod effect;
+mod expression;
 mod foreign;
 mod form;
 #[rustfmt::skip]
@@ -85,6 +86,7 @@ pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
+pub use expression::{Assignment, Computation, Destination, Expr, Function};
 pub use foreign::ForeignWord;
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
 pub use generated::class::ModifierClass;

@@ -3,14 +3,15 @@
 pub(crate) use crate::form::NamedTargets;
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
-    Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope, Digits as D,
-    Effect, EffectKind as E, Enforcement, Form, Instruction, Length as L, Marks as K,
-    Modifier as M, ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy,
-    Role as R, ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
+    Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope,
+    Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, Expr as X, Form,
+    Function as F, Instruction, Length as L, Marks as K, Modifier as M, ModifierSource as Source,
+    Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R, ScalarType as S, Size, Slot,
+    Spaces, TypeExpr as T,
 };
 use crate::{
-    FormOperand, ImmRange, Modifier, ModifierSet, PtxVersion, Row, Rule, RuleKind, Since, Table,
-    TargetSet,
+    Assignment, Computation, FormOperand, ImmRange, Modifier, ModifierSet, PtxVersion, Row, Rule,
+    RuleKind, Since, Table, TargetSet,
 };
 
 /// A set of targets.
@@ -27,6 +28,11 @@ pub(crate) const fn ptx(major: u8, minor: u8, supported: &'static NamedTargets) 
         version: PtxVersion::new(major, minor),
         supported,
     }
+}
+
+/// An assignment.
+pub(crate) const fn set(target: To, value: X) -> Assignment {
+    Assignment { target, value }
 }
 
 /// A slot with alternatives.
@@ -78,6 +84,7 @@ pub(crate) const fn form(
         tables: &[],
         effects: &[],
         about: "",
+        computation: None,
         notes: &[],
         differences: &[],
     }
@@ -91,6 +98,15 @@ impl Form {
 
     pub(crate) const fn about(mut self, sentence: &'static str) -> Self {
         self.about = sentence;
+        self
+    }
+
+    pub(crate) const fn computing(
+        mut self,
+        text: &'static str,
+        assignments: &'static [Assignment],
+    ) -> Self {
+        self.computation = Some(Computation { text, assignments });
         self
     }
 

@@ -1,6 +1,6 @@
 //! What is known of an instruction's function whatever its operands are.
 
-use ptx_isa::{Modifier, Opcode, StateSpace};
+use ptx_isa::{Expr, Modifier, Opcode, StateSpace};
 
 /// The instruction that writes its only source to its only result; a type follows it.
 pub const COPY: Opcode = Opcode::Mov;
@@ -8,7 +8,11 @@ pub const COPY: Opcode = Opcode::Mov;
 /// Whether the first result is the first source, bit for bit (both being scalars of one width).
 #[must_use]
 pub fn is_copy(opcode: Opcode) -> bool {
-    opcode == COPY
+    let forms = opcode.instructions().iter().flat_map(|i| i.forms());
+    let mut computed = forms.filter_map(|f| f.computation()).peekable();
+    computed.peek().is_some()
+        && computed
+            .all(|c| matches!(c.assignments(), [only] if matches!(only.value(), Expr::Operand(_))))
 }
 
 /// An address of a state space and a generic one: what turns one into the other.
@@ -29,24 +33,4 @@ pub fn conversion(opcode: Opcode, modifiers: &[Modifier]) -> Option<Conversion> 
         space,
         to_generic: !modifiers.contains(&Modifier::To),
     })
-}
-
-/// Whether the first two sources may change places.
-#[must_use]
-pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
-    let has = |m| modifiers.contains(&m);
-    match opcode {
-        // Of the two zeros, and of two NaNs, the first may be the result.
-        Opcode::Add | Opcode::Mul | Opcode::Min | Opcode::Max | Opcode::Mad => modifiers
-            .iter()
-            .filter_map(|m| m.scalar_type())
-            .all(|ty| !super::element(ty).is_float()),
-        Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Mul24 | Opcode::Mad24 | Opcode::Sad => {
-            true
-        }
-        Opcode::Addc | Opcode::Madc => true,
-        // With integers and floats alike.
-        Opcode::Setp | Opcode::Set => has(Modifier::Eq) || has(Modifier::Ne),
-        _ => false,
-    }
 }

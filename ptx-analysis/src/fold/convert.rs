@@ -81,30 +81,6 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
     Folded::new(bits, words.ty(0)?)
 }
 
-/// A copy; several operands are parts of the result, the first lowest.
-pub(super) fn mov(words: &Words, operands: &[u128]) -> Option<Folded> {
-    words.only(0)?;
-    if words.logic.is_some() || words.ty(1).is_some() {
-        return None;
-    }
-    let ty = match (words.choice, words.ty(0)?.bits(), operands.len()) {
-        ([None, None], ..) => words.ty(0)?,
-        // A vector: as wide as all its elements.
-        ([Some(Modifier::V2), None], 16, 2) => ScalarType::B32,
-        ([Some(Modifier::V2), None], 32, 2) | ([Some(Modifier::V4), None], 16, 4) => {
-            ScalarType::B64
-        }
-        ([Some(Modifier::V2), None], 64, 2) | ([Some(Modifier::V4), None], 32, 4) => {
-            ScalarType::B128
-        }
-        _ => return None,
-    };
-    let width = ty.bits() / u16::try_from(operands.len()).ok().filter(|&n| n > 0)?;
-    let parts = (0u32..).zip(operands);
-    let shifted = parts.map(|(i, &raw)| (raw & mask(width)) << (i * u32::from(width)));
-    Folded::new(shifted.fold(0, |all, part| all | part), ty)
-}
-
 /// Two numbers saturated and put side by side, the second lowest; what is left is filled from the third operand.
 fn pack(words: &Words, operands: &[u128]) -> Option<Folded> {
     words.only(SAT)?;

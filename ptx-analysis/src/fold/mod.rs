@@ -1,28 +1,34 @@
 //! Exact results of instructions whose operands are constants, by the semantics of the PTX ISA manual.
 //!
 //! [`fold`] refuses (`None`) whatever the PTX ISA manual leaves undefined: division by zero, the bits of a NaN that an instruction
-//! makes, approximations. Opcodes are named in this folder and nowhere else: what an instruction computes is code.
+//! makes, approximations.
+//!
+//! What most instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here. Conversions and video instructions are
+//! still code, which names their opcodes.
 
 mod algebra;
-mod bits;
-mod compare;
+mod commutativity;
+mod computation;
 mod convert;
 mod exact_float;
 mod float;
 mod float_format;
+mod floats;
+mod functions;
 mod integer;
-mod minmax;
+mod integers;
 mod modifiers;
 mod narrow_float;
-mod partial;
 mod rounding;
 mod simd;
+mod value;
 mod video;
 
-pub use algebra::{COPY, Conversion, commutes, conversion, is_copy};
-pub use partial::fold_partial;
+pub use algebra::{COPY, Conversion, conversion, is_copy};
+pub use commutativity::commutes;
 pub use video::Video;
 
+use alloc::vec::Vec;
 use modifiers::Words;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 
@@ -73,6 +79,12 @@ impl Folded {
 /// The result of `operation`, if its form is known and the PTX ISA manual defines the result to the bit. Constant time.
 #[must_use]
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
+    let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
+    if operation.video == Video::default()
+        && let Some(found) = computed(operation, &operands)
+    {
+        return found;
+    }
     let (opcode, modifiers) = (operation.opcode, operation.modifiers);
     let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
@@ -86,35 +98,74 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     evaluate(operation, section, &Words::read(modifiers)?)
 }
 
+/// The result of an instruction some operands of which are unknown (`None`), if those do not matter: a selection whose
+/// predicate is known, a product with zero, a conjunction with a false predicate. With all operands known it is
+/// [`fold`]. The first result alone is given where the unknown operands may change the others.
+#[must_use]
+pub fn fold_partial(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    operands: &[Option<u128>],
+    carry: Option<bool>,
+) -> Option<Folded> {
+    let known: Vec<u128> = operands.iter().copied().flatten().collect();
+    let operation = Operation {
+        opcode,
+        modifiers,
+        operands: &known,
+        carry,
+        video: Video::default(),
+    };
+    match known.len() == operands.len() {
+        true => fold(&operation),
+        false => computed(&operation, operands)?,
+    }
+}
+
+/// The result by what the tables state ([`ptx_isa::Form::computation`]); `None` if they state nothing about the instruction.
+fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Option<Folded>> {
+    let modifiers = operation.modifiers;
+    let instruction = find_instruction(operation.opcode, modifiers)?;
+    let free = modifiers.get(instruction.words().len()..)?;
+    let mut stated = false;
+    for form in instruction
+        .forms()
+        .iter()
+        .filter(|f| f.computation().is_some())
+    {
+        let Some(slots) = form.match_modifiers(free) else {
+            continue;
+        };
+        stated = true;
+        let inputs = computation::Inputs {
+            form,
+            slots: &slots,
+            modifiers,
+            operands,
+            carry: operation.carry,
+        };
+        if inputs.fit() && inputs.are_legal() {
+            return Some(inputs.evaluate());
+        }
+    }
+    stated.then_some(None)
+}
+
 /// Selects the evaluator of an instruction.
 fn evaluate(operation: &Operation<'_>, section: &str, words: &Words) -> Option<Folded> {
     let Operation {
         opcode,
         modifiers,
         operands,
-        carry,
         video,
+        ..
     } = *operation;
     match opcode {
-        Opcode::Mov => convert::mov(words, operands),
         Opcode::Cvt => convert::cvt(words, operands),
-        Opcode::Set | Opcode::Setp => compare::compare(opcode, words, operands),
-        Opcode::Selp | Opcode::Slct => compare::select(opcode, words, operands),
-        Opcode::Addc | Opcode::Subc | Opcode::Madc => {
-            integer::carried(opcode, words, operands, carry)
-        }
-        Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(modifiers::CC) => {
-            integer::carried(opcode, words, operands, None)
-        }
-        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, words, operands),
         Opcode::Vmad => video::multiply(modifiers, operands, &video),
         _ if section.starts_with(VIDEO) => video::scalar(opcode, modifiers, operands, &video)
             .or_else(|| simd::evaluate(opcode, modifiers, operands, &video)),
-        _ if words.types().any(|ty| element(ty).is_float()) => {
-            float::arithmetic(opcode, words, operands)
-        }
-        _ => integer::arithmetic(opcode, words, operands)
-            .or_else(|| bits::evaluate(opcode, words, operands)),
+        _ => None,
     }
 }
 

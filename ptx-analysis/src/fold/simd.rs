@@ -1,6 +1,6 @@
 //! SIMD video instructions: section 9.7.18.2.
 
-use super::compare::ordered;
+use super::floats::ordered;
 use super::video::{Video, int, types};
 use super::{Folded, mask};
 use ptx_isa::{Modifier, Opcode, Selector};

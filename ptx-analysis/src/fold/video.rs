@@ -1,6 +1,6 @@
 //! Scalar video instructions: section 9.7.18.1.
 
-use super::compare::ordered;
+use super::floats::ordered;
 use super::integer::Int;
 use super::{Folded, mask};
 use ptx_isa::{Modifier, Opcode, ScalarType, Selector, TypeKind};

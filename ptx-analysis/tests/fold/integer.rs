@@ -64,7 +64,8 @@ fn integer_arithmetic() {
         let one = [x.into()];
         let s = x as u32 as i32;
         cases.is("neg.s32", &one, Some((s.wrapping_neg() as u32).into()));
-        cases.is("abs.s32", &one, s.checked_abs().map(|v| (v as u32).into()));
+        // The least number has no counterpart: ptxas computes the number itself.
+        cases.is("abs.s32", &one, Some((s.wrapping_abs() as u32).into()));
         for &y in &edges(32) {
             let t = y as u32 as i32;
             let two = [x.into(), y.into()];

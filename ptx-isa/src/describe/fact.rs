@@ -17,6 +17,8 @@ pub enum Topic {
     Rules,
     /// Versions and targets.
     Since,
+    /// What its results are, in the notation of the tables.
+    Computes,
     /// An effect besides reading and writing operands.
     Effects,
     /// Additional information.
@@ -34,6 +36,7 @@ impl Topic {
             Self::Operands => "operands",
             Self::Rules => "rules",
             Self::Since => "since",
+            Self::Computes => "computes",
             Self::Effects => "effects",
             Self::Note => "note",
             Self::Differs => "differs",
@@ -83,6 +86,9 @@ pub fn each_fact(
         if matters {
             put(topic, format_args!("{}", rule(form, each)))?;
         }
+    }
+    if let Some(computation) = form.computation() {
+        put(Topic::Computes, format_args!("`{}`", computation.text()))?;
     }
     for each in form.effects().iter().filter(|e| possible(&e.when)) {
         put(Topic::Effects, format_args!("{}", effect(form, each)))?;

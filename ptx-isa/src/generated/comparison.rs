@@ -16,7 +16,8 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
-            require(C::Filled(1), holds(3, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(1), holds(3, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
+        .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -26,7 +27,8 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(4, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(4, &[M::F32, M::F64])),
-            require(C::Filled(2), holds(4, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(2), holds(4, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])])
+        .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
 ];
 
 // set
@@ -56,7 +58,8 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(2, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(2, &[M::F32, M::F64])),
-            require(C::Filled(1), holds(2, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(1), holds(2, &[M::F32])), since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
+        .computing("t = compare(.CmpOp, a, b); p = t; q = ~t", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])), set(To::Operand(0), X::Assigned(0)), set(To::Operand(1), X::Call(F::Not, &[X::Assigned(0)]))]),
     form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -68,7 +71,8 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
-            require(C::Filled(2), holds(3, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
+            require(C::Filled(2), holds(3, &[M::F32])), since(C::Filled(2), &[ptx(1, 4, &t::ALL)])])
+        .computing("t = compare(.CmpOp, a, b); p = combine(.BoolOp, t, c); q = combine(.BoolOp, ~t, c)", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Call(F::Not, &[X::Assigned(0)]), X::Operand(4)]))]),
 ];
 
 // selp
@@ -77,7 +81,8 @@ pub(crate) static SELP: [Form; 1] = [
     form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .computing("d = if c then a else b", &[set(To::Operand(0), X::If(&[X::Operand(3), X::Operand(1), X::Operand(2)]))]),
 ];
 
 // slct
@@ -86,11 +91,13 @@ pub(crate) static SLCT: [Form; 2] = [
     form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))]),
+            op("c", 3, R::Use).with_ty(T::Slot(1))])
+        .computing("d = if c >= 0 then a else b", &[set(To::Operand(0), X::If(&[X::Call(F::GreaterEqual, &[X::Operand(3), X::Integer(0)]), X::Operand(1), X::Operand(2)]))]),
     form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(2))]).with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
+            op("c", 3, R::Use).with_ty(T::Slot(2))]).with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])])
+        .computing("d = if c >= 0 then a else b", &[set(To::Operand(0), X::If(&[X::Call(F::GreaterEqual, &[X::Operand(3), X::Integer(0)]), X::Operand(1), X::Operand(2)]))]),
 ];
 
 // set
@@ -109,7 +116,8 @@ pub(crate) static SET_3: [Form; 12] = [
             deny(C::All(&[holds(3, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
-            require(C::Filled(1), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
+            require(C::Filled(1), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))])
+        .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -119,14 +127,16 @@ pub(crate) static SET_3: [Form; 12] = [
             deny(C::All(&[holds(4, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
-            require(C::Filled(2), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
+            require(C::Filled(2), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))])
+        .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_3_CMPOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
-            require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(2, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
+            require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(2, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))])
+        .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(1))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::BF16, SET_3_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -135,48 +145,57 @@ pub(crate) static SET_3: [Form; 12] = [
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
-            require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
+            require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))])
+        .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(1))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
+        .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])])
+        .computing("d = if packed(d) then (if compare(.CmpOp, a, b) then 1 else 0) else (if compare(.CmpOp, element(a, 0), element(b, 0)) then 65535 else 0) | (if compare(.CmpOp, element(a, 1), element(b, 1)) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
+        .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])])
+        .computing("d = if packed(d) then (if combine(.BoolOp, compare(.CmpOp, a, b), c) then 1 else 0) else (if combine(.BoolOp, compare(.CmpOp, element(a, 0), element(b, 0)), c) then 65535 else 0) | (if combine(.BoolOp, compare(.CmpOp, element(a, 1), element(b, 1)), c) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = if packed(d) then (if compare(.CmpOp, a, b) then 1 else 0) else (if compare(.CmpOp, element(a, 0), element(b, 0)) then 65535 else 0) | (if compare(.CmpOp, element(a, 1), element(b, 1)) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
+        .computing("d = if packed(d) then (if combine(.BoolOp, compare(.CmpOp, a, b), c) then 1 else 0) else (if combine(.BoolOp, compare(.CmpOp, element(a, 0), element(b, 0)), c) then 65535 else 0) | (if combine(.BoolOp, compare(.CmpOp, element(a, 1), element(b, 1)), c) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
 ];
 
 // setp
@@ -192,6 +211,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::F16]), C::Operand(1, Q::Present)]))])
+        .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = t; q = u", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Assigned(0)), set(To::Operand(1), X::Assigned(1))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -201,6 +221,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::All(&[holds(3, &[M::F16]), C::Operand(1, Q::Present)]))])
+        .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = combine(.BoolOp, t, c); q = combine(.BoolOp, u, c)", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Assigned(1), X::Operand(4)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -209,6 +230,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(1, &[M::Bf16]), C::Operand(1, Q::Present)]))])
+        .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = t; q = u", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Assigned(0)), set(To::Operand(1), X::Assigned(1))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -218,5 +240,6 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::Bf16]), C::Operand(1, Q::Present)]))])
+        .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = combine(.BoolOp, t, c); q = combine(.BoolOp, u, c)", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Assigned(1), X::Operand(4)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
 ];

@@ -9,6 +9,7 @@ pub(crate) static ADD: [Form; 1] = [
     form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)])
+        .computing("t = unsigned(a, a) + unsigned(b, b); d = t; carry = t >> width(d)", &[set(To::Local, X::Call(F::Add, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(1)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(2)])])), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::Call(F::ShiftRight, &[X::Assigned(0), X::Call(F::Width, &[X::Type(T::Slot(1))])]))])
         .about("Adds two integers and writes the carry out of the sum to the carry flag."),
 ];
 
@@ -18,7 +19,8 @@ pub(crate) static ADDC: [Form; 1] = [
     form("9.7.2.2", "{.cc}.type d, a, b", &[l::CC_OPT, ADDC_TYPE], &[ptx(1, 2, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
+        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)])
+        .computing("t = unsigned(a, a) + unsigned(b, b) + carry; d = t; carry = t >> width(d)", &[set(To::Local, X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(1)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(2)])]), X::Carry])), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::Call(F::ShiftRight, &[X::Assigned(0), X::Call(F::Width, &[X::Type(T::Slot(1))])]))]),
 ];
 
 // sub
@@ -27,6 +29,7 @@ pub(crate) static SUB: [Form; 1] = [
     form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])]).with_effects(&[effect(E::CarryWrite)])
+        .computing("t = unsigned(a, a) - unsigned(b, b); d = t; carry = if t < 0 then 1 else 0", &[set(To::Local, X::Call(F::Sub, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(1)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(2)])])), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::If(&[X::Call(F::Less, &[X::Assigned(0), X::Integer(0)]), X::Integer(1), X::Integer(0)]))])
         .about("Subtracts the second integer from the first one and writes the borrow to the carry flag."),
 ];
 
@@ -36,7 +39,8 @@ pub(crate) static SUBC: [Form; 1] = [
     form("9.7.2.4", "{.cc}.type d, a, b", &[l::CC_OPT, SUBC_TYPE], &[ptx(1, 2, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
+        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)])
+        .computing("t = unsigned(a, a) - unsigned(b, b) - carry; d = t; carry = if t < 0 then 1 else 0", &[set(To::Local, X::Call(F::Sub, &[X::Call(F::Sub, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(1)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(2)])]), X::Carry])), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::If(&[X::Call(F::Less, &[X::Assigned(0), X::Integer(0)]), X::Integer(1), X::Integer(0)]))]),
 ];
 
 // mad.hi mad.lo
@@ -47,6 +51,7 @@ pub(crate) static MAD_HI: [Form; 1] = [
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]).with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryWrite)])
+        .computing("p = if .hi then a * b >> width(d) else a * b; t = unsigned(d, p) + unsigned(c, c); d = t; carry = t >> width(d)", &[set(To::Local, X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Call(F::Width, &[X::Type(T::Slot(1))])]), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)])])), set(To::Local, X::Call(F::Add, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Assigned(0)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(3)])])), set(To::Operand(0), X::Assigned(1)), set(To::Carry, X::Call(F::ShiftRight, &[X::Assigned(1), X::Call(F::Width, &[X::Type(T::Slot(1))])]))])
         .about("Multiplies two integers, adds a third one to a half of the product, and writes the carry out of the sum to the carry flag."),
 ];
 
@@ -57,5 +62,6 @@ pub(crate) static MADC_HI: [Form; 1] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
             op("c", 3, R::Use).with_ty(T::Slot(1))]).with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
-        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
+        .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)])
+        .computing("p = if .hi then a * b >> width(d) else a * b; t = unsigned(d, p) + unsigned(c, c) + carry; d = t; carry = t >> width(d)", &[set(To::Local, X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Call(F::Width, &[X::Type(T::Slot(1))])]), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)])])), set(To::Local, X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Assigned(0)]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Operand(3)])]), X::Carry])), set(To::Operand(0), X::Assigned(1)), set(To::Carry, X::Call(F::ShiftRight, &[X::Assigned(1), X::Call(F::Width, &[X::Type(T::Slot(1))])]))]),
 ];

@@ -10,6 +10,7 @@ pub(crate) static TESTP: [Form; 1] = [
     form("9.7.3.1", "{.op}.type p, a", &[TESTP_OP_OPT, TESTP_TYPE], &[ptx(2, 0, &t::SM_20)])
         .not_ignoring(&[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .computing("p = test(.op, a)", &[set(To::Operand(0), X::Call(F::Test, &[X::Slot(0), X::Operand(1)]))])
         .with_differences(&["without an operation: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -17,7 +18,8 @@ pub(crate) static TESTP: [Form; 1] = [
 const COPYSIGN_TYPE: &Slot = &slot(".type", &[M::F32, M::F64]);
 pub(crate) static COPYSIGN: [Form; 1] = [
     form("9.7.3.2", ".type d, a, b", &[COPYSIGN_TYPE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .computing("d = copysign(a, b)", &[set(To::Operand(0), X::Call(F::Copysign, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // add
@@ -26,14 +28,17 @@ pub(crate) static ADD: [Form; 3] = [
     form("9.7.3.3", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.3", "{.rnd}{.ftz}.f32x2 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // sub
@@ -42,14 +47,17 @@ pub(crate) static SUB: [Form; 3] = [
     form("9.7.3.4", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.4", "{.rnd}{.ftz}.f32x2 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // mul
@@ -58,14 +66,17 @@ pub(crate) static MUL: [Form; 3] = [
     form("9.7.3.5", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.5", "{.rnd}{.ftz}.f32x2 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // fma
@@ -75,16 +86,19 @@ pub(crate) static FMA: [Form; 3] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
-            op("c", 3, R::Use).with_ty(T::Slot(3))]),
+            op("c", 3, R::Use).with_ty(T::Slot(3))])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
     form("9.7.3.6", ".rnd{.ftz}.f32x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
     form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))]),
+            op("c", 3, R::Use).with_ty(T::Slot(1))])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
 // mad
@@ -98,11 +112,13 @@ pub(crate) static MAD: [Form; 3] = [
     form("9.7.3.7", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[MAD_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
-            op("c", 3, R::Use).with_ty(T::Slot(3))]),
+            op("c", 3, R::Use).with_ty(T::Slot(3))])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
     form("9.7.3.7", ".rnd.f64 d, a, b, c", &[MAD_RND, l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))]),
+            op("c", 3, R::Use).with_ty(T::Slot(1))])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
 // div
@@ -112,18 +128,21 @@ pub(crate) static DIV: [Form; 5] = [
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
+        .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()])
+        .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
+            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])])
+        .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // div.full
@@ -136,18 +155,20 @@ pub(crate) static DIV_FULL: [Form; 1] = [
 pub(crate) static ABS: [Form; 2] = [
     form("9.7.3.9", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]).computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
     form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
 ];
 
 // neg
 pub(crate) static NEG: [Form; 2] = [
     form("9.7.3.10", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
+        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
 // min
@@ -155,14 +176,17 @@ pub(crate) static MIN: [Form; 3] = [
     form("9.7.3.11", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.3.11", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
-            op("c", 3, R::Use).with_ty(T::Slot(3))]),
+            op("c", 3, R::Use).with_ty(T::Slot(3))])
+        .computing("d = if .abs then min(min(abs(a), abs(b)), abs(c)) else min(min(a, b), c)", &[set(To::Operand(0), X::If(&[X::Has(M::Abs), X::Call(F::Min, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Call(F::Abs, &[X::Operand(3)])]), X::Call(F::Min, &[X::Call(F::Min, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
 // max
@@ -170,14 +194,17 @@ pub(crate) static MAX: [Form; 3] = [
     form("9.7.3.12", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.3.12", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
-            op("c", 3, R::Use).with_ty(T::Slot(3))]),
+            op("c", 3, R::Use).with_ty(T::Slot(3))])
+        .computing("d = if .abs then max(max(abs(a), abs(b)), abs(c)) else max(max(a, b), c)", &[set(To::Operand(0), X::If(&[X::Has(M::Abs), X::Call(F::Max, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Call(F::Abs, &[X::Operand(3)])]), X::Call(F::Max, &[X::Call(F::Max, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
 // rcp
@@ -188,18 +215,22 @@ pub(crate) static RCP: [Form; 5] = [
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.13", ".rnd{.ftz}.f32 d, a", &[RCP_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))]),
     form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
+            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
+        .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))]),
     form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::ALL)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]).with_notes(&["without effect: there is nothing to flush"]),
+            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
+        .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))])
+        .with_notes(&["without effect: there is nothing to flush"]),
     form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
@@ -221,18 +252,21 @@ pub(crate) static SQRT: [Form; 5] = [
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
     form("9.7.3.15", ".rnd{.ftz}.f32 d, a", &[SQRT_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
     form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
+            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
+        .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
     form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
 ];
 
 // rsqrt

@@ -10,22 +10,26 @@ pub(crate) static ADD: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.1", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.1", "{.rnd}.bf16 d, a, b", &[ADD_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.1", "{.rnd}.bf16x2 d, a, b", &[ADD_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // sub
@@ -35,22 +39,26 @@ pub(crate) static SUB: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.2", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.2", "{.rnd}.bf16 d, a, b", &[SUB_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.2", "{.rnd}.bf16x2 d, a, b", &[SUB_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // mul
@@ -60,22 +68,26 @@ pub(crate) static MUL: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.3", "{.rnd}{.ftz}{.sat}.f16x2 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.3", "{.rnd}.bf16 d, a, b", &[MUL_RND_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.4.3", "{.rnd}.bf16x2 d, a, b", &[MUL_RND_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // fma
@@ -87,66 +99,82 @@ pub(crate) static FMA: [Form; 8] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd{.ftz}{.sat}.f16x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd{.ftz}.relu.f16 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::RELU, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd{.ftz}.relu.f16x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::RELU, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd{.relu}.bf16 d, a, b, c", &[FMA_RND, l::RELU_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd{.relu}.bf16x2 d, a, b, c", &[FMA_RND, l::RELU_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd.oob.sat.htype d, a, b, c", &[FMA_RND, l::OOB, l::SAT, FMA_HTYPE], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
     form("9.7.4.4", ".rnd.oob{.relu}.type d, a, b, c", &[FMA_RND, l::OOB, l::RELU_OPT, FMA_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
 ];
 
 // neg
 pub(crate) static NEG: [Form; 4] = [
     form("9.7.4.5", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.4.5", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.4.5", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])])
+        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.4.5", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])])
+        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
 // abs
 pub(crate) static ABS: [Form; 4] = [
     form("9.7.4.6", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
     form("9.7.4.6", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
     form("9.7.4.6", ".bf16 d, a", &[l::BF16], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])])
+        .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
     form("9.7.4.6", ".bf16x2 d, a", &[l::BF16X2], &[ptx(7, 0, &t::SM_80)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])])
+        .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
 ];
 
 // min
@@ -155,22 +183,26 @@ pub(crate) static MIN: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.7", "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.7", "{.NaN}{.xorsign.abs}.bf16 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.7", "{.NaN}{.xorsign.abs}.bf16x2 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
 // max
@@ -179,22 +211,26 @@ pub(crate) static MAX: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.8", "{.ftz}{.NaN}{.xorsign.abs}.f16x2 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.8", "{.NaN}{.xorsign.abs}.bf16 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
     form("9.7.4.8", "{.NaN}{.xorsign.abs}.bf16x2 d, a, b", &[l::NAN_OPT, l::XORSIGN_ABS_OPT, l::BF16X2], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]).with_rules(&[since(holds(1, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
+        .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
 // tanh

@@ -14,6 +14,7 @@ pub(crate) mod extended;
 pub(crate) mod fabric;
 pub(crate) mod float;
 pub(crate) mod foreign;
+pub(crate) mod function;
 pub(crate) mod half;
 pub(crate) mod instructions;
 pub(crate) mod integer;

@@ -19,6 +19,7 @@ pub(crate) static MOV: [Form; 8] = [
             op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .computing("d = a", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(1))])
@@ -33,6 +34,7 @@ pub(crate) static MOV: [Form; 8] = [
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
+        .computing("d = a", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
@@ -53,10 +55,10 @@ const MOV_2_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::B128]);
 pub(crate) static MOV_2: [Form; 4] = [
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
-        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]).computing("d = a", &[set(To::Operand(0), X::Operand(1))]),
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]).computing("d = a", &[set(To::Operand(0), X::Operand(1))]),
     form("9.7.9.4", ".type d, sreg", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
@@ -99,7 +101,8 @@ pub(crate) static PRMT: [Form; 1] = [
     form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
-            op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("p = b << 32 | a; s = c & 3; d = if .f4e then byte(p, s) | byte(p, s + 1) << 8 | byte(p, s + 2) << 16 | byte(p, s + 3) << 24 else if .b4e then byte(p, s) | byte(p, s - 1 & 7) << 8 | byte(p, s - 2 & 7) << 16 | byte(p, s - 3 & 7) << 24 else if .rc8 then byte(p, s) * 16843009 else if .ecl then byte(p, max(s, 0)) | byte(p, max(s, 1)) << 8 | byte(p, max(s, 2)) << 16 | byte(p, max(s, 3)) << 24 else if .ecr then byte(p, min(s, 0)) | byte(p, min(s, 1)) << 8 | byte(p, min(s, 2)) << 16 | byte(p, min(s, 3)) << 24 else if .rc16 then (byte(p, (s & 1) * 2) | byte(p, (s & 1) * 2 + 1) << 8) * 65537 else byte(p, c & 15) | byte(p, c >> 4 & 15) << 8 | byte(p, c >> 8 & 15) << 16 | byte(p, c >> 12 & 15) << 24", &[set(To::Local, X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(2), X::Integer(32)]), X::Operand(1)])), set(To::Local, X::Call(F::And, &[X::Operand(3), X::Integer(3)])), set(To::Operand(0), X::If(&[X::Has(M::F4e), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::B4e), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(1)]), X::Integer(7)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(2)]), X::Integer(7)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(3)]), X::Integer(7)])]), X::Integer(24)])]), X::If(&[X::Has(M::Rc8), X::Call(F::Mul, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Integer(16843009)]), X::If(&[X::Has(M::Ecl), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::Ecr), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::Rc16), X::Call(F::Mul, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Mul, &[X::Call(F::And, &[X::Assigned(1), X::Integer(1)]), X::Integer(2)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::And, &[X::Assigned(1), X::Integer(1)]), X::Integer(2)]), X::Integer(1)])]), X::Integer(8)])]), X::Integer(65537)]), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Operand(3), X::Integer(15)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(4)]), X::Integer(15)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(8)]), X::Integer(15)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(12)]), X::Integer(15)])]), X::Integer(24)])])])])])])])]))]),
 ];
 
 // ld

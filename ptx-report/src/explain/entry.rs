@@ -72,6 +72,8 @@ pub struct Details {
     pub rules: Vec<String>,
     /// Versions and targets.
     pub since: Vec<String>,
+    /// What its results are, as a function of its operands.
+    pub computes: Vec<String>,
     /// What it does besides writing its destination.
     pub effects: Vec<String>,
     /// Remarks.
@@ -91,6 +93,7 @@ impl Details {
             ("operands", &self.operands, Main),
             ("rules", &self.rules, High),
             ("since", &self.since, High),
+            ("computes", &self.computes, Main),
             ("effects", &self.effects, High),
             ("note", &self.notes, Low),
             ("differs", &self.differences, Low),

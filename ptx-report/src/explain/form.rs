@@ -30,6 +30,7 @@ pub(super) fn details(
             Topic::Operands => &mut details.operands,
             Topic::Rules => &mut details.rules,
             Topic::Since => &mut details.since,
+            Topic::Computes => &mut details.computes,
             Topic::Effects => &mut details.effects,
             Topic::Differs => &mut details.differences,
             _ => &mut details.notes,

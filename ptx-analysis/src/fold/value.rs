@@ -1,0 +1,114 @@
+//! The values of expressions.
+
+use super::exact_float::Number;
+use super::float_format::Format;
+use bnum::cast::CastFrom;
+use ptx_isa::{ScalarType, TypeKind};
+
+/// An exact integer. The longest ones are products of two numbers of 64 bits, and fields of up to 255 bits.
+pub(super) type Exact = bnum::types::I256;
+
+/// A small integer.
+pub(super) fn exact(value: i64) -> Exact {
+    Exact::cast_from(value)
+}
+
+/// The lowest bits in two's complement.
+pub(super) fn low(value: Exact) -> u128 {
+    u128::cast_from(value)
+}
+
+/// The value of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Value {
+    Integer(Exact),
+    Predicate(bool),
+    Float(Float),
+}
+
+/// A floating-point value, exact or with all bits that rounding depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Float {
+    /// `None` for a NaN.
+    pub(super) number: Option<Number>,
+    /// The type and the bits of the operand that it is.
+    pub(super) operand: Option<(ScalarType, u128)>,
+}
+
+impl Float {
+    pub(super) const fn new(number: Option<Number>) -> Self {
+        Self {
+            number,
+            operand: None,
+        }
+    }
+
+    /// Whether its sign bit is set; `None` for a NaN that was computed.
+    pub(super) fn is_negative(self) -> Option<bool> {
+        match self.operand {
+            Some((ty, bits)) => Some(bits & Format::of(ty)?.sign() != 0),
+            None => Some(self.number?.negative),
+        }
+    }
+}
+
+impl Value {
+    /// The value of the lowest bits by their type; with `flush` a subnormal number counts as zero.
+    pub(super) fn read(ty: ScalarType, bits: u128, flush: bool) -> Option<Self> {
+        let bits = bits & super::mask(ty.bits());
+        Some(match ty.kind() {
+            TypeKind::Predicate => Self::Predicate(bits & 1 != 0),
+            TypeKind::Signed => Self::Integer(Exact::cast_from(super::signed(bits, ty.bits()))),
+            TypeKind::Unsigned | TypeKind::Bits => Self::Integer(Exact::cast_from(bits)),
+            _ => {
+                let format = Format::of(ty)?;
+                let number = format.decode(if flush { format.flush(bits) } else { bits });
+                Self::Float(Float {
+                    number,
+                    operand: Some((ty, bits)),
+                })
+            }
+        })
+    }
+
+    pub(super) fn integer(self) -> Option<Exact> {
+        match self {
+            Self::Integer(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The floating-point value; an integer is converted.
+    pub(super) fn float(self) -> Option<Float> {
+        match self {
+            Self::Float(float) => Some(float),
+            Self::Integer(value) => {
+                let number = i128::cast_from(value);
+                let fits = Exact::cast_from(number) == value;
+                fits.then(|| Float::new(Some(Number::integer(number))))
+            }
+            Self::Predicate(_) => None,
+        }
+    }
+}
+
+/// The greatest integer of a type.
+pub(super) fn highest(ty: ScalarType) -> Exact {
+    ones(u32::from(ty.bits()) - u32::from(ty.kind() == TypeKind::Signed))
+}
+
+/// The least integer of a type.
+pub(super) fn lowest(ty: ScalarType) -> Exact {
+    match ty.kind() {
+        TypeKind::Signed => !highest(ty),
+        _ => exact(0),
+    }
+}
+
+/// The integer whose lowest bits are one.
+pub(super) fn ones(n: u32) -> Exact {
+    match n {
+        ..256 => exact(1).wrapping_shl(n).wrapping_sub(exact(1)),
+        _ => exact(-1),
+    }
+}
