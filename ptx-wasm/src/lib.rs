@@ -2,6 +2,8 @@
 //!
 //! It is [`ptx_lsp::Server`] without streams and threads, so that an editor in a browser has the same features as any other one.
 
+#![forbid(unsafe_code)]
+
 use ptx_lsp::Server;
 use wasm_bindgen::prelude::wasm_bindgen;
 
