@@ -2,7 +2,7 @@
 
 use crate::{Modifier, SlotAssignment, TypeExpr};
 
-pub use crate::generated::function::Function;
+pub use crate::generated::function::ExprFunction;
 
 /// An expression of a [`Computation`]. Integers are exact, whatever the types of operands are: a sum does not wrap around before it is
 /// assigned.
@@ -26,7 +26,7 @@ pub enum Expr {
     /// A type, as an argument.
     Type(TypeExpr),
     /// The value of a function.
-    Call(Function, &'static [Self]),
+    Call(ExprFunction, &'static [Self]),
     /// A condition, the value if it holds, and the value if not.
     If(&'static [Self; 3]),
     /// The PTX ISA manual does not say which value it is.

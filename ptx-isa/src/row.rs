@@ -4,10 +4,10 @@ pub(crate) use crate::form::NamedTargets;
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
     Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope,
-    Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, Expr as X, Form,
-    Function as F, Instruction, Length as L, Marks as K, Modifier as M, ModifierSource as Source,
-    Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R, ScalarType as S, Size, Slot,
-    Spaces, TypeExpr as T,
+    Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, Expr as X,
+    ExprFunction as F, Form, Instruction, Length as L, Marks as K, Modifier as M,
+    ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R,
+    ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
 };
 use crate::{
     Assignment, Computation, FormOperand, ImmRange, Modifier, ModifierSet, PtxVersion, Row, Rule,

@@ -1,8 +1,8 @@
 use ptx_isa::OperandShape::{Integer, Register};
 use ptx_isa::describe::{each_fact, floors, role, type_of};
 use ptx_isa::{
-    ActualOperand, Directive, Expected, InstQuery, Modifier, Opcode, PtxVersion, RegisterWidth,
-    ScalarType as T, StateSpace, Target, find_instruction,
+    ActualOperand, Destination, Directive, Expected, Expr, InstQuery, Modifier, Opcode, PtxVersion,
+    RegisterWidth, ScalarType as T, StateSpace, Target, find_instruction,
 };
 
 #[test]
@@ -113,4 +113,20 @@ fn modifiers_that_are_meant_where_one_is_missing() {
     assert!(Modifier::Rn.is_usual(Opcode::Fma) && !Modifier::Rm.is_usual(Opcode::Fma));
     // A half of a product, and a comparison.
     assert!(Modifier::Lo.is_usual(Opcode::Mul) && !Modifier::Lo.is_usual(Opcode::Setp));
+}
+
+#[test]
+fn what_a_form_computes() {
+    let modifiers = [Modifier::Lo, Modifier::S32];
+    let instruction = find_instruction(Opcode::Mul, &modifiers).unwrap();
+    let computation = instruction.forms()[0].computation().unwrap();
+    assert_eq!(
+        computation.text(),
+        "d = if .hi then a * b >> width(d) else a * b"
+    );
+    let [product] = computation.assignments() else {
+        panic!("one result");
+    };
+    assert_eq!(product.target(), Destination::Operand(0));
+    assert!(matches!(product.value(), Expr::If(_)));
 }

@@ -1,7 +1,7 @@
 //! Whether the sources of an instruction may change places.
 
 use super::computation::{Inputs, is_source};
-use ptx_isa::{Assignment, Expr, Function, Modifier, Opcode, find_instruction};
+use ptx_isa::{Assignment, Expr, ExprFunction as Function, Modifier, Opcode, find_instruction};
 
 /// Whether the first two sources may change places: what the tables state about the instruction stays the same, up to
 /// operands of operators that commute.

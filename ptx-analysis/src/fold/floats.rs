@@ -5,7 +5,7 @@ use super::float_format::Format;
 use super::rounding::Rounding;
 use super::value::{Float, Value};
 use core::cmp::Ordering;
-use ptx_isa::{Function, Modifier};
+use ptx_isa::{ExprFunction as Function, Modifier};
 
 /// The functions of two values, one of which is not an integer. The rounding decides the sign of a sum that is zero.
 pub(super) fn arithmetic(

@@ -1,4 +1,4 @@
-//! The functions of expressions ([`ptx_isa::Function`]).
+//! The functions of expressions ([`ptx_isa::ExprFunction`]).
 
 use super::computation::Scope;
 use super::exact_float::Number;
@@ -6,7 +6,7 @@ use super::value::{Exact, Float, Value, exact, highest, low, ones};
 use super::{floats, integers};
 use bnum::cast::CastFrom;
 use core::cmp::Ordering;
-use ptx_isa::{Expr, Function, Modifier, ScalarType, TypeKind};
+use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 /// The arguments of a function.
 #[derive(Clone, Copy)]

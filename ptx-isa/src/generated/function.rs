@@ -4,7 +4,7 @@
 /// A function or an operator of an expression.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Function {
+pub enum ExprFunction {
     /// `a + b`: The sum.
     Add,
     /// `a - b`: The difference; of integers it may be negative, whatever their types are.
