@@ -278,6 +278,9 @@ pub(crate) fn of_all(module: &Module, options: &Options) -> Vec<Diagnostic> {
     found
 }
 
+/// A shorter source is not worth another thread.
+const LARGE_SOURCE: usize = 1 << 16;
+
 /// Applies all rules to a module. Gives the diagnostics of those that look at more than one function, and what `keep` makes of
 /// the diagnostics of each body.
 fn check<T: Send>(
@@ -295,10 +298,13 @@ fn check<T: Send>(
         };
         functions.iter().filter_map(one).collect()
     };
-    parallel::join(
-        || of_module(module, environment),
-        || parallel::map_functions(module, check),
-    )
+    let of_module = || of_module(module, environment);
+    let of_bodies = || parallel::map_functions(module, check);
+    match module.source().len() < LARGE_SOURCE {
+        // Without starting threads.
+        true => (of_module(), of_bodies()),
+        false => parallel::join(of_module, of_bodies),
+    }
 }
 
 /// The diagnostics of the body of a function.
