@@ -263,6 +263,9 @@ impl Parser<'_> {
             .error(Code::UnexpectedToken, start, end, message)
             .with_help(help);
         let name = scan::skip_trivia(self.cursor.src, end, &mut Trivia::default());
+        if !scan::starts_ident(self.cursor.src, name) {
+            return Box::new(d);
+        }
         // Only registers have such names.
         let register = scan::peek(self.cursor.src, name) == b'%';
         let space = match self.out.in_body() {
@@ -270,10 +273,7 @@ impl Parser<'_> {
             _ => None,
         };
         let space = space.map_or(example, StateSpace::text);
-        Box::new(match scan::starts_ident(self.cursor.src, name) {
-            true => d.with_fix(Span::at(start, start), format!("{space} ")),
-            false => d,
-        })
+        Box::new(d.with_fix(Span::at(start, start), format!("{space} ")))
     }
 
     #[cold]

@@ -169,7 +169,7 @@ pub(crate) fn bytes(text: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// One random change of tokens: drop, duplicate, replace, insert.
+/// One random change of tokens: drop, duplicate, replace, insert, end the text with another token.
 pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
     let spans: Vec<(usize, usize)> = Lexer::new(text)
         .filter(|t| t.kind != TokenKind::Whitespace)
@@ -181,7 +181,7 @@ pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
     let (start, end) = *random.pick(&spans);
     let (other, other_end) = *random.pick(&spans);
     let piece = text[other..other_end].to_vec();
-    match random.below(7) {
+    match random.below(8) {
         0 => drop(text.drain(start..end)),
         1 => {
             let token = text[start..end].to_vec();
@@ -196,6 +196,10 @@ pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
         5 => {
             let new = format!(" {} ", random.pick(TOKENS));
             text.splice(start..start, new.into_bytes());
+        }
+        6 => {
+            text.truncate(start);
+            text.extend(random.pick(TOKENS).bytes());
         }
         _ => {
             // Several tokens.
