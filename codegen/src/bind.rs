@@ -93,6 +93,7 @@ impl<'a> Binder<'a> {
             tables: Vec::new(),
             effects: Vec::new(),
             computation: None,
+            performs: None,
             about: form.body.about.clone(),
             notes: Vec::new(),
             differences: Vec::new(),
@@ -117,9 +118,23 @@ impl<'a> Binder<'a> {
             bound.differences.extend(body.differences.iter().cloned());
         }
         bound.computation = self.computation()?;
+        bound.performs = self.performs()?;
         extract_since(&mut bound);
         bound.slots = self.slots;
         Ok(bound)
+    }
+
+    /// The operation that the form is: its own, or that of the block unless the form computes something.
+    fn performs(&mut self) -> Result<Option<String>> {
+        let (own, shared) = (&self.form.body.performs, &self.block.body.performs);
+        let Some(name) = own.as_ref().or(shared.as_ref()) else {
+            return Ok(None);
+        };
+        let known = |row: &crate::vocabulary::ActionRow| row.name.text == name.text;
+        match self.vocabulary.actions.iter().any(known) {
+            true => Ok(Some(name.text.clone())),
+            false => name.error(format!("{name} is not an action of actions.isa")),
+        }
     }
 
     /// The definition of a slot: of the form, the block or the family, else the modifiers of its name.

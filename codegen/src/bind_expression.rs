@@ -53,12 +53,14 @@ impl Binder<'_> {
             let value = self.expression(&assignment.value, &names)?;
             let name = assignment.target.text.as_str();
             let target = match self.operand_id(name) {
+                _ if assignment.to_memory => Target::Memory(self.address(&assignment.target)?),
                 _ if name == CARRY => Target::Carry,
                 Some(operand) => Target::Operand(operand),
                 None if self.block_names.contains(name) => return Err(Unbound::Elsewhere),
                 None => Target::Local,
             };
-            if names.contains(&name) {
+            let name = if assignment.to_memory { "" } else { name };
+            if !name.is_empty() && names.contains(&name) {
                 return Err(mistake(&assignment.target, "is assigned twice"));
             }
             names.push(name);
@@ -75,6 +77,7 @@ impl Binder<'_> {
             ast::Expr::Integer(value) => Expr::Integer(*value),
             ast::Expr::Undefined => Expr::Undefined,
             ast::Expr::Name(name) => self.value(name, assigned)?,
+            ast::Expr::Memory(name) => Expr::Memory(self.address(name)?),
             ast::Expr::If(parts) => {
                 let [when, then, otherwise] = &**parts;
                 Expr::If(Box::new([
@@ -133,6 +136,11 @@ impl Binder<'_> {
             };
         }
         Err(self.unknown(name, "is neither an operand nor assigned before"))
+    }
+
+    fn address(&self, name: &Word) -> Bound<usize> {
+        (self.operand_id(&name.text))
+            .ok_or_else(|| self.unknown(name, "is not an operand of the form"))
     }
 
     fn slot_of(&self, name: &Word) -> Bound<usize> {

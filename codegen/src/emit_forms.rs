@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::input::split;
-use crate::naming::constant;
+use crate::naming::{constant, variant};
 use crate::output::Output;
 use crate::rust::{Printer, list};
 use crate::schema::{Availability, Block, Definition, Family, Form, RuleKind, Slot};
@@ -203,6 +203,9 @@ fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Res
     )?;
     if let Some(computation) = &form.computation {
         call(out, &p.computation(computation));
+    }
+    if let Some(action) = &form.performs {
+        call(out, &format!(".performing(Action::{})", variant(action)));
     }
     if let Some(about) = &form.about {
         call(out, &format!(".about({about:?})"));

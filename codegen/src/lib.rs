@@ -44,6 +44,7 @@ const VOCABULARY: &[&str] = &[
     "modifiers.isa",
     "marks.isa",
     "functions.isa",
+    "actions.isa",
     "foreign.isa",
 ];
 

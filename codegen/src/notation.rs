@@ -44,6 +44,8 @@ pub(crate) struct Body {
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) computations: Vec<Computation>,
+    /// The operation of a machine that the form is.
+    pub(crate) performs: Option<Word>,
     /// What the form does, if its instruction has forms that do something else.
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
@@ -276,6 +278,8 @@ pub(crate) struct Computation {
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub(crate) target: Word,
+    /// Whether the target is the memory at that operand.
+    pub(crate) to_memory: bool,
     pub(crate) value: Expr,
 }
 
@@ -284,6 +288,8 @@ pub(crate) enum Expr {
     Integer(i64),
     /// An operand, a name that was assigned, a slot or a modifier.
     Name(Word),
+    /// The value in memory at an operand.
+    Memory(Word),
     Call(Word, Vec<Expr>),
     /// Condition, value where it holds, other value.
     If(Box<[Expr; 3]>),

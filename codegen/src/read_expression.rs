@@ -45,12 +45,19 @@ pub(crate) fn computation(at: Span<'_>) -> Parsed<'_, Computation> {
 }
 
 fn assignment(at: Span<'_>) -> Parsed<'_, Assignment> {
-    let target = expect("a result or a new name", plain_name);
+    let memory = map(enclosed("[", plain_name, "]"), |name| (name, true));
+    let result = map(plain_name, |name| (name, false));
+    let target = expect("a result or a new name", alt((memory, result)));
     let parts = (
         terminated(target, expect("`=`", punct("="))),
         expect("an expression", expression),
     );
-    map(parts, |(target, value)| Assignment { target, value }).parse(at)
+    map(parts, |((target, to_memory), value)| Assignment {
+        target,
+        to_memory,
+        value,
+    })
+    .parse(at)
 }
 
 fn expression(at: Span<'_>) -> Parsed<'_, Expr> {
@@ -133,6 +140,7 @@ fn primary(at: Span<'_>) -> Parsed<'_, Expr> {
         map(number, Expr::Integer),
         value(Expr::Undefined, reserved("undefined")),
         enclosed("(", expect("an expression", expression), ")"),
+        map(enclosed("[", plain_name, "]"), Expr::Memory),
         map(call, |(name, arguments)| match arguments {
             Some(arguments) => Expr::Call(name, arguments),
             None => Expr::Name(name),

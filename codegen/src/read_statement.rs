@@ -45,6 +45,10 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
         "computes" => body
             .computations
             .push(line.parse(preceded(word, computation))?),
+        "performs" => {
+            let operation = expect("an operation of actions.isa", name);
+            body.performs = Some(line.parse(preceded(word, operation))?);
+        }
         "about" => {
             let sentence = expect("a sentence in quotes", string);
             body.about = Some(line.parse(preceded(word, sentence))?);

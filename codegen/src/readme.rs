@@ -1,4 +1,4 @@
-//! The tables of marks and of functions in `ptx-isa/isa/README.md`.
+//! The tables of marks, functions and actions in `ptx-isa/isa/README.md`.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,12 @@ pub(crate) fn update(page: &str, v: &Vocabulary) -> Result<String> {
         writeln!(functions, "| `{syntax}` | {} |", function.meaning)?;
     }
     let page = replace(page, "marks", &marks)?;
-    replace(&page, "functions", &functions)
+    let page = replace(&page, "functions", &functions)?;
+    let mut actions = String::from("| action | meaning |\n|---|---|\n");
+    for action in &v.actions {
+        writeln!(actions, "| `{}` | {} |", action.name, action.meaning)?;
+    }
+    replace(&page, "actions", &actions)
 }
 
 /// Replaces the table between the comments that name it.

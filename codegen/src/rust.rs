@@ -227,6 +227,7 @@ impl Printer<'_> {
         let assignments = list(&computation.assignments, |a| {
             let target = match a.target {
                 Target::Operand(operand) => format!("To::Operand({operand})"),
+                Target::Memory(operand) => format!("To::Memory({operand})"),
                 Target::Local => "To::Local".into(),
                 Target::Carry => "To::Carry".into(),
             };

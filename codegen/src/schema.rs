@@ -55,6 +55,8 @@ pub(crate) struct Form {
     pub(crate) tables: Vec<Table>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) computation: Option<Computation>,
+    /// The name of the operation that it is.
+    pub(crate) performs: Option<String>,
     pub(crate) about: Option<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) differences: Vec<String>,
@@ -307,6 +309,7 @@ pub(crate) struct Assignment {
 #[derive(Debug)]
 pub(crate) enum Target {
     Operand(OperandId),
+    Memory(OperandId),
     Local,
     Carry,
 }
@@ -314,6 +317,7 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub(crate) enum Expr {
     Operand(OperandId),
+    Memory(OperandId),
     /// What the assignment of this index assigned.
     Assigned(usize),
     Carry,

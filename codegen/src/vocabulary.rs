@@ -133,6 +133,11 @@ rows! {
         syntax: String = expect("the syntax in quotes", string);
         meaning: String = expect("the meaning in quotes", string);
     }
+    /// What a machine does for a form whose results are not a function of its operands.
+    ActionRow {
+        name: Word = expect("the name of an action", name);
+        meaning: String = expect("the meaning in quotes", string);
+    }
 }
 
 impl FunctionRow {
@@ -251,6 +256,7 @@ pub(crate) struct Vocabulary {
     pub(crate) modifiers: Vec<ModifierRow>,
     pub(crate) marks: Vec<MarkRow>,
     pub(crate) functions: Vec<FunctionRow>,
+    pub(crate) actions: Vec<ActionRow>,
     /// Instructions on which certain modifiers have no effect.
     pub(crate) ignored_on: Vec<(Word, Vec<Word>)>,
     /// Modifiers without effect on any instruction.
@@ -284,6 +290,7 @@ impl Vocabulary {
                 "directive" => self.directive_row(line)?,
                 "mark" => self.mark_row(line)?,
                 "function" => self.function_row(line)?,
+                "action" => self.action_row(line)?,
                 "ignored" => self.ignored_row(line)?,
                 "doubled" => self.flag_row(line, |m| m.doubled = true)?,
                 "about" => self.about_row(line)?,
@@ -463,6 +470,13 @@ impl Vocabulary {
         let row = line.parse(FunctionRow::parse)?;
         self.once("function", &row.name)?;
         self.functions.push(row);
+        Ok(())
+    }
+
+    fn action_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = line.parse(ActionRow::parse)?;
+        self.once("action", &row.name)?;
+        self.actions.push(row);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{Modifier, SlotAssignment, TypeExpr};
 
+pub use crate::generated::action::Action;
 pub use crate::generated::function::ExprFunction;
 
 /// An expression of a [`Computation`]. Integers are exact, whatever the types of operands are: a sum does not wrap around before it is
@@ -11,6 +12,9 @@ pub use crate::generated::function::ExprFunction;
 pub enum Expr {
     /// The value of the operand of this index, by its type: an integer, a number or a predicate.
     Operand(u8),
+    /// The value in memory at the operand of this index. It has the type and the length of the first result, or without results those of the
+    /// first source.
+    Memory(u8),
     /// The value of the assignment of this index, as it was assigned.
     Assigned(u8),
     /// The carry flag: 0 or 1.
@@ -39,6 +43,8 @@ pub enum Expr {
 pub enum Destination {
     /// A result. Without `.sat` the lowest bits of an integer are kept, with it the nearest integer of the type; a number is rounded.
     Operand(u8),
+    /// The memory at the operand of this index.
+    Memory(u8),
     /// A name that later assignments use. Nothing is done to the value.
     Local,
     /// The carry flag, if the instruction writes it.

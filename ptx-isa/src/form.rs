@@ -2,7 +2,7 @@
 
 use crate::record::non_empty;
 use crate::{
-    Computation, Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest,
+    Action, Computation, Cond, FormOperand, Marks, Modifier, ModifierClass, Opcode, OperandTest,
     PtxVersion, TargetSet,
 };
 
@@ -254,6 +254,7 @@ record! {
         not_ignored: ModifierSet,
         about: &'static str,
         computation: Option<Computation>,
+        action: Option<Action>,
     }
 }
 
@@ -281,6 +282,12 @@ impl Form {
     #[must_use]
     pub const fn computation(&self) -> Option<&Computation> {
         self.computation.as_ref()
+    }
+
+    /// What it does, if the tables state it and its results are not a function of its operands.
+    #[must_use]
+    pub const fn action(&self) -> Option<Action> {
+        self.action
     }
 
     /// The number of slots.

@@ -86,7 +86,7 @@ pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
-pub use expression::{Assignment, Computation, Destination, Expr, ExprFunction};
+pub use expression::{Action, Assignment, Computation, Destination, Expr, ExprFunction};
 pub use foreign::ForeignWord;
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
 pub use generated::class::ModifierClass;

@@ -1,5 +1,6 @@
 //! The short names and constructors in which the generated tables are written.
 
+pub(crate) use crate::Action;
 pub(crate) use crate::form::NamedTargets;
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
@@ -85,6 +86,7 @@ pub(crate) const fn form(
         effects: &[],
         about: "",
         computation: None,
+        action: None,
         notes: &[],
         differences: &[],
     }
@@ -107,6 +109,11 @@ impl Form {
         assignments: &'static [Assignment],
     ) -> Self {
         self.computation = Some(Computation { text, assignments });
+        self
+    }
+
+    pub(crate) const fn performing(mut self, action: Action) -> Self {
+        self.action = Some(action);
         self
     }
 

@@ -1,6 +1,6 @@
 //! What is known of an instruction's function whatever its operands are.
 
-use ptx_isa::{Expr, Modifier, Opcode, StateSpace};
+use ptx_isa::{Assignment, Destination, Expr, Modifier, Opcode, StateSpace};
 
 /// The instruction that writes its only source to its only result; a type follows it.
 pub const COPY: Opcode = Opcode::Mov;
@@ -10,9 +10,12 @@ pub const COPY: Opcode = Opcode::Mov;
 pub fn is_copy(opcode: Opcode) -> bool {
     let forms = opcode.instructions().iter().flat_map(|i| i.forms());
     let mut computed = forms.filter_map(|f| f.computation()).peekable();
-    computed.peek().is_some()
-        && computed
-            .all(|c| matches!(c.assignments(), [only] if matches!(only.value(), Expr::Operand(_))))
+    computed.peek().is_some() && computed.all(|c| matches!(c.assignments(), [only] if copies(only)))
+}
+
+fn copies(assignment: &Assignment) -> bool {
+    let (from, to) = (assignment.value(), assignment.target());
+    matches!((from, to), (Expr::Operand(_), Destination::Operand(_)))
 }
 
 /// An address of a state space and a generic one: what turns one into the other.

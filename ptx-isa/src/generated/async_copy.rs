@@ -19,7 +19,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(4, 16, 0), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -27,7 +27,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(16, 16, 1), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -36,7 +36,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -45,24 +45,26 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
 ];
 
 // cp.async.commit_group
 pub(crate) static CP_ASYNC_COMMIT_GROUP: [Form; 1] = [
-    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))]),
+    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
+        .performing(Action::CopyCommit),
 ];
 
 // cp.async.wait_group
 pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [
     form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, &t::SM_80)]).with_operands(&[op("N", 0, R::Imm)])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]).performing(Action::CopyWait),
 ];
 
 // cp.async.wait_all
 pub(crate) static CP_ASYNC_WAIT_ALL: [Form; 1] = [
     form("9.7.9.25.3.3", "", &[], &[ptx(7, 0, &t::SM_80)])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)), effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)), effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))])
+        .performing(Action::CopyWait),
 ];
 
 // cp.async.bulk
@@ -90,7 +92,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -112,7 +114,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(3, Q::SpecialRegister), C::Operand(3, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -125,7 +127,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), deny(holds(1, &[M::Gpu, M::Sys]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -139,7 +141,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Filled(7), &[ptx(8, 3, &t::SM_90)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), since(C::Filled(6), &[ptx(8, 6, &t::SM_100)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -155,7 +157,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
 ];
 
 // multimem.cp.async.bulk
@@ -208,7 +210,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -224,7 +226,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -237,7 +239,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkReduce),
 ];
 
 // multimem.cp.reduce.async.bulk
@@ -286,12 +288,12 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.25.4.3", ".L2.src.L2::evict_last [srcMem], size", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, l::L2_EVICT_LAST], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).performing(Action::Hint),
 ];
 
 // cp.async.bulk.tensor
@@ -444,13 +446,14 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
 
 // cp.async.bulk.commit_group
 pub(crate) static CP_ASYNC_BULK_COMMIT_GROUP: [Form; 1] = [
-    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)]).with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))]),
+    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)]).with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))])
+        .performing(Action::BulkCommit),
 ];
 
 // cp.async.bulk.wait_group
 pub(crate) static CP_ASYNC_BULK_WAIT_GROUP: [Form; 1] = [
     form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, &t::SM_90)]).with_operands(&[op("N", 0, R::Imm)])
-        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]).performing(Action::BulkWait),
 ];
 
 // tensormap.replace
@@ -509,7 +512,7 @@ pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
-        .with_differences(&["ptxas does not check the state space of the variable"]),
+        .performing(Action::CopyArrive).with_differences(&["ptxas does not check the state space of the variable"]),
 ];
 
 // tensormap.cp_fenceproxy

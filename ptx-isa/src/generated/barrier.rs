@@ -11,7 +11,7 @@ pub(crate) static BARRIER: [Form; 1] = [
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierSync),
 ];
 
 // barrier.arrive barrier.cta.arrive
@@ -20,7 +20,7 @@ pub(crate) static BARRIER_ARRIVE: [Form; 1] = [
         .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(0), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierArrive),
 ];
 
 // barrier.red barrier.cta.red
@@ -34,7 +34,7 @@ pub(crate) static BARRIER_RED: [Form; 2] = [
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierReduce),
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
@@ -43,7 +43,7 @@ pub(crate) static BARRIER_RED: [Form; 2] = [
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierReduce),
 ];
 
 // bar bar.cta
@@ -52,14 +52,16 @@ pub(crate) static BAR: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
-        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))]),
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
+        .performing(Action::BarrierSync),
 ];
 
 // bar.arrive bar.cta.arrive
 pub(crate) static BAR_ARRIVE: [Form; 1] = [
     form("9.7.13.1", "a, b", &[], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
-        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))), effect(E::Scope(Source::Fixed(M::Cta)))]),
+        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))), effect(E::Scope(Source::Fixed(M::Cta)))])
+        .performing(Action::BarrierArrive),
 ];
 
 // bar.red bar.cta.red
@@ -72,7 +74,7 @@ pub(crate) static BAR_RED: [Form; 2] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
+        .performing(Action::BarrierReduce).with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
@@ -80,13 +82,14 @@ pub(crate) static BAR_RED: [Form; 2] = [
             op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
+        .performing(Action::BarrierReduce).with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
 ];
 
 // bar.warp
 pub(crate) static BAR_WARP: [Form; 1] = [
     form("9.7.13.2", ".sync membermask", &[l::SYNC], &[ptx(6, 0, &t::SM_30)]).with_operands(&[op("membermask", 0, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_effects(&[effect(E::Barrier), effect(E::Lanes(0)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))]),
+        .with_effects(&[effect(E::Barrier), effect(E::Lanes(0)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
+        .performing(Action::WarpBarrier),
 ];
 
 // barrier.cluster.arrive
@@ -96,7 +99,7 @@ pub(crate) static BARRIER_CLUSTER_ARRIVE: [Form; 1] = [
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Fixed(M::Cluster)))]),
+            effect(E::Scope(Source::Fixed(M::Cluster)))]).performing(Action::ClusterArrive),
 ];
 
 // barrier.cluster.wait
@@ -105,7 +108,7 @@ pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Fixed(M::Cluster)))]),
+            effect(E::Scope(Source::Fixed(M::Cluster)))]).performing(Action::ClusterWait),
 ];
 
 // fence
@@ -115,18 +118,19 @@ const FENCE_SEM_OPT: &Slot = &slot(".sem", &[M::Sc, M::AcqRel, M::Acquire, M::Re
 pub(crate) static FENCE: [Form; 6] = [
     form("9.7.13.4", "{.sem}.scope", &[FENCE_SEM_OPT, FENCE_SCOPE], &[ptx(6, 0, &t::SM_70)])
         .with_rules(&[since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::Fence),
     form("9.7.13.4", "{.sem}.scope.async", &[FENCE_SEM_OPT, FENCE_SCOPE, l::ASYNC], &[ptx(9, 4, &t::SM_90)]).ptxas()
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Proxy(Proxy::Async))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Proxy(Proxy::Async))])
+        .performing(Action::Fence),
     form("9.7.13.4", ".acquire.sync_restrict::shared::cluster.cluster", &[l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence),
     form("9.7.13.4", ".release.sync_restrict::shared::cta.cluster", &[l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence),
     form("9.7.13.4", ".mbarrier_init.release{.restrict}.cluster", &[l::MBARRIER_INIT, l::RELEASE, FENCE_RESTRICT_OPT, l::CLUSTER], &[ptx(8, 0, &t::SM_90)])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence),
     form("9.7.13.4", ".alias.release.sync_restrict::read.sys", &[l::ALIAS, l::RELEASE, l::SYNC_RESTRICT_READ, l::SYS], &[ptx(9, 5, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence),
 ];
 
 // fence.proxy
@@ -140,30 +144,30 @@ const FENCE_PROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M
 pub(crate) static FENCE_PROXY: [Form; 8] = [
     form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
         .with_rules(&[since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence)])
+        .with_effects(&[effect(E::Fence)]).performing(Action::Fence)
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cluster::read.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CLUSTER_READ, l::CLUSTER], &[ptx(9, 4, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".alias.order.sys", &[l::ALIAS, FENCE_PROXY_ORDER, l::SYS], &[ptx(9, 4, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence)
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
         .with_rules(&[require(C::Not(&holds(3, &[M::Sys])), holds(2, &[M::AcqRel])).ptxas()])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))])
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence)
         .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -171,12 +175,12 @@ pub(crate) static FENCE_PROXY: [Form; 8] = [
 const MEMBAR_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Gl, M::Sys]);
 pub(crate) static MEMBAR: [Form; 1] = [
     form("9.7.13.4", ".level", &[MEMBAR_LEVEL], &[ptx(1, 4, &t::ALL)]).with_rules(&[since(holds(0, &[M::Sys]), &[ptx(2, 0, &t::SM_20)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Fixed(M::Sc))), effect(E::Scope(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Fixed(M::Sc))), effect(E::Scope(Source::Slot(0)))]).performing(Action::Fence),
 ];
 
 // membar.proxy
 const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]);
 pub(crate) static MEMBAR_PROXY: [Form; 1] = [
     form("9.7.13.4", ".proxykind", &[MEMBAR_PROXY_PROXYKIND], &[ptx(7, 5, &t::SM_60)])
-        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]),
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]).performing(Action::Fence),
 ];

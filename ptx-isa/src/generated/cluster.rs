@@ -7,7 +7,7 @@ use crate::row::*;
 const GRIDDEPCONTROL_ACTION: &Slot = &slot(".action", &[M::LaunchDependents, M::Wait]);
 pub(crate) static GRIDDEPCONTROL: [Form; 1] = [
     form("9.7.13.13", ".action", &[GRIDDEPCONTROL_ACTION], &[ptx(7, 8, &t::SM_90)])
-        .with_effects(&[effect(E::SideEffect), effect_if(holds(0, &[M::Wait]), E::Fence)]),
+        .with_effects(&[effect(E::SideEffect), effect_if(holds(0, &[M::Wait]), E::Fence)]).performing(Action::GridDependency),
 ];
 
 // clusterlaunchcontrol.try_cancel.async

@@ -13,7 +13,7 @@ pub(crate) static MBARRIER_INIT: [Form; 1] = [
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(1, 1048575, 1)])
         .with_rules(&[since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).performing(Action::MbarrierInit),
 ];
 
 // mbarrier.check_layout
@@ -29,7 +29,8 @@ pub(crate) static MBARRIER_CHECK_LAYOUT: [Form; 1] = [
 pub(crate) static MBARRIER_INVAL: [Form; 1] = [
     form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
+        .performing(Action::MbarrierInvalidate),
 ];
 
 // mbarrier.expect_tx
@@ -42,13 +43,13 @@ pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierExpect),
     form("9.7.13.15.11", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierExpect),
 ];
 
 // mbarrier.complete_tx
@@ -61,13 +62,13 @@ pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierComplete),
     form("9.7.13.15.12", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierComplete),
 ];
 
 // mbarrier.arrive
@@ -86,7 +87,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -99,7 +100,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -109,7 +110,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -119,7 +120,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
 ];
 
 // mbarrier.arrive.expect_tx
@@ -134,7 +135,7 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -143,7 +144,7 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -152,7 +153,7 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
 ];
 
 // mbarrier.arrive_drop
@@ -170,7 +171,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -181,7 +182,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -190,7 +191,8 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(1), C::Filled(2)),
-            require(C::Filled(2), C::Filled(1))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+            require(C::Filled(2), C::Filled(1))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -200,7 +202,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
 ];
 
 // mbarrier.arrive_drop.expect_tx
@@ -215,7 +217,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])), since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -223,7 +225,8 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
-            deny(C::Operand(1, Q::Unified))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+            deny(C::Operand(1, Q::Unified))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask", &[MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -232,7 +235,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
 ];
 
 // mbarrier.test_wait
@@ -248,7 +251,8 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .performing(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -259,7 +263,8 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierTest),
 ];
 
 // mbarrier.test_wait.parity
@@ -275,7 +280,8 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .performing(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -286,14 +292,16 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierTest),
 ];
 
 // mbarrier.try_wait
@@ -309,7 +317,8 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .performing(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -321,7 +330,8 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierWait),
 ];
 
 // mbarrier.try_wait.parity
@@ -337,7 +347,8 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .performing(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -349,7 +360,8 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -357,12 +369,13 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
             op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
             op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .performing(Action::MbarrierWait),
 ];
 
 // mbarrier.pending_count
 pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [
     form("9.7.13.15.17", "{.layout::v0}.b64 count, state", &[l::LAYOUT_V0_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("count", 0, R::Def).with_ty(T::Scalar(S::U32)), op("state", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])])
-        .with_rules(&[since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])]).performing(Action::MbarrierPending),
 ];

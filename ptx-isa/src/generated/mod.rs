@@ -2,6 +2,7 @@
 //! The tables of the instruction set.
 #![allow(unused_imports, reason = "not every file uses everything")]
 
+pub(crate) mod action;
 pub(crate) mod async_copy;
 pub(crate) mod atomics;
 pub(crate) mod barrier;

@@ -81,7 +81,7 @@ pub(crate) static SHFL: [Form; 1] = [
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).performing(Action::Shuffle),
 ];
 
 // shfl
@@ -92,7 +92,7 @@ pub(crate) static SHFL_2: [Form; 1] = [
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)), op("c", 3, R::Use).with_ty(T::Slot(2)),
-            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]),
+            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]).performing(Action::Shuffle),
 ];
 
 // prmt
@@ -134,7 +134,7 @@ pub(crate) static LD: [Form; 8] = [
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))])
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -156,7 +156,7 @@ pub(crate) static LD: [Form; 8] = [
             since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))])
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
@@ -177,6 +177,7 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
@@ -200,6 +201,7 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
@@ -223,6 +225,7 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
@@ -234,6 +237,7 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", ".mmio.acquire.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::ACQUIRE, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
@@ -243,6 +247,7 @@ pub(crate) static LD: [Form; 8] = [
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.8", "{.global}{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL_OPT, LD_VEC_OPT, l::PROXY_READONLY, LD_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
@@ -252,6 +257,7 @@ pub(crate) static LD: [Form; 8] = [
             deny(C::All(&[holds(1, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(3, &[M::B128]), C::Filled(1)])),
             since(C::Any(&[C::All(&[holds(1, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(1, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(holds(3, &[M::B128]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak))), effect(E::Proxy(Proxy::ReadOnly))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -274,7 +280,7 @@ pub(crate) static LD_2: [Form; 3] = [
             since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]), since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
             since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
     form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
@@ -288,7 +294,7 @@ pub(crate) static LD_2: [Form; 3] = [
             since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
             since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
     form("9.7.9.9", ".global.nc{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL, l::NC, LD_2_VEC_OPT, l::PROXY_READONLY, LD_2_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
@@ -297,7 +303,7 @@ pub(crate) static LD_2: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(4, &[M::B128]), C::Filled(2)])),
             since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(holds(4, &[M::B128]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+            deny(holds(4, &[M::B128]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
         .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
 ];
 
@@ -312,7 +318,8 @@ pub(crate) static LDU: [Form; 1] = [
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::B128]), C::Filled(1)])), since(holds(2, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            deny(C::All(&[holds(1, &[M::V4]), holds(2, &[M::B64, M::U64, M::S64, M::F64])]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
+            deny(C::All(&[holds(1, &[M::V4]), holds(2, &[M::B64, M::U64, M::S64, M::F64])]))]).with_effects(&[effect(E::Proxy(Proxy::ReadOnly))])
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
 ];
 
 // st
@@ -342,7 +349,8 @@ pub(crate) static ST: [Form; 7] = [
             since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
             since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))]),
+            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -361,7 +369,8 @@ pub(crate) static ST: [Form; 7] = [
             since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
             since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))]),
+            deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".volatile{.ss}{.vec}.type [a], b", &[l::VOLATILE, ST_SS_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -376,7 +385,8 @@ pub(crate) static ST: [Form; 7] = [
             since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(3, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry])), since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))]),
+        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
@@ -396,7 +406,8 @@ pub(crate) static ST: [Form; 7] = [
             since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
@@ -416,7 +427,8 @@ pub(crate) static ST: [Form; 7] = [
             since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
@@ -427,7 +439,8 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])), since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".mmio.release.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELEASE, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
@@ -437,7 +450,8 @@ pub(crate) static ST: [Form; 7] = [
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
             deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
 ];
 
 // st.async
@@ -461,7 +475,8 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
             since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
-        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))])
+        .performing(Action::StoreAsync),
     form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -471,19 +486,20 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
             since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
-        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))])
+        .performing(Action::StoreAsync),
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::StoreAsync),
     form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::Operand(1, Q::Function)).ptxas(), since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
-        .with_effects(&[effect(E::Scope(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Scope(Source::Slot(0)))]).performing(Action::StoreAsync),
 ];
 
 // st.bulk
@@ -493,13 +509,13 @@ pub(crate) static ST_BULK: [Form; 2] = [
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]), op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
 ];
 
 // multimem.ld_reduce
@@ -676,23 +692,27 @@ const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).option
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
 pub(crate) static PREFETCH: [Form; 5] = [
     form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
+        .performing(Action::Hint),
     form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
+        .performing(Action::Hint),
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
-        .with_effects(&[effect(E::SideEffect)]),
+        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)]),
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
+        .performing(Action::Hint),
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
-        .with_effects(&[effect(E::SideEffect)]),
+        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
 ];
 
 // prefetchu
 pub(crate) static PREFETCHU: [Form; 1] = [
     form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))]).with_effects(&[effect(E::SideEffect)]),
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))]).with_effects(&[effect(E::SideEffect)])
+        .performing(Action::Hint),
 ];
 
 // applypriority
@@ -700,7 +720,7 @@ const APPLYPRIORITY_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_pri
 pub(crate) static APPLYPRIORITY: [Form; 1] = [
     form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&[effect(E::SideEffect)]),
+        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
 ];
 
 // applypriority.async.bulk
@@ -709,7 +729,8 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967280, 16)])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)])
+        .performing(Action::Hint),
 ];
 
 // applypriority.async.bulk.tensor
@@ -741,7 +762,7 @@ pub(crate) static DISCARD: [Form; 1] = [
     form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Fixed(128)),
-            op("size", 1, R::Imm).with_range(128, 128, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+            op("size", 1, R::Imm).with_range(128, 128, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).performing(Action::Hint),
 ];
 
 // createpolicy.range
@@ -753,14 +774,14 @@ pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[ordered(2, 3)]),
+        .with_rules(&[ordered(2, 3)]).performing(Action::CachePolicy),
     form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[ordered(3, 4), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]),
+        .with_rules(&[ordered(3, 4), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]).performing(Action::CachePolicy),
 ];
 
 // createpolicy.fractional
@@ -770,13 +791,15 @@ pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
     form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
-            op("fraction", 1, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])]),
+            op("fraction", 1, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])])
+        .performing(Action::CachePolicy),
 ];
 
 // createpolicy.cvt
 pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
     form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)), op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))]),
+        .with_operands(&[op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)), op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))])
+        .performing(Action::CachePolicy),
 ];
 
 // isspacep
@@ -787,13 +810,13 @@ pub(crate) static ISSPACEP: [Form; 2] = [
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::TestSpace),
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::TestSpace),
 ];
 
 // cvta
@@ -805,13 +828,14 @@ pub(crate) static CVTA: [Form; 2] = [
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))])
+        .performing(Action::ToGeneric),
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::ToGeneric),
 ];
 
 // cvta.to
@@ -823,7 +847,7 @@ pub(crate) static CVTA_TO: [Form; 1] = [
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Operand(1, Q::Variable))]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Operand(1, Q::Variable))]).performing(Action::FromGeneric),
 ];
 
 // cvt
@@ -1189,12 +1213,12 @@ const MAPA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static MAPA: [Form; 2] = [
     form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))])
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::MapShared)
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]).performing(Action::MapShared)
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
@@ -1204,10 +1228,11 @@ const GETCTARANK_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static GETCTARANK: [Form; 2] = [
     form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))])
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::SharedRank)
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
+        .performing(Action::SharedRank)
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 

@@ -11,13 +11,13 @@ pub(crate) static VOTE: [Form; 2] = [
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).performing(Action::Vote),
     form("9.7.13.8", ".ballot.b32 d, a", &[l::BALLOT, l::B32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).performing(Action::Vote),
 ];
 
 // vote
@@ -26,11 +26,11 @@ pub(crate) static VOTE_2: [Form; 2] = [
     form("9.7.13.9", ".sync.mode.pred d, a, membermask", &[l::SYNC, VOTE_2_MODE, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT]),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).performing(Action::Vote),
     form("9.7.13.9", ".sync.ballot.b32 d, a, membermask", &[l::SYNC, l::BALLOT, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).performing(Action::Vote),
 ];
 
 // match
@@ -39,28 +39,30 @@ pub(crate) static MATCH: [Form; 4] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)),
             op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&[deny(C::Operand(0, Q::Discard))])
-        .with_effects(&[effect(E::Lanes(2))]),
+        .with_effects(&[effect(E::Lanes(2))]).performing(Action::Match),
     form("9.7.13.10", ".any.sync.b64 d, a, membermask", &[l::ANY, l::SYNC, l::B64], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(2)),
             op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&[deny(C::Operand(0, Q::Discard))])
-        .with_effects(&[effect(E::Lanes(2))]),
+        .with_effects(&[effect(E::Lanes(2))]).performing(Action::Match),
     form("9.7.13.10", ".all.sync.b32 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B32], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(3))]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(3))])
+        .performing(Action::Match),
     form("9.7.13.10", ".all.sync.b64 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B64], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(3))]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(3))])
+        .performing(Action::Match),
 ];
 
 // activemask
 pub(crate) static ACTIVEMASK: [Form; 1] = [
     form("9.7.13.11", ".b32 d", &[l::B32], &[ptx(6, 2, &t::SM_30)]).with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0))])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).performing(Action::ActiveLanes),
 ];
 
 // redux
@@ -72,14 +74,14 @@ pub(crate) static REDUX: [Form; 3] = [
     form("9.7.13.12", ".sync.op.type dst, src, membermask", &[l::SYNC, REDUX_OP, REDUX_TYPE], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Def).with_ty(T::Scalar(S::U32)), op("src", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).performing(Action::WarpReduce),
     form("9.7.13.12", ".sync.op.b32 dst, src, membermask", &[l::SYNC, REDUX_OP_2, l::B32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Def).with_ty(T::Scalar(S::U32)), op("src", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).performing(Action::WarpReduce),
     form("9.7.13.12", ".sync.op{.abs}{.NaN}.f32 dst, src, membermask", &[l::SYNC, REDUX_OP_3, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])
         .with_operands(&[op("dst", 0, R::Def).with_ty(T::Slot(4)), op("src", 1, R::Use).with_ty(T::Slot(4)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_effects(&[effect(E::Lanes(2))]),
+        .with_effects(&[effect(E::Lanes(2))]).performing(Action::WarpReduce),
 ];
 
 // elect
@@ -87,5 +89,5 @@ pub(crate) static ELECT: [Form; 1] = [
     form("9.7.13.14", ".sync d|p, membermask", &[l::SYNC], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)),
-            op("membermask", 1, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]),
+            op("membermask", 1, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).performing(Action::Elect),
 ];
