@@ -8,6 +8,9 @@ use crate::schema::{Assignment, Computation, Expr, Target, TypeExpr};
 /// The name of the carry flag.
 const CARRY: &str = "carry";
 
+/// The name of the index of the element of packed types.
+const LANE: &str = "lane";
+
 /// Why a computation does not belong to a form.
 enum Unbound {
     /// It names an operand, a slot or a modifier that the form lacks, but another form of the block has.
@@ -55,6 +58,9 @@ impl Binder<'_> {
             let target = match self.operand_id(name) {
                 _ if assignment.to_memory => Target::Memory(self.address(&assignment.target)?),
                 _ if name == CARRY => Target::Carry,
+                _ if name == LANE => {
+                    return Err(mistake(&assignment.target, "cannot be assigned"));
+                }
                 Some(operand) => Target::Operand(operand),
                 None if self.block_names.contains(name) => return Err(Unbound::Elsewhere),
                 None => Target::Local,
@@ -118,13 +124,16 @@ impl Binder<'_> {
         ))
     }
 
-    /// An earlier assignment, an operand, the carry flag, or whether a modifier is there.
+    /// An earlier assignment, the carry flag, the index of the element, an operand, or whether a modifier is there.
     fn value(&self, name: &Word, assigned: &[&str]) -> Bound<Expr> {
         if let Some(index) = assigned.iter().position(|n| *n == name.text) {
             return Ok(Expr::Assigned(index));
         }
         if name.text == CARRY {
             return Ok(Expr::Carry);
+        }
+        if name.text == LANE {
+            return Ok(Expr::Lane);
         }
         if let Some(operand) = self.operand_id(&name.text) {
             return Ok(Expr::Operand(operand));

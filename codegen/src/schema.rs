@@ -321,6 +321,8 @@ pub(crate) enum Expr {
     /// What the assignment of this index assigned.
     Assigned(usize),
     Carry,
+    /// The index of the element of packed types.
+    Lane,
     Integer(i64),
     Has(ModifierId),
     Filled(SlotId),

@@ -203,6 +203,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "family.isa:9:35: t is assigned twice",
     ),
     (
+        "; d = if",
+        "; lane = if",
+        "family.isa:9:35: lane cannot be assigned",
+    ),
+    (
         "if .rz then",
         "if .ru then",
         "family.isa:9:42: .ru is not a slot of the form",
@@ -359,6 +364,10 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     (
         "n = a; d = n; carry = n",
         "set(To::Local, X::Operand(1)), set(To::Operand(0), X::Assigned(0)), set(To::Carry, X::Assigned(0))",
+    ),
+    (
+        "d = a << lane",
+        "X::Call(F::ShiftLeft, &[X::Operand(1), X::Lane])",
     ),
     (
         "d = field(.f16, a, 0, 1)",

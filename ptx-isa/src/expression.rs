@@ -19,6 +19,8 @@ pub enum Expr {
     Assigned(u8),
     /// The carry flag: 0 or 1.
     Carry,
+    /// The index of the element of packed types, the lowest is 0.
+    Lane,
     /// A number.
     Integer(i64),
     /// Whether the instruction has the modifier.

@@ -3,7 +3,7 @@
 use super::float_format::Format;
 use super::functions::{self, Arguments};
 use super::rounding::Rounding;
-use super::value::{Exact, Float, Value, exact, highest, low, lowest};
+use super::value::{Exact, Float, Value, clamped, exact, low};
 use super::{Folded, element, float, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
@@ -28,7 +28,7 @@ pub(super) struct Inputs<'a> {
 impl Inputs<'_> {
     /// Whether the form has as many sources.
     pub(super) fn fit(&self) -> bool {
-        let mut sources = self.form.operands().iter().filter(|o| is_source(o));
+        let mut sources = self.sources(usize::MAX);
         let given = self.operands.len();
         match (sources.next(), sources.next()) {
             (Some(only), None) => match only.length() {
@@ -65,13 +65,14 @@ impl Inputs<'_> {
         let first = operands.position(|o| o.role() == Role::Def)?;
         let ty = self.value_type(first)?;
         let part = element(ty);
+        let width = element_width(ty);
         let mut found = Folded::new(0, ty)?;
         for lane in 0..u16::from(ty.lanes().max(1)) {
             let results = self.lane(assignments, lane);
             for (assignment, value) in assignments.iter().zip(results) {
                 match (assignment.target(), value) {
                     (Destination::Operand(at), value) if usize::from(at) == first => {
-                        found.value |= self.bits(part, value?)? << (lane * part.bits());
+                        found.value |= self.bits(part, value?)? << (lane * width);
                     }
                     (Destination::Operand(_), Some(Value::Predicate(bit))) => {
                         found.second = Some(bit)
@@ -91,7 +92,7 @@ impl Inputs<'_> {
         Scope {
             inputs: self,
             assigned: &[],
-            lane: 0,
+            lane: None,
         }
     }
 
@@ -106,7 +107,7 @@ impl Inputs<'_> {
         for assignment in assignments {
             let scope = Scope {
                 assigned: &assigned,
-                lane,
+                lane: Some(lane),
                 ..self.scope()
             };
             let value = scope.value(&assignment.value());
@@ -148,7 +149,7 @@ impl Inputs<'_> {
             false => value,
         };
         let fitted = match self.has(Modifier::Sat) {
-            true => positive.clamp(lowest(ty), highest(ty)),
+            true => clamped(ty, positive),
             false => positive,
         };
         low(fitted) & mask(ty.bits())
@@ -157,9 +158,12 @@ impl Inputs<'_> {
     fn rounded(&self, ty: ScalarType, value: Float) -> Option<u128> {
         let format = Format::of(ty)?;
         let sat = self.has(Modifier::Sat);
-        // A NaN is saturated to zero.
-        let Some(number) = value.number else {
-            return sat.then_some(0);
+        let finite = self.has(Modifier::Satfinite);
+        let number = match value.number {
+            Some(number) if finite => format.saturated(number),
+            Some(number) => number,
+            None if sat => return Some(0),
+            None => return format.nan(finite),
         };
         let bits = float::finish(format, number, self.rounding(), self.flushes(ty), sat)?;
         match self.has(Modifier::Relu) && bits & format.sign() != 0 {
@@ -175,8 +179,7 @@ impl Inputs<'_> {
 
     fn rounding(&self) -> Rounding {
         let mut all = self.modifiers.iter().filter_map(|&m| Rounding::of(m));
-        all.next()
-            .map_or(Rounding::Nearest, |(rounding, _)| rounding)
+        all.next().unwrap_or(Rounding::Nearest)
     }
 
     /// Whether subnormal numbers of a type count as zero.
@@ -213,12 +216,20 @@ impl Inputs<'_> {
         }
     }
 
+    /// The sources that the instruction has, among the first operands of the form.
+    fn sources(&self, first: usize) -> impl Iterator<Item = &'static FormOperand> + '_ {
+        let present = |o: &&FormOperand| {
+            o.condition()
+                .is_none_or(|c| c.decide(self.slots) != Some(false))
+        };
+        let operands = self.form.operands().iter().take(first);
+        operands.filter(|o| is_source(o)).filter(present)
+    }
+
     /// The bits of a source.
     fn source(&self, index: usize) -> Option<u128> {
-        let operands = self.form.operands();
-        let sources = |n: usize| operands.iter().take(n).filter(|o| is_source(o)).count();
-        if sources(operands.len()) == self.operands.len() {
-            return *self.operands.get(sources(index))?;
+        if self.sources(usize::MAX).count() == self.operands.len() {
+            return *self.operands.get(self.sources(index).count())?;
         }
         let count = u16::try_from(self.operands.len()).ok()?;
         let width = self.value_type(index)?.bits().checked_div(count)?;
@@ -236,8 +247,8 @@ pub(super) struct Scope<'a> {
     inputs: &'a Inputs<'a>,
     /// The values of earlier assignments.
     assigned: &'a [Option<Value>],
-    /// The element of packed operands.
-    lane: u16,
+    /// The element of packed operands, where one is evaluated.
+    lane: Option<u16>,
 }
 
 impl Scope<'_> {
@@ -245,7 +256,8 @@ impl Scope<'_> {
     pub(super) fn value(&self, expr: &Expr) -> Option<Value> {
         let inputs = self.inputs;
         Some(match *expr {
-            Expr::Operand(at) => self.element(at.into(), self.lane)?,
+            Expr::Operand(at) => self.element(at.into(), self.lane?)?,
+            Expr::Lane => Value::Integer(Exact::cast_from(self.lane?)),
             Expr::Assigned(at) => (*self.assigned.get(usize::from(at))?)?,
             Expr::Carry => Value::Integer(Exact::cast_from(u8::from(inputs.carry?))),
             Expr::Integer(value) => Value::Integer(Exact::cast_from(value)),
@@ -274,12 +286,18 @@ impl Scope<'_> {
         };
         let part = element(ty);
         let shift = if ty.lanes() > 1 {
-            lane * part.bits()
+            lane * element_width(ty)
         } else {
             0
         };
         let bits = bits.checked_shr(shift.into())?;
         Value::read(part, bits, inputs.flushes(part))
+    }
+
+    /// The bits of an operand.
+    pub(super) fn bits(&self, operand: usize) -> Option<Exact> {
+        let width = self.inputs.value_type(operand)?.bits();
+        Some(Exact::cast_from(self.inputs.source(operand)? & mask(width)))
     }
 
     /// The type that an argument is.
@@ -313,6 +331,11 @@ impl Scope<'_> {
     pub(super) fn rounding(&self) -> Rounding {
         self.inputs.rounding()
     }
+}
+
+/// The bits that an element of a packed type takes, which may be more than those of its type.
+fn element_width(ty: ScalarType) -> u16 {
+    ty.bits() / u16::from(ty.lanes().max(1))
 }
 
 pub(super) fn is_source(operand: &FormOperand) -> bool {

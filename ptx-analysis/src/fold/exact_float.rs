@@ -22,6 +22,14 @@ impl Number {
         matches!(self.size, Magnitude::Finite(0, _))
     }
 
+    /// The exponent of its highest bit; `None` for zero and infinity.
+    pub(super) fn exponent(self) -> Option<i32> {
+        match self.size {
+            Magnitude::Infinite | Magnitude::Finite(0, _) => None,
+            Magnitude::Finite(mantissa, exponent) => Some(mantissa.ilog2() as i32 + exponent),
+        }
+    }
+
     pub(super) fn magnitude(self) -> Self {
         Self {
             negative: false,

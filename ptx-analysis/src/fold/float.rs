@@ -12,7 +12,7 @@ pub(super) fn finish(
     ftz: bool,
     sat: bool,
 ) -> Option<u128> {
-    let mut bits = format.encode(exact, rounding);
+    let mut bits = format.encode(exact, rounding)?;
     if ftz && format.is_tiny(exact) {
         // Whether a number that is rounded up to the least normal one counts as subnormal is not defined.
         if !format.is_subnormal(bits) && bits & (format.sign() - 1) != 0 {
@@ -27,7 +27,7 @@ pub(super) fn finish(
                 size: Magnitude::Finite(1, 0),
             },
             Rounding::Zero,
-        );
+        )?;
         if bits == format.sign() {
             // The sign of a saturated zero is not defined.
             return None;

@@ -4,12 +4,20 @@ use super::exact_float::{Magnitude, Number};
 use super::rounding::{MagnitudeRounding, Rounding, round};
 use ptx_isa::ScalarType;
 
-/// A format: the widths of its exponent and of its fraction, and the meaning of its greatest codes.
+/// A format: the parts of its codes, and the numbers that it lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Format {
+    /// The width of the exponent.
     exponent: u32,
+    /// The width of the fraction.
     fraction: u32,
+    /// How many low bits of the fraction are always zero.
+    unused: u32,
     top: SpecialCodes,
+    /// Whether it has negative numbers.
+    signed: bool,
+    /// Whether it has zero and subnormal numbers; else the least exponent is like the others.
+    zero: bool,
 }
 
 /// The meaning of the greatest codes.
@@ -24,54 +32,67 @@ enum SpecialCodes {
 }
 
 impl Format {
-    pub(super) fn of(ty: ScalarType) -> Option<Self> {
-        let (exponent, fraction) = match ty {
-            ScalarType::F16 => (5, 10),
-            ScalarType::Bf16 => (8, 7),
-            ScalarType::F32 => (8, 23),
-            ScalarType::F64 => (11, 52),
-            _ => return None,
-        };
-        Some(Self {
+    const fn new(exponent: u32, fraction: u32, top: SpecialCodes) -> Self {
+        Self {
             exponent,
             fraction,
-            top: SpecialCodes::Infinity,
-        })
-    }
-
-    /// The formats of [`of`](Self::of), and those with a sign that are only stored.
-    pub(super) fn stored(ty: ScalarType) -> Option<Self> {
-        let (exponent, fraction, top) = match ty {
-            ScalarType::E5m2 => (5, 2, SpecialCodes::Infinity),
-            ScalarType::E4m3 => (4, 3, SpecialCodes::Nan),
-            ScalarType::E3m2 => (3, 2, SpecialCodes::Number),
-            ScalarType::E2m3 => (2, 3, SpecialCodes::Number),
-            ScalarType::E2m1 => (2, 1, SpecialCodes::Number),
-            _ => return Self::of(ty),
-        };
-        Some(Self {
-            exponent,
-            fraction,
+            unused: 0,
             top,
+            signed: true,
+            zero: true,
+        }
+    }
+
+    pub(super) fn of(ty: ScalarType) -> Option<Self> {
+        Some(match ty {
+            ScalarType::F16 => Self::new(5, 10, SpecialCodes::Infinity),
+            ScalarType::Bf16 => Self::new(8, 7, SpecialCodes::Infinity),
+            ScalarType::F32 => Self::new(8, 23, SpecialCodes::Infinity),
+            ScalarType::F64 => Self::new(11, 52, SpecialCodes::Infinity),
+            ScalarType::Tf32 => Self {
+                unused: 13,
+                ..Self::new(8, 23, SpecialCodes::Infinity)
+            },
+            ScalarType::E5m2 => Self::new(5, 2, SpecialCodes::Infinity),
+            ScalarType::E4m3 => Self::new(4, 3, SpecialCodes::Nan),
+            ScalarType::E3m2 => Self::new(3, 2, SpecialCodes::Number),
+            ScalarType::E2m3 => Self::new(2, 3, SpecialCodes::Number),
+            ScalarType::E2m1 => Self::new(2, 1, SpecialCodes::Number),
+            ScalarType::Ue8m0 => Self {
+                signed: false,
+                zero: false,
+                ..Self::new(8, 0, SpecialCodes::Nan)
+            },
+            _ => return None,
         })
     }
 
-    /// Whether all codes are numbers.
-    pub(super) fn is_all_numbers(self) -> bool {
-        self.top == SpecialCodes::Number
+    /// The bits of a NaN: the only one, or if there is none and the result is saturated to `finite` numbers, the greatest number.
+    /// `None` if the format has several.
+    pub(super) fn nan(self, finite: bool) -> Option<u128> {
+        match self.top {
+            SpecialCodes::Number => finite.then_some(self.greatest()),
+            SpecialCodes::Nan if !self.signed => Some(self.infinity()),
+            SpecialCodes::Nan | SpecialCodes::Infinity => None,
+        }
     }
 
     fn bias(self) -> i32 {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The sign bit.
+    /// The least exponent of a number that is not subnormal.
+    fn least_exponent(self) -> i32 {
+        i32::from(self.zero) - self.bias()
+    }
+
+    /// The sign bit; of a format without it, the bit above all codes.
     pub(super) fn sign(self) -> u128 {
         1 << (self.exponent + self.fraction)
     }
 
     /// The least code above those of the finite numbers: in IEEE 754 that of +∞.
-    pub(super) fn infinity(self) -> u128 {
+    fn infinity(self) -> u128 {
         match self.top {
             SpecialCodes::Infinity => ((1 << self.exponent) - 1) << self.fraction,
             SpecialCodes::Nan => self.sign() - 1,
@@ -79,14 +100,26 @@ impl Format {
         }
     }
 
+    /// The code of the greatest finite number.
+    fn greatest(self) -> u128 {
+        self.infinity() - (1 << self.unused)
+    }
+
+    /// The number, or the greatest finite one with its sign if the number is beyond that.
+    pub(super) fn saturated(self, number: Number) -> Number {
+        match self.decode(self.greatest()) {
+            Some(greatest) if self.is_exceeded(number) => Number {
+                negative: number.negative,
+                ..greatest
+            },
+            _ => number,
+        }
+    }
+
     /// Whether the bits are a subnormal number.
     pub(super) fn is_subnormal(self, bits: u128) -> bool {
         let magnitude = bits & (self.sign() - 1);
-        magnitude != 0 && magnitude >> self.fraction == 0
-    }
-
-    pub(super) fn is_nan(self, bits: u128) -> bool {
-        bits & (self.sign() - 1) > self.infinity()
+        self.zero && magnitude != 0 && magnitude >> self.fraction == 0
     }
 
     /// The bits, with a subnormal number replaced by zero of the same sign.
@@ -113,50 +146,73 @@ impl Format {
         if magnitude >= self.infinity() {
             return None;
         }
-        let hidden = u128::from(field > 0) << self.fraction;
-        let exponent = field.max(1) - self.bias() - self.fraction as i32;
+        let normal = field > 0 || !self.zero;
+        let hidden = u128::from(normal) << self.fraction;
+        let exponent = (field - self.bias()).max(self.least_exponent()) - self.fraction as i32;
         Some(Number {
             negative,
             size: Magnitude::Finite(fraction | hidden, exponent),
         })
     }
 
-    /// The bits of a number, rounded.
-    pub(super) fn encode(self, number: Number, rounding: Rounding) -> u128 {
+    /// How many bits of the fraction may be one.
+    pub(super) fn digits(self) -> i32 {
+        (self.fraction - self.unused) as i32
+    }
+
+    /// Whether a number is greater than the greatest finite one.
+    pub(super) fn is_exceeded(self, number: Number) -> bool {
+        let greatest = self.decode(self.greatest());
+        greatest.is_some_and(|greatest| greatest.compare(number.magnitude()).is_lt())
+    }
+
+    /// The exponent of the lowest bit of numbers as large as this one, which is not zero.
+    pub(super) fn unit(self, number: Number) -> Option<i32> {
+        Some(number.exponent()?.max(self.least_exponent()) - self.digits())
+    }
+
+    /// The bits of a number, rounded; `None` where the format has no number in the direction of rounding.
+    pub(super) fn encode(self, number: Number, rounding: Rounding) -> Option<u128> {
+        if number.negative && !self.signed {
+            return None;
+        }
         let sign = if number.negative { self.sign() } else { 0 };
         let (mantissa, exponent) = match number.size {
-            Magnitude::Infinite => return sign | self.infinity(),
-            Magnitude::Finite(0, _) => return sign,
+            Magnitude::Infinite => {
+                return (self.top == SpecialCodes::Infinity).then_some(sign | self.infinity());
+            }
+            Magnitude::Finite(0, _) => return self.zero.then_some(sign),
             Magnitude::Finite(mantissa, exponent) => (mantissa, exponent),
         };
-        let top = mantissa.ilog2() as i32 + exponent;
-        let least = 1 - self.bias();
-        let biased = top.max(least) + self.bias();
-        let unit = top.max(least) - self.fraction as i32;
         let rounding = rounding.of_magnitude(number.negative);
-        let kept = round(mantissa, unit - exponent, rounding);
-        if biased >= 1 << self.exponent {
-            return sign | self.overflow(rounding);
-        }
+        let unit = self.unit(number)?;
+        let kept = round(mantissa, unit - exponent, rounding) << self.unused;
         // A carry out of the fraction goes on into the exponent.
-        let magnitude = (((biased - 1) as u128) << self.fraction) + kept;
-        if magnitude >= self.infinity() {
-            return sign | self.overflow(rounding);
+        let field = unit + self.digits() + self.bias();
+        if field >= 1 << self.exponent {
+            return Some(sign | self.overflow(rounding)?);
         }
-        sign | magnitude
+        let magnitude = ((i128::from(field) - 1) << self.fraction) + kept as i128;
+        // What is negative here is below the least number of a format without zero.
+        let magnitude = u128::try_from(magnitude).ok()?;
+        if magnitude >= self.infinity() {
+            return Some(sign | self.overflow(rounding)?);
+        }
+        Some(sign | magnitude)
     }
 
     /// Whether a number that is not zero is below the normal numbers before it is rounded.
     pub(super) fn is_tiny(self, number: Number) -> bool {
-        match number.size {
-            Magnitude::Infinite | Magnitude::Finite(0, _) => false,
-            Magnitude::Finite(mantissa, exponent) => {
-                (mantissa.ilog2() as i32 + exponent) < 1 - self.bias()
-            }
-        }
+        number
+            .exponent()
+            .is_some_and(|exponent| exponent < self.least_exponent())
     }
 
-    fn overflow(self, rounding: MagnitudeRounding) -> u128 {
-        self.infinity() - u128::from(rounding == MagnitudeRounding::Down)
+    fn overflow(self, rounding: MagnitudeRounding) -> Option<u128> {
+        match (rounding, self.top) {
+            (MagnitudeRounding::Down, _) => Some(self.greatest()),
+            (_, SpecialCodes::Infinity) => Some(self.infinity()),
+            _ => None,
+        }
     }
 }

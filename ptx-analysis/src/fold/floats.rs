@@ -3,9 +3,9 @@
 use super::exact_float::{Magnitude, Number};
 use super::float_format::Format;
 use super::rounding::Rounding;
-use super::value::{Float, Value};
+use super::value::{Exact, Float, Value, low, ones};
 use core::cmp::Ordering;
-use ptx_isa::{ExprFunction as Function, Modifier};
+use ptx_isa::{ExprFunction as Function, Modifier, ScalarType};
 
 /// The functions of two values, one of which is not an integer. The rounding decides the sign of a sum that is zero.
 pub(super) fn arithmetic(
@@ -108,4 +108,36 @@ pub(super) fn with_sign(number: Float, negative: bool) -> Option<Value> {
         negative,
         ..number
     }))))
+}
+
+/// A number of a wider format without the low bits of its significand that a format has no place for; a carry out of them, when `random` is
+/// added, goes into the rest. A number that loses nothing does not depend on `random`.
+/// One that becomes too large for the format is only known if it is saturated to `finite` numbers.
+pub(super) fn stochastic(
+    ty: ScalarType,
+    a: Float,
+    random: Option<Exact>,
+    finite: bool,
+) -> Option<Float> {
+    let Some(number) = a.number else {
+        return Some(a);
+    };
+    let (target, source) = (Format::of(ty)?, Format::of(a.operand?.0)?);
+    let (Some(unit), Magnitude::Finite(mantissa, exponent)) = (target.unit(number), number.size)
+    else {
+        // Zero or infinity.
+        return Some(Float::new(Some(number)));
+    };
+    let cut = unit - exponent;
+    let lost = low(ones(u32::try_from(cut).unwrap_or(0)));
+    let mantissa = match mantissa & lost {
+        0 => mantissa,
+        // How many bits of a number that becomes subnormal are added is not defined.
+        _ if cut != source.digits() - target.digits() => return None,
+        _ => (mantissa + (low(random?) & lost)) & !lost,
+    };
+    let size = Magnitude::Finite(mantissa, exponent);
+    let rounded = Number { size, ..number };
+    let known = finite || !target.is_exceeded(rounded);
+    known.then_some(Float::new(Some(rounded)))
 }

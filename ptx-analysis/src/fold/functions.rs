@@ -2,7 +2,7 @@
 
 use super::computation::Scope;
 use super::exact_float::Number;
-use super::value::{Exact, Float, Value, exact, highest, low, ones};
+use super::value::{Exact, Float, Value, clamped, exact, highest, low, ones};
 use super::{floats, integers};
 use bnum::cast::CastFrom;
 use core::cmp::Ordering;
@@ -54,7 +54,8 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
         | Function::Packed
         | Function::Unsigned
         | Function::Field
-        | Function::Reverse => with_type(function, of),
+        | Function::Reverse
+        | Function::Convert => with_type(function, of),
         Function::Ones
         | Function::Popcount
         | Function::BitLength
@@ -70,6 +71,12 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
             let [a, b] = [of.float(1)?.is_negative()?, of.float(2)?.is_negative()?];
             floats::with_sign(of.float(0)?, a != b)
         }
+        Function::Stochastic => {
+            let ty = super::element(of.ty(0)?);
+            let finite = of.scope.has(Modifier::Satfinite);
+            let rounded = floats::stochastic(ty, of.float(1)?, of.integer(2), finite)?;
+            Some(Value::Float(rounded))
+        }
         Function::Sqrt
         | Function::Number
         | Function::Integral
@@ -81,6 +88,10 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
         },
         Function::Element => match (of.list.first()?, of.integer(1)?) {
             (&Expr::Operand(at), n) => of.scope.element(at.into(), u16::try_from(low(n)).ok()?),
+            _ => None,
+        },
+        Function::Bits => match *of.list.first()? {
+            Expr::Operand(at) => of.scope.bits(at.into()).map(Value::Integer),
             _ => None,
         },
         Function::Combine => combine(of.modifier(0)?, of.value(1), of.value(2)),
@@ -108,6 +119,16 @@ fn with_type(function: Function, of: Arguments<'_>) -> Option<Value> {
         Function::Reverse => {
             let bits = low(of.integer(1)?).reverse_bits() >> (128 - of.bits(0)?);
             Value::Integer(Exact::cast_from(bits))
+        }
+        Function::Convert => {
+            let integer = match of.value(1)? {
+                Value::Float(a) => {
+                    let rounded = a.number?.to_integer(of.scope.rounding());
+                    Exact::cast_from(rounded.saturate())
+                }
+                value => value.integer()?,
+            };
+            Value::Integer(clamped(super::element(ty), integer))
         }
         _ => return None,
     })

@@ -1,7 +1,6 @@
 //! Integer types.
 
 use super::{mask, signed};
-use ptx_isa::{ScalarType, TypeKind};
 
 /// An integer type: values are taken from bits by it and put back.
 #[derive(Clone, Copy)]
@@ -11,14 +10,6 @@ pub(super) struct Int {
 }
 
 impl Int {
-    pub(super) fn of(ty: ScalarType) -> Option<Self> {
-        let known = matches!(ty.kind(), TypeKind::Signed | TypeKind::Unsigned);
-        (known && ty.bits() <= 64).then_some(Self {
-            bits: ty.bits(),
-            signed: ty.kind() == TypeKind::Signed,
-        })
-    }
-
     /// The value of the lowest bits. It holds unsigned values of 64 bits too.
     pub(super) fn value(self, raw: u128) -> i128 {
         let raw = raw & mask(self.bits);

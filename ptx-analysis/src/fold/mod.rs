@@ -3,13 +3,12 @@
 //! [`fold`] refuses (`None`) whatever the PTX ISA manual leaves undefined: division by zero, the bits of a NaN that an instruction
 //! makes, approximations.
 //!
-//! What most instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here. Conversions and video instructions are
-//! still code, which names their opcodes.
+//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here. Video instructions are still code, which
+//! names their opcodes.
 
 mod algebra;
 mod commutativity;
 mod computation;
-mod convert;
 mod exact_float;
 mod float;
 mod float_format;
@@ -17,8 +16,6 @@ mod floats;
 mod functions;
 mod integer;
 mod integers;
-mod modifiers;
-mod narrow_float;
 mod rounding;
 mod simd;
 mod value;
@@ -29,7 +26,6 @@ pub use commutativity::commutes;
 pub use video::Video;
 
 use alloc::vec::Vec;
-use modifiers::Words;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 
 /// The section of the PTX ISA manual on video instructions.
@@ -95,7 +91,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     if operation.video != Video::default() && !section.starts_with(VIDEO) {
         return None;
     }
-    evaluate(operation, section, &Words::read(modifiers)?)
+    evaluate(operation, section)
 }
 
 /// The result of an instruction some operands of which are unknown (`None`), if those do not matter: a selection whose
@@ -152,7 +148,7 @@ fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Opti
 }
 
 /// Selects the evaluator of an instruction.
-fn evaluate(operation: &Operation<'_>, section: &str, words: &Words) -> Option<Folded> {
+fn evaluate(operation: &Operation<'_>, section: &str) -> Option<Folded> {
     let Operation {
         opcode,
         modifiers,
@@ -161,7 +157,6 @@ fn evaluate(operation: &Operation<'_>, section: &str, words: &Words) -> Option<F
         ..
     } = *operation;
     match opcode {
-        Opcode::Cvt => convert::cvt(words, operands),
         Opcode::Vmad => video::multiply(modifiers, operands, &video),
         _ if section.starts_with(VIDEO) => video::scalar(opcode, modifiers, operands, &video)
             .or_else(|| simd::evaluate(opcode, modifiers, operands, &video)),

@@ -7,23 +7,22 @@ use ptx_isa::Modifier;
 pub(super) enum Rounding {
     /// To nearest, ties to even.
     Nearest,
+    /// To nearest, ties away from zero.
+    NearestAway,
     Zero,
     Down,
     Up,
 }
 
 impl Rounding {
-    /// The direction of a modifier, and whether the modifier rounds to an integer.
-    pub(super) fn of(modifier: Modifier) -> Option<(Self, bool)> {
+    /// The direction of a modifier.
+    pub(super) fn of(modifier: Modifier) -> Option<Self> {
         Some(match modifier {
-            Modifier::Rn => (Self::Nearest, false),
-            Modifier::Rz => (Self::Zero, false),
-            Modifier::Rm => (Self::Down, false),
-            Modifier::Rp => (Self::Up, false),
-            Modifier::Rni => (Self::Nearest, true),
-            Modifier::Rzi => (Self::Zero, true),
-            Modifier::Rmi => (Self::Down, true),
-            Modifier::Rpi => (Self::Up, true),
+            Modifier::Rn | Modifier::Rni => Self::Nearest,
+            Modifier::Rna => Self::NearestAway,
+            Modifier::Rz | Modifier::Rzi => Self::Zero,
+            Modifier::Rm | Modifier::Rmi => Self::Down,
+            Modifier::Rp | Modifier::Rpi => Self::Up,
             _ => return None,
         })
     }
@@ -32,6 +31,7 @@ impl Rounding {
     pub(super) const fn of_magnitude(self, negative: bool) -> MagnitudeRounding {
         match (self, negative) {
             (Self::Nearest, _) => MagnitudeRounding::Nearest,
+            (Self::NearestAway, _) => MagnitudeRounding::NearestAway,
             (Self::Down, true) | (Self::Up, false) => MagnitudeRounding::Up,
             (Self::Zero | Self::Down | Self::Up, _) => MagnitudeRounding::Down,
         }
@@ -43,6 +43,8 @@ impl Rounding {
 pub(super) enum MagnitudeRounding {
     /// To nearest, ties to even.
     Nearest,
+    /// To nearest, ties up.
+    NearestAway,
     Down,
     Up,
 }
@@ -61,6 +63,7 @@ pub(super) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> 
         MagnitudeRounding::Nearest => {
             drop <= 128 && (lost > half || (lost == half && kept & 1 == 1))
         }
+        MagnitudeRounding::NearestAway => drop <= 128 && lost >= half,
         MagnitudeRounding::Down => false,
         MagnitudeRounding::Up => lost != 0,
     };

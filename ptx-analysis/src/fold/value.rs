@@ -58,7 +58,9 @@ impl Value {
         let bits = bits & super::mask(ty.bits());
         Some(match ty.kind() {
             TypeKind::Predicate => Self::Predicate(bits & 1 != 0),
-            TypeKind::Signed => Self::Integer(Exact::cast_from(super::signed(bits, ty.bits()))),
+            TypeKind::Signed | TypeKind::Fixed => {
+                Self::Integer(Exact::cast_from(super::signed(bits, ty.bits())))
+            }
             TypeKind::Unsigned | TypeKind::Bits => Self::Integer(Exact::cast_from(bits)),
             _ => {
                 let format = Format::of(ty)?;
@@ -98,11 +100,16 @@ pub(super) fn highest(ty: ScalarType) -> Exact {
 }
 
 /// The least integer of a type.
-pub(super) fn lowest(ty: ScalarType) -> Exact {
+fn lowest(ty: ScalarType) -> Exact {
     match ty.kind() {
         TypeKind::Signed => !highest(ty),
         _ => exact(0),
     }
+}
+
+/// The nearest integer of a type.
+pub(super) fn clamped(ty: ScalarType, value: Exact) -> Exact {
+    value.clamp(lowest(ty), highest(ty))
 }
 
 /// The integer whose lowest bits are one.

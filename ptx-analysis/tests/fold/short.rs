@@ -180,7 +180,10 @@ fn random_bits() {
                     let below = to.all.partition_point(|&v| v <= size).saturating_sub(1);
                     let expected = if finite && size > to.most() || size == f64::INFINITY {
                         part(&to, x.into(), Way::Zero, relu, finite)
-                    } else if x.is_nan() || size != 0.0 && size < least {
+                    } else if x.is_nan() {
+                        None
+                    } else if size != 0.0 && size < least && size != to.all[below] {
+                        // How many bits are cut off of a number that becomes subnormal is not defined.
                         None
                     } else {
                         let end = to.all.get(below + 1).copied();

@@ -53,6 +53,10 @@ pub enum ExprFunction {
     Number,
     /// `integral(a)`: The number rounded to an integer, by the rounding modifier.
     Integral,
+    /// `convert(.type, a)`: The integer of the type that is nearest to `a`; a number is rounded to an integer by the rounding modifier first. Undefined for NaN.
+    Convert,
+    /// `stochastic(.type, a, bits)`: The number `a` of single precision, without the low bits of its significand that the type has no place for: away from zero if adding the integer `bits` to them carries, else towards zero. Undefined if it is a subnormal number of the type but not of single precision.
+    Stochastic,
     /// `copysign(a, b)`: The number `b` with the sign of `a`.
     Copysign,
     /// `xorsign(x, a, b)`: The number `x` with the exclusive or of the signs of `a` and `b`.
@@ -69,6 +73,8 @@ pub enum ExprFunction {
     Packed,
     /// `element(a, n)`: The element of this number of a packed operand, the lowest first.
     Element,
+    /// `bits(a)`: The integer without a sign that all bits of an operand are, also of a packed one.
+    Bits,
     /// `unsigned(.type, a)`: The integer that the low bits of `a`, as many as the type has, are without a sign.
     Unsigned,
     /// `field(.type, a, position, length)`: The integer that `length` bits of `a` from `position` on are, with the sign of the type; 0 if the length is 0.

@@ -892,8 +892,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)])])])
+        .computing("d = if floating(d) then (if .irnd then integral(a) else number(a)) else if ~floating(a) then a else if a == a then convert(d, a) else if max(width(d), width(a)) < 64 then 0 else 1 << width(d) - 1", &[set(To::Operand(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::If(&[X::Filled(0), X::Call(F::Integral, &[X::Operand(1)]), X::Call(F::Number, &[X::Operand(1)])]), X::If(&[X::Call(F::Not, &[X::Call(F::Floating, &[X::Type(T::Slot(4))])]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Operand(1), X::Operand(1)]), X::Call(F::Convert, &[X::Type(T::Slot(3)), X::Operand(1)]), X::If(&[X::Call(F::Less, &[X::Call(F::Max, &[X::Call(F::Width, &[X::Type(T::Slot(3))]), X::Call(F::Width, &[X::Type(T::Slot(4))])]), X::Integer(64)]), X::Integer(0), X::Call(F::ShiftLeft, &[X::Integer(1), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(3))]), X::Integer(1)])])])])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", "{.sat}.dtype.atype d, sreg", &[l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WIDEN]), op("sreg", 1, R::Sreg).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
@@ -908,7 +911,9 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
@@ -920,8 +925,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)])])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", "{.irnd}{.ftz}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
@@ -933,8 +941,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)])])])
+        .computing("d = if floating(d) then (if .irnd then integral(a) else number(a)) else if a == a then convert(d, a) else if max(width(d), width(a)) < 64 then 0 else 1 << width(d) - 1", &[set(To::Operand(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::If(&[X::Filled(0), X::Call(F::Integral, &[X::Operand(1)]), X::Call(F::Number, &[X::Operand(1)])]), X::If(&[X::Call(F::Equal, &[X::Operand(1), X::Operand(1)]), X::Call(F::Convert, &[X::Type(T::Slot(2)), X::Operand(1)]), X::If(&[X::Call(F::Less, &[X::Call(F::Max, &[X::Call(F::Width, &[X::Type(T::Slot(2))]), X::Call(F::Width, &[X::Type(T::Slot(3))])]), X::Integer(64)]), X::Integer(0), X::Call(F::ShiftLeft, &[X::Integer(1), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(2))]), X::Integer(1)])])])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd{.ftz}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
@@ -944,8 +955,11 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)])])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd{.ftz}.bf16.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::BF16, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
@@ -953,76 +967,109 @@ pub(crate) static CVT: [Form; 39] = [
         .with_tables(&[table(&[1, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, &t::SM_80)])])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(C::Filled(2), &[ptx(8, 1, &t::SM_70)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .computing("d = stochastic(d, if lane == 1 then a else b, bits(rbits) >> 16 * lane & ones(13))", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)]), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Call(F::Bits, &[X::Operand(3)]), X::Call(F::Mul, &[X::Integer(16), X::Lane])]), X::Call(F::Ones, &[X::Integer(13)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)), op("b", 2, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .computing("d = stochastic(d, if lane == 1 then a else b, bits(rbits) >> 16 * lane & ones(16))", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)]), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Call(F::Bits, &[X::Operand(3)]), X::Call(F::Mul, &[X::Integer(16), X::Lane])]), X::Call(F::Ones, &[X::Integer(16)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[deny(C::Operand(1, Q::NotF32Bits)).ptxas(), since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::PZO_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[deny(C::Operand(2, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1031,29 +1078,41 @@ pub(crate) static CVT: [Form; 39] = [
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
             op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1062,29 +1121,41 @@ pub(crate) static CVT: [Form; 39] = [
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
             op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
         .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1093,41 +1164,61 @@ pub(crate) static CVT: [Form; 39] = [
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
             op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
+        .computing("d = number(if lane == 1 then a else b)", &[set(To::Operand(0), X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd4.pzo.hftype.f32 d, a", &[CVT_FRND4, l::PZO, CVT_HFTYPE, l::F32], &[ptx(9, 4, &t::SM_107F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, l::F32], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1135,7 +1226,9 @@ pub(crate) static CVT: [Form; 39] = [
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, CVT_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1145,49 +1238,67 @@ pub(crate) static CVT: [Form; 39] = [
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
             deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn.f16x2.ue5m3x2 d, a", &[l::RN, l::F16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .computing("d = a * (if .scaled::n2::ue8m0 then number(scale) else 1)", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)), op("b", 2, R::Use).with_ty(T::Slot(5)),
             op("scale", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
+        .computing("x = 64 * (if lane == 1 then a else b) / (if .scaled::n2::ue8m0 then number(scale) else 1); n = if x == x then convert(.s8, x) else 127; d = if .relu | (n > -128) then n else undefined", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Mul, &[X::Integer(64), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(3)]), X::Integer(1)])])), set(To::Local, X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Assigned(0)]), X::Call(F::Convert, &[X::Type(T::Scalar(S::S8)), X::Assigned(0)]), X::Integer(127)])), set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Relu), X::Call(F::Greater, &[X::Assigned(1), X::Call(F::Negate, &[X::Integer(128)])])]), X::Assigned(1), X::Undefined]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
+        .computing("x = 64 * a / (if .scaled::n2::ue8m0 then number(scale) else 1); n = if x == x then convert(.s8, x) else 127; d = if .relu | (n > -128) then n else undefined", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Mul, &[X::Integer(64), X::Operand(1)]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])])), set(To::Local, X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Assigned(0)]), X::Call(F::Convert, &[X::Type(T::Scalar(S::S8)), X::Assigned(0)]), X::Integer(127)])), set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Relu), X::Call(F::Greater, &[X::Assigned(1), X::Call(F::Negate, &[X::Integer(128)])])]), X::Assigned(1), X::Undefined]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
             op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .computing("d = number(a) / 64 * (if .scaled::n2::ue8m0 then number(scale) else 1)", &[set(To::Operand(0), X::Call(F::Mul, &[X::Call(F::Div, &[X::Call(F::Number, &[X::Operand(1)]), X::Integer(64)]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])]))])
         .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_differences(&[
+            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
 ];
 
 // cvt.pack
@@ -1199,12 +1310,14 @@ pub(crate) static CVT_PACK: [Form; 2] = [
     form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
+        .computing("d = unsigned(.convertType, convert(.convertType, a)) << width(.convertType) | unsigned(.convertType, convert(.convertType, b))", &[set(To::Operand(0), X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(1)])]), X::Call(F::Width, &[X::Type(T::Slot(1))])]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(2)])])]))]),
     form("9.7.9.22", ".sat.convertType.abType.cType d, a, b, c", &[l::SAT, CVT_PACK_CONVERTTYPE_2, CVT_PACK_ABTYPE, CVT_PACK_CTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]), op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::WIDEN])])
-        .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, &t::SM_75)])]),
+        .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, &t::SM_75)])])
+        .computing("n = width(.convertType); d = unsigned(d, c << 2 * n | unsigned(.convertType, convert(.convertType, a)) << n | unsigned(.convertType, convert(.convertType, b)))", &[set(To::Local, X::Call(F::Width, &[X::Type(T::Slot(1))])), set(To::Operand(0), X::Call(F::Unsigned, &[X::Type(T::Scalar(S::U32)), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(3), X::Call(F::Mul, &[X::Integer(2), X::Assigned(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(1)])]), X::Assigned(0)])]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(2)])])])]))]),
 ];
 
 // mapa
