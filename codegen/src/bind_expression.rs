@@ -56,7 +56,9 @@ impl Binder<'_> {
             let value = self.expression(&assignment.value, &names)?;
             let name = assignment.target.text.as_str();
             let target = match self.operand_id(name) {
-                _ if assignment.to_memory => Target::Memory(self.address(&assignment.target)?),
+                _ if assignment.to_memory => {
+                    Target::Memory(self.named_operand(&assignment.target)?)
+                }
                 _ if name == CARRY => Target::Carry,
                 _ if name == LANE => {
                     return Err(mistake(&assignment.target, "cannot be assigned"));
@@ -83,7 +85,7 @@ impl Binder<'_> {
             ast::Expr::Integer(value) => Expr::Integer(*value),
             ast::Expr::Undefined => Expr::Undefined,
             ast::Expr::Name(name) => self.value(name, assigned)?,
-            ast::Expr::Memory(name) => Expr::Memory(self.address(name)?),
+            ast::Expr::Memory(name) => Expr::Memory(self.named_operand(name)?),
             ast::Expr::If(parts) => {
                 let [when, then, otherwise] = &**parts;
                 Expr::If(Box::new([
@@ -114,7 +116,9 @@ impl Binder<'_> {
             |(parameter, argument)| match (parameter.as_str(), argument) {
                 (".type", ast::Expr::Name(name)) => self.type_of(name).map(Expr::Type),
                 (".slot", ast::Expr::Name(name)) => self.slot_of(name).map(Expr::Slot),
+                (".operand", ast::Expr::Name(name)) => self.named_operand(name).map(Expr::Operand),
                 (".type" | ".slot", _) => Err(mistake(function, "takes a slot, not a value")),
+                (".operand", _) => Err(mistake(function, "takes an operand, not a value")),
                 _ => self.expression(argument, assigned),
             },
         );
@@ -147,7 +151,7 @@ impl Binder<'_> {
         Err(self.unknown(name, "is neither an operand nor assigned before"))
     }
 
-    fn address(&self, name: &Word) -> Bound<usize> {
+    fn named_operand(&self, name: &Word) -> Bound<usize> {
         (self.operand_id(&name.text))
             .ok_or_else(|| self.unknown(name, "is not an operand of the form"))
     }

@@ -39,6 +39,19 @@ pub enum Expr {
     Undefined,
 }
 
+impl Expr {
+    /// Whether the expression or a part of it passes a test.
+    #[must_use]
+    pub fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
+        let parts: &[Self] = match *self {
+            Self::Call(_, arguments) => arguments,
+            Self::If(parts) => parts,
+            _ => &[],
+        };
+        test(self) || parts.iter().any(|part| part.any(test))
+    }
+}
+
 /// What a value is assigned to.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

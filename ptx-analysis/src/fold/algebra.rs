@@ -1,6 +1,8 @@
 //! What is known of an instruction's function whatever its operands are.
 
-use ptx_isa::{Assignment, Destination, Expr, Modifier, Opcode, StateSpace};
+use ptx_isa::{
+    Action, Assignment, Destination, Expr, Modifier, Opcode, StateSpace, find_instruction,
+};
 
 /// The instruction that writes its only source to its only result; a type follows it.
 pub const COPY: Opcode = Opcode::Mov;
@@ -32,8 +34,11 @@ pub struct Conversion {
 #[must_use]
 pub fn conversion(opcode: Opcode, modifiers: &[Modifier]) -> Option<Conversion> {
     let space = modifiers.iter().find_map(|m| m.state_space())?;
-    (opcode == Opcode::Cvta).then_some(Conversion {
-        space,
-        to_generic: !modifiers.contains(&Modifier::To),
-    })
+    let instruction = find_instruction(opcode, modifiers)?;
+    let to_generic = match instruction.forms().iter().find_map(|f| f.action())? {
+        Action::ToGeneric => true,
+        Action::FromGeneric => false,
+        _ => return None,
+    };
+    Some(Conversion { space, to_generic })
 }

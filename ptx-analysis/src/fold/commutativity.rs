@@ -1,7 +1,10 @@
 //! Whether the sources of an instruction may change places.
 
+use super::Video;
 use super::computation::{Inputs, is_source};
-use ptx_isa::{Assignment, Expr, ExprFunction as Function, Modifier, Opcode, find_instruction};
+use ptx_isa::{
+    Assignment, Expr, ExprFunction as Function, Marks, Modifier, Opcode, find_instruction,
+};
 
 /// Whether the first two sources may change places: what the tables state about the instruction stays the same, up to
 /// operands of operators that commute.
@@ -20,7 +23,13 @@ pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
             modifiers,
             operands: &[],
             carry: None,
+            video: Video::default(),
         };
+        // The parts that they select would change places as well.
+        let lanes = Marks::LANES | Marks::LANES16 | Marks::LANES8;
+        if form.operands().iter().any(|o| o.marks().intersects(lanes)) {
+            return None;
+        }
         let swap = Swap {
             inputs: &inputs,
             assignments,

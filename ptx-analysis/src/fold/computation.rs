@@ -2,9 +2,10 @@
 
 use super::float_format::Format;
 use super::functions::{self, Arguments};
+use super::parts::Part;
 use super::rounding::Rounding;
 use super::value::{Exact, Float, Value, clamped, exact, low};
-use super::{Folded, element, float, mask};
+use super::{Folded, Video, element, float, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
 use ptx_isa::{
@@ -23,11 +24,16 @@ pub(super) struct Inputs<'a> {
     /// elements of the only one.
     pub(super) operands: &'a [Option<u128>],
     pub(super) carry: Option<bool>,
+    pub(super) video: Video,
 }
 
 impl Inputs<'_> {
-    /// Whether the form has as many sources.
+    /// Whether the form has as many sources, and accepts parts and signs of them.
     pub(super) fn fit(&self) -> bool {
+        self.count_fits() && self.parts_fit()
+    }
+
+    fn count_fits(&self) -> bool {
         let mut sources = self.sources(usize::MAX);
         let given = self.operands.len();
         match (sources.next(), sources.next()) {
@@ -148,7 +154,7 @@ impl Inputs<'_> {
             true => value.max(exact(0)),
             false => value,
         };
-        let fitted = match self.has(Modifier::Sat) {
+        let fitted = match self.has(Modifier::Sat) && !self.states_saturation() {
             true => clamped(ty, positive),
             false => positive,
         };
@@ -171,6 +177,13 @@ impl Inputs<'_> {
             // Whether -0 counts as negative is not defined.
             true => (bits != format.sign()).then_some(0),
         }
+    }
+
+    /// Whether the expressions say what `.sat` does.
+    fn states_saturation(&self) -> bool {
+        let stated = |e: &Expr| *e == Expr::Has(Modifier::Sat);
+        let computation = self.form.computation();
+        computation.is_some_and(|c| c.assignments().iter().any(|a| a.value().any(&stated)))
     }
 
     fn has(&self, modifier: Modifier) -> bool {
@@ -196,13 +209,13 @@ impl Inputs<'_> {
         })
     }
 
-    fn operand_type(&self, operand: usize) -> Option<ScalarType> {
+    pub(super) fn operand_type(&self, operand: usize) -> Option<ScalarType> {
         let operand = self.form.operands().get(operand)?;
         operand.ty().scalar_type(self.slots, self.form)
     }
 
     /// The type of the value of an operand: of a vector, that of its elements side by side.
-    fn value_type(&self, operand: usize) -> Option<ScalarType> {
+    pub(super) fn value_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.operand_type(operand)?;
         match self.form.operands().get(operand)?.length() {
             Length::Scalar => Some(ty),
@@ -227,7 +240,7 @@ impl Inputs<'_> {
     }
 
     /// The bits of a source.
-    fn source(&self, index: usize) -> Option<u128> {
+    pub(super) fn source(&self, index: usize) -> Option<u128> {
         if self.sources(usize::MAX).count() == self.operands.len() {
             return *self.operands.get(self.sources(index).count())?;
         }
@@ -279,6 +292,9 @@ impl Scope<'_> {
     /// An element of an operand; of one that is not packed, its value.
     pub(super) fn element(&self, operand: usize, lane: u16) -> Option<Value> {
         let inputs = self.inputs;
+        if let Some(part) = inputs.part_value(operand, lane) {
+            return part.map(Value::Integer);
+        }
         let bits = inputs.source(operand)?;
         let Some(ty) = inputs.value_type(operand) else {
             // A constant without a type.
@@ -298,6 +314,35 @@ impl Scope<'_> {
     pub(super) fn bits(&self, operand: usize) -> Option<Exact> {
         let width = self.inputs.value_type(operand)?.bits();
         Some(Exact::cast_from(self.inputs.source(operand)? & mask(width)))
+    }
+
+    /// The operand that an argument is.
+    pub(super) const fn operand(argument: &Expr) -> Option<usize> {
+        match *argument {
+            Expr::Operand(at) => Some(at as usize),
+            _ => None,
+        }
+    }
+
+    /// The values of an expression for the parts of a result that are written.
+    pub(super) fn for_parts(&self, result: usize, expr: &Expr) -> Option<Vec<(Part, Exact)>> {
+        let written = self.inputs.written(result)?.into_iter();
+        let values = written.map(|(lane, part)| {
+            let scope = Self {
+                lane: Some(lane),
+                ..*self
+            };
+            Some((part, scope.value(expr)?.integer()?))
+        });
+        values.collect()
+    }
+
+    pub(super) fn part_length(&self, operand: usize) -> Option<u16> {
+        self.inputs.part_length(operand)
+    }
+
+    pub(super) fn is_negated(&self, operand: usize) -> bool {
+        self.inputs.is_negated(operand)
     }
 
     /// The type that an argument is.

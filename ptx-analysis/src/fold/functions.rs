@@ -2,7 +2,8 @@
 
 use super::computation::Scope;
 use super::exact_float::Number;
-use super::value::{Exact, Float, Value, clamped, exact, highest, low, ones};
+use super::parts::Part;
+use super::value::{Exact, Float, Value, clamped, exact, highest, limits, low, ones};
 use super::{floats, integers};
 use bnum::cast::CastFrom;
 use core::cmp::Ordering;
@@ -40,6 +41,10 @@ impl Arguments<'_> {
         Some(super::element(self.ty(index)?).bits().into())
     }
 
+    fn operand(&self, index: usize) -> Option<usize> {
+        Scope::operand(self.list.get(index)?)
+    }
+
     fn modifier(&self, index: usize) -> Option<Modifier> {
         self.scope.modifier(self.list.get(index)?)
     }
@@ -50,6 +55,8 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
     match function {
         Function::Width
         | Function::Highest
+        | Function::Signed
+        | Function::Saturate
         | Function::Floating
         | Function::Packed
         | Function::Unsigned
@@ -94,6 +101,9 @@ pub(super) fn call(function: Function, of: Arguments<'_>) -> Option<Value> {
             Expr::Operand(at) => of.scope.bits(at.into()).map(Value::Integer),
             _ => None,
         },
+        Function::Length | Function::Sign | Function::Merge | Function::Sum => {
+            with_operand(function, of).map(Value::Integer)
+        }
         Function::Combine => combine(of.modifier(0)?, of.value(1), of.value(2)),
         Function::Compare => compare(of.modifier(0)?, of.value(1)?, of.value(2)?),
         Function::And | Function::Or | Function::Xor => logical(function, of.value(0), of.value(1)),
@@ -109,6 +119,12 @@ fn with_type(function: Function, of: Arguments<'_>) -> Option<Value> {
     Some(match function {
         Function::Width => Value::Integer(Exact::cast_from(of.bits(0)?)),
         Function::Highest => Value::Integer(highest(super::element(ty))),
+        Function::Signed => Value::Predicate(signed),
+        Function::Saturate => {
+            let (length, a) = (of.small(1)?, of.integer(2)?);
+            let (least, most) = limits(signed, length);
+            Value::Integer(a.clamp(least, most))
+        }
         Function::Floating => Value::Predicate(super::element(ty).is_float()),
         Function::Packed => Value::Predicate(ty.lanes() > 1),
         Function::Unsigned => Value::Integer(of.integer(1)? & ones(of.bits(0)?)),
@@ -129,6 +145,26 @@ fn with_type(function: Function, of: Arguments<'_>) -> Option<Value> {
                 value => value.integer()?,
             };
             Value::Integer(clamped(super::element(ty), integer))
+        }
+        _ => return None,
+    })
+}
+
+/// The functions whose first argument is an operand, whatever its value is.
+fn with_operand(function: Function, of: Arguments<'_>) -> Option<Exact> {
+    let (scope, operand) = (of.scope, of.operand(0)?);
+    let parts = |argument: usize| scope.for_parts(operand, of.list.get(argument)?);
+    Some(match function {
+        Function::Length => Exact::cast_from(scope.part_length(operand)?),
+        Function::Sign if scope.is_negated(operand) => exact(-1),
+        Function::Sign => exact(1),
+        Function::Merge => {
+            let replace = |c, (part, a): (Part, Exact)| part.replaced(c, a);
+            parts(2)?.into_iter().fold(of.integer(1)?, replace)
+        }
+        Function::Sum => {
+            let add = |sum: Exact, (_, a): (Part, Exact)| sum.wrapping_add(a);
+            parts(1)?.into_iter().fold(exact(0), add)
         }
         _ => return None,
     })

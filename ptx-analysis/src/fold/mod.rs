@@ -3,8 +3,7 @@
 //! [`fold`] refuses (`None`) whatever the PTX ISA manual leaves undefined: division by zero, the bits of a NaN that an instruction
 //! makes, approximations.
 //!
-//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here. Video instructions are still code, which
-//! names their opcodes.
+//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here.
 
 mod algebra;
 mod commutativity;
@@ -14,22 +13,17 @@ mod float;
 mod float_format;
 mod floats;
 mod functions;
-mod integer;
 mod integers;
+mod parts;
 mod rounding;
-mod simd;
 mod value;
-mod video;
 
 pub use algebra::{COPY, Conversion, conversion, is_copy};
 pub use commutativity::commutes;
-pub use video::Video;
+pub use parts::Video;
 
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
-
-/// The section of the PTX ISA manual on video instructions.
-const VIDEO: &str = "9.7.18.";
 
 /// An instruction with the values it reads.
 #[derive(Clone, Copy, Debug)]
@@ -76,22 +70,7 @@ impl Folded {
 #[must_use]
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
-    if operation.video == Video::default()
-        && let Some(found) = computed(operation, &operands)
-    {
-        return found;
-    }
-    let (opcode, modifiers) = (operation.opcode, operation.modifiers);
-    let instruction = find_instruction(opcode, modifiers)?;
-    let free = modifiers.get(instruction.words().len()..)?;
-    // Only forms with these modifiers: invalid instructions are not folded.
-    let mut forms = instruction.forms().iter();
-    let form = forms.find(|form| form.match_modifiers(free).is_some())?;
-    let section = form.section();
-    if operation.video != Video::default() && !section.starts_with(VIDEO) {
-        return None;
-    }
-    evaluate(operation, section)
+    computed(operation, &operands)
 }
 
 /// The result of an instruction some operands of which are unknown (`None`), if those do not matter: a selection whose
@@ -112,56 +91,31 @@ pub fn fold_partial(
         carry,
         video: Video::default(),
     };
-    match known.len() == operands.len() {
-        true => fold(&operation),
-        false => computed(&operation, operands)?,
-    }
+    computed(&operation, operands)
 }
 
-/// The result by what the tables state ([`ptx_isa::Form::computation`]); `None` if they state nothing about the instruction.
-fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Option<Folded>> {
+/// The result by what the tables state ([`ptx_isa::Form::computation`]).
+fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Folded> {
     let modifiers = operation.modifiers;
     let instruction = find_instruction(operation.opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
-    let mut stated = false;
-    for form in instruction
-        .forms()
-        .iter()
-        .filter(|f| f.computation().is_some())
-    {
-        let Some(slots) = form.match_modifiers(free) else {
+    for form in instruction.forms() {
+        let Some(slots) = form.computation().and(form.match_modifiers(free)) else {
             continue;
         };
-        stated = true;
         let inputs = computation::Inputs {
             form,
             slots: &slots,
             modifiers,
             operands,
             carry: operation.carry,
+            video: operation.video,
         };
         if inputs.fit() && inputs.are_legal() {
-            return Some(inputs.evaluate());
+            return inputs.evaluate();
         }
     }
-    stated.then_some(None)
-}
-
-/// Selects the evaluator of an instruction.
-fn evaluate(operation: &Operation<'_>, section: &str) -> Option<Folded> {
-    let Operation {
-        opcode,
-        modifiers,
-        operands,
-        video,
-        ..
-    } = *operation;
-    match opcode {
-        Opcode::Vmad => video::multiply(modifiers, operands, &video),
-        _ if section.starts_with(VIDEO) => video::scalar(opcode, modifiers, operands, &video)
-            .or_else(|| simd::evaluate(opcode, modifiers, operands, &video)),
-        _ => None,
-    }
+    None
 }
 
 fn element(ty: ScalarType) -> ScalarType {

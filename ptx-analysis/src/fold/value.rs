@@ -94,17 +94,24 @@ impl Value {
     }
 }
 
+/// The least and the greatest integer of a number of bits.
+pub(super) fn limits(signed: bool, bits: u32) -> (Exact, Exact) {
+    let most = ones(bits.saturating_sub(signed.into()));
+    (if signed { !most } else { exact(0) }, most)
+}
+
+fn type_limits(ty: ScalarType) -> (Exact, Exact) {
+    limits(ty.kind() == TypeKind::Signed, ty.bits().into())
+}
+
 /// The greatest integer of a type.
 pub(super) fn highest(ty: ScalarType) -> Exact {
-    ones(u32::from(ty.bits()) - u32::from(ty.kind() == TypeKind::Signed))
+    type_limits(ty).1
 }
 
 /// The least integer of a type.
 fn lowest(ty: ScalarType) -> Exact {
-    match ty.kind() {
-        TypeKind::Signed => !highest(ty),
-        _ => exact(0),
-    }
+    type_limits(ty).0
 }
 
 /// The nearest integer of a type.

@@ -67,6 +67,8 @@ pub enum ExprFunction {
     Width,
     /// `highest(.type)`: The greatest integer of the type.
     Highest,
+    /// `signed(.type)`: Whether the type is a signed integer.
+    Signed,
     /// `floating(.type)`: Whether the type is floating point.
     Floating,
     /// `packed(.type)`: Whether the type is packed.
@@ -79,6 +81,16 @@ pub enum ExprFunction {
     Unsigned,
     /// `field(.type, a, position, length)`: The integer that `length` bits of `a` from `position` on are, with the sign of the type; 0 if the length is 0.
     Field,
+    /// `saturate(.type, n, a)`: The integer of `n` bits, with the sign of the type, that is nearest to `a`.
+    Saturate,
+    /// `length(.operand)`: The number of bits of the selected part of an operand, or of each of its lanes; if it has neither, of its type.
+    Length,
+    /// `sign(.operand)`: -1 if a minus sign is written before the operand, else 1. The value of the operand is that without the sign.
+    Sign,
+    /// `merge(.operand, c, a)`: `c`, with the bits of each selected part or lane of a result replaced by the lowest ones of `a`, which is computed for that lane.
+    Merge,
+    /// `sum(.operand, a)`: The sum of `a`, which is computed for each selected lane of a result.
+    Sum,
     /// `ones(n)`: The integer whose low n bits are one.
     Ones,
     /// `popcount(a)`: The number of bits of a non-negative integer that are one.

@@ -12,15 +12,18 @@ pub(crate) static VADD: [Form; 3] = [
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = a + b; d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::Add, &[X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT, VADD_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a + b; s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::Add, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a + b; s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Add, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))])
         .with_notes(&["d is c with the selected bytes or half-word replaced"]),
 ];
 
@@ -33,15 +36,18 @@ pub(crate) static VSUB: [Form; 3] = [
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = a - b; d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT, VSUB_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a - b; s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a - b; s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vabsdiff
@@ -53,15 +59,18 @@ pub(crate) static VABSDIFF: [Form; 3] = [
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = abs(a - b); d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT, VABSDIFF_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = abs(a - b); s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = abs(a - b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vmin
@@ -73,15 +82,18 @@ pub(crate) static VMIN: [Form; 3] = [
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = min(a, b); d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::Min, &[X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT, VMIN_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = min(a, b); s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::Min, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = min(a, b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Min, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vmax
@@ -93,15 +105,18 @@ pub(crate) static VMAX: [Form; 3] = [
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = max(a, b); d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::Max, &[X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT, VMAX_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = max(a, b); s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::Max, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = max(a, b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Max, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vshl
@@ -113,15 +128,18 @@ pub(crate) static VSHL: [Form; 3] = [
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = a << (if .wrap then b & 31 else min(b, 32)); d = if .sat then (if field(.s32, t, 0, 34) == t then saturate(.dtype, 32, t) else undefined) else t", &[set(To::Local, X::Call(F::ShiftLeft, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::If(&[X::Call(F::Equal, &[X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Assigned(0), X::Integer(0), X::Integer(34)]), X::Assigned(0)]), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Undefined]), X::Assigned(0)]))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE, VSHL_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a << (if .wrap then b & 31 else min(b, 32)); s = if .sat then (if field(.s32, t, 0, 34) == t then saturate(.dtype, 32, t) else undefined) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::ShiftLeft, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Call(F::Equal, &[X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Assigned(0), X::Integer(0), X::Integer(34)]), X::Assigned(0)]), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Undefined]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a << (if .wrap then b & 31 else min(b, 32)); s = if .sat then (if field(.s32, t, 0, 34) == t then saturate(.dtype, length(d), t) else undefined) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::ShiftLeft, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Call(F::Equal, &[X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Assigned(0), X::Integer(0), X::Integer(34)]), X::Assigned(0)]), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Undefined]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vshr
@@ -133,15 +151,18 @@ pub(crate) static VSHR: [Form; 3] = [
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])])
+        .computing("t = a >> (if .wrap then b & 31 else min(b, 32)); d = if .sat then saturate(.dtype, 32, t) else t", &[set(To::Local, X::Call(F::ShiftRight, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)]))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE, VSHR_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a >> (if .wrap then b & 31 else min(b, 32)); s = if .sat then saturate(.dtype, 32, t) else t; d = if .add then s + c else if saturate(.dtype, 32, s) != s then undefined else if .min then min(s, c) else max(s, c)", &[set(To::Local, X::Call(F::ShiftRight, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(1), X::Operand(3)]), X::If(&[X::Call(F::NotEqual, &[X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Integer(32), X::Assigned(1)]), X::Assigned(1)]), X::Undefined, X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(1), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(1), X::Operand(3)])])])]))]),
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
+        .computing("t = a >> (if .wrap then b & 31 else min(b, 32)); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::ShiftRight, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
 // vmad
@@ -154,12 +175,14 @@ pub(crate) static VMAD: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES, K::NEG]), op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NEG])])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
+        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))])
+        .computing("s = signed(.atype) | signed(.btype) | (sign(a) * sign(b) < 0); r = s | (sign(c) < 0); n = if .shr7 then 7 else if .shr15 then 15 else 0; x = sign(a) * sign(b) * a * b + sign(c) * (if s then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) >> n; y = sign(a) * sign(b) * a * b + sign(c) * (if r then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) >> n; t = if .sat then (if r then saturate(.s32, 32, x) else saturate(.u32, 32, x)) else field(.u32, x, 0, 32); u = if .sat then (if r then saturate(.s32, 32, y) else saturate(.u32, 32, y)) else field(.u32, y, 0, 32); d = if t == u then t else undefined", &[set(To::Local, X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Signed, &[X::Type(T::Slot(1))]), X::Call(F::Signed, &[X::Type(T::Slot(2))])]), X::Call(F::Less, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Integer(0)])])), set(To::Local, X::Call(F::Or, &[X::Assigned(0), X::Call(F::Less, &[X::Call(F::Sign, &[X::Operand(3)]), X::Integer(0)])])), set(To::Local, X::If(&[X::Has(M::Shr7), X::Integer(7), X::If(&[X::Has(M::Shr15), X::Integer(15), X::Integer(0)])])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Operand(1)]), X::Operand(2)]), X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(3)]), X::If(&[X::Assigned(0), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])])]), X::Assigned(2)])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Operand(1)]), X::Operand(2)]), X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(3)]), X::If(&[X::Assigned(1), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])])]), X::Assigned(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(1), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(3)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(3)])]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Assigned(3), X::Integer(0), X::Integer(32)])])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(1), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(4)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(4)])]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Assigned(4), X::Integer(0), X::Integer(32)])])), set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Assigned(5), X::Assigned(6)]), X::Assigned(5), X::Undefined]))]),
     form("9.7.18.1.3", ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::PO, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
+        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))])
+        .computing("s = signed(.atype) | signed(.btype); n = if .shr7 then 7 else if .shr15 then 15 else 0; t = a * b + (if s then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) + 1 >> n; d = if .sat then (if s then saturate(.s32, 32, t) else saturate(.u32, 32, t)) else t", &[set(To::Local, X::Call(F::Or, &[X::Call(F::Signed, &[X::Type(T::Slot(1))]), X::Call(F::Signed, &[X::Type(T::Slot(2))])])), set(To::Local, X::If(&[X::Has(M::Shr7), X::Integer(7), X::If(&[X::Has(M::Shr15), X::Integer(15), X::Integer(0)])])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Assigned(0), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])]), X::Integer(1)]), X::Assigned(1)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(0), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(2)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(2)])]), X::Assigned(2)]))]),
 ];
 
 // vset
@@ -171,15 +194,18 @@ pub(crate) static VSET: [Form; 3] = [
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES])])
+        .computing("d = if compare(.cmp, a, b) then 1 else 0", &[set(To::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)]))]),
     form("9.7.18.1.4", ".atype.btype.cmp.op2 d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP, VSET_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
+        .computing("t = if compare(.cmp, a, b) then 1 else 0; d = if .add then t + c else if .min then min(t, c) else max(t, c)", &[set(To::Local, X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])), set(To::Operand(0), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(3)]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(3)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(3)])])]))]),
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
+        .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
 ];
 
 // vadd2
@@ -191,12 +217,14 @@ pub(crate) static VADD2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vsub2
@@ -208,12 +236,14 @@ pub(crate) static VSUB2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vavrg2
@@ -225,12 +255,14 @@ pub(crate) static VAVRG2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
 // vabsdiff2
@@ -242,12 +274,14 @@ pub(crate) static VABSDIFF2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
 // vmin2
@@ -259,12 +293,14 @@ pub(crate) static VMIN2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vmax2
@@ -276,12 +312,14 @@ pub(crate) static VMAX2: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vset2
@@ -294,13 +332,15 @@ pub(crate) static VSET2: [Form; 2] = [
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.2", ".atype.btype.cmp.add d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])])]))]),
 ];
 
 // vadd4
@@ -312,12 +352,14 @@ pub(crate) static VADD4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vsub4
@@ -329,12 +371,14 @@ pub(crate) static VSUB4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vavrg4
@@ -346,12 +390,14 @@ pub(crate) static VAVRG4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
 // vabsdiff4
@@ -363,12 +409,14 @@ pub(crate) static VABSDIFF4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
 // vmin4
@@ -380,12 +428,14 @@ pub(crate) static VMIN4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vmax4
@@ -397,12 +447,14 @@ pub(crate) static VMAX4: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
 // vset4
@@ -415,11 +467,13 @@ pub(crate) static VSET4: [Form; 2] = [
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.4", ".atype.btype.cmp.add d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
             op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .computing("d = c + sum(d, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])])]))]),
 ];
