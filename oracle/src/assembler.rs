@@ -210,7 +210,7 @@ impl Assembler {
         })
     }
 
-    fn knows(&self, target: Target) -> bool {
+    pub(crate) fn knows(&self, target: Target) -> bool {
         let name = target.text().trim_start_matches("sm_");
         self.archs.iter().any(|a| a == name)
     }

@@ -24,6 +24,7 @@ const STEPS: &[[&str; 2]] = &[
     ["transforms --sample 16", "transforms --sample 200"],
     ["constants --count 600", "constants --count 20000"],
     ["pressure --sample 100", "pressure --sample 200"],
+    ["fold --cases 3000", "fold --cases 100000"],
     ["conformance --sample 150", "conformance --sample 2000"],
     [
         "conformance --newer --sample 150",

@@ -11,6 +11,7 @@ mod corpus;
 mod diagnostics;
 mod examples;
 mod files;
+mod fold;
 mod limit;
 mod messages;
 mod modules;
@@ -44,6 +45,8 @@ enum Command {
     Corpus(corpus::Args),
     /// Values of random constant expressions
     Constants(corpus::constants::Args),
+    /// Results of instructions with constant operands: the machine code of ptxas has the same constants
+    Fold(fold::Args),
     /// Verdicts of the verifier on instructions generated from the tables
     Conformance(conformance::Args),
     /// Entries of fatbins, and what cuobjdump extracts
@@ -79,6 +82,7 @@ fn run(command: &Command, shared: &Shared) -> anyhow::Result<()> {
         Command::Ci(args) => ci::run(args, shared),
         Command::Corpus(args) => corpus::run(args, shared),
         Command::Constants(args) => corpus::constants::run(args, shared),
+        Command::Fold(args) => fold::run(args, shared),
         Command::Conformance(args) => conformance::run(args, shared),
         Command::Containers(args) => containers::run(args, shared),
         Command::Random(args) => conformance::random::run(args, shared),

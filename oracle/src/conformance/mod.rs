@@ -3,20 +3,20 @@
 
 mod agreement;
 mod builder_cases;
-mod case;
-mod coverage;
+pub(crate) mod case;
+pub(crate) mod coverage;
 mod facts;
 mod generate;
 mod judge;
 mod modules;
 mod mutations;
-mod operand;
+pub(crate) mod operand;
 mod operand_gen;
 mod preamble;
 pub(crate) mod random;
 mod replay;
 mod verdict_gen;
-mod verdicts;
+pub(crate) mod verdicts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -55,9 +55,12 @@ impl Float {
 impl Value {
     /// The value of the lowest bits by their type; with `flush` a subnormal number counts as zero.
     pub(super) fn read(ty: ScalarType, bits: u128, flush: bool) -> Option<Self> {
+        if ty.kind() == TypeKind::Predicate {
+            // A constant counts as true unless it is zero.
+            return Some(Self::Predicate(bits != 0));
+        }
         let bits = bits & super::mask(ty.bits());
         Some(match ty.kind() {
-            TypeKind::Predicate => Self::Predicate(bits & 1 != 0),
             TypeKind::Signed | TypeKind::Fixed => {
                 Self::Integer(Exact::cast_from(super::signed(bits, ty.bits())))
             }

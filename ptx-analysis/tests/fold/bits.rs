@@ -58,9 +58,12 @@ fn bits() {
                     ),
                 );
                 for len in [0u32, 1, 8, 16, 31, 32, 33, 64, 255, 256] {
-                    let (p, l) = (pos & 0xff, len & 0xff);
+                    let (p, l) = match width {
+                        64 => (pos.min(300), len.min(300)),
+                        _ => (pos & 0xff, len & 0xff),
+                    };
                     for kind in ['u', 's'] {
-                        // As in the PTX ISA manual, bit by bit.
+                        // As in the PTX ISA manual, bit by bit, but for positions and lengths above 255.
                         let fill = if kind == 'u' || l == 0 {
                             0
                         } else {

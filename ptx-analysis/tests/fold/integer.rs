@@ -40,7 +40,7 @@ macro_rules! integers {
                     $cases.is(&name("mad.lo"), &three, up(a.wrapping_mul(b).wrapping_add(c)));
                     $cases.is(&name("mad.hi"), &three, up((((a as $wide * b as $wide) >> $ty::BITS) as $ty).wrapping_add(c)));
                     $cases.is(&name("sad"), &three, up(c.wrapping_add(a.abs_diff(b) as $ty)));
-                    $cases.is(&name("selp"), &three, up(if z & 1 == 1 { a } else { b }));
+                    $cases.is(&name("selp"), &three, up(if z == 0 { b } else { a }));
                     $cases.is(&format!("slct.{}.s32", $suffix), &three, up(if z as u32 as i32 >= 0 { a } else { b }));
                 }
             }
@@ -162,13 +162,14 @@ fn carries() {
                 let (a, b) = (x as u32, y as u32);
                 let two = [x.into(), y.into()];
                 check("add.cc.u32", &two, a.overflowing_add(b));
-                check("sub.cc.s32", &two, a.overflowing_sub(b));
+                // After a subtraction the flag tells that there was no borrow.
+                let (rest, under) = a.overflowing_sub(b);
+                check("sub.cc.s32", &two, (rest, !under));
                 let (sum, over) = a.overflowing_add(b);
                 let (sum, more) = sum.overflowing_add(carry.into());
                 check("addc.cc.u32", &two, (sum, over | more));
-                let (rest, under) = a.overflowing_sub(b);
-                let (rest, more) = rest.overflowing_sub(carry.into());
-                check("subc.cc.u32", &two, (rest, under | more));
+                let (rest, more) = rest.overflowing_sub((!carry).into());
+                check("subc.cc.u32", &two, (rest, !(under | more)));
                 let low = a.wrapping_mul(b);
                 let (sum, over) = low.overflowing_add(a);
                 check(
@@ -187,4 +188,26 @@ fn carries() {
             }
         }
     }
+}
+
+#[test]
+fn constants_other_than_zero_are_true() {
+    let set = |predicate| run("set.eq.and.u32.u32", &[7, 7, predicate], None).map(|f| f.value);
+    assert_eq!(set(0), Some(0));
+    assert_eq!(set(1), Some(0xffff_ffff));
+    assert_eq!(set(16), Some(0xffff_ffff));
+}
+
+/// With 64-bit types all bits of position and length count, otherwise the low 8.
+#[test]
+fn positions_and_lengths_above_255() {
+    let cases = &mut Cases::default();
+    let minus = u128::from(u64::MAX);
+    cases.is("bfe.u32", &[0xff, 0x100, 0x104], Some(0xf));
+    cases.is("bfe.u64", &[0xff, 0x100, 4], Some(0));
+    cases.is("bfe.u64", &[0xff, 4, 0x8000_0000], Some(0xf));
+    cases.is("bfe.s64", &[1 << 63, 0x8000_0000, 1], Some(minus));
+    cases.is("bfi.b32", &[1, 0, 0x104, 0x101], Some(0x10));
+    cases.is("bfi.b64", &[1, 0, 0x104, 1], Some(0));
+    cases.is("bfi.b64", &[minus, 0, 4, 0x100], Some(minus - 0xf));
 }

@@ -1,0 +1,158 @@
+//! `cargo oracle fold`: constants that `ptx_analysis::fold` computes, against those that ptxas computes.
+//!
+//! Instructions of all forms get constant operands, and their results are stored. What ptxas computes itself is a constant in the machine code,
+//! which `nvdisasm` shows. Instructions that it leaves to the GPU are counted, not compared.
+
+mod bugs;
+mod disassembler;
+mod expected;
+mod kernel;
+mod module;
+mod sass;
+mod tally;
+mod template;
+mod values;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+use ptx_isa::Target;
+use rayon::prelude::*;
+
+use crate::shared::Shared;
+use disassembler::Disassembler;
+use module::{Judged, Part, Tools, judge};
+use tally::Tally;
+use template::Template;
+
+/// Arguments of `cargo oracle fold`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many results to compare
+    #[arg(long, default_value_t = 100_000)]
+    cases: usize,
+    /// Print counts for each opcode
+    #[arg(long)]
+    list: bool,
+}
+
+/// How many kernels a module has, each with a template.
+const KERNELS: usize = 48;
+/// How many modules are assembled before the results are counted.
+const MODULES: usize = 8;
+/// How often all templates get values, at most.
+const ROUNDS: usize = 400;
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("COMPARISON OF CONSTANTS")? else {
+        return Ok(());
+    };
+    let Some(disassembler) = Disassembler::find(shared)? else {
+        return Ok(());
+    };
+    let tools = Tools {
+        assemblers,
+        disassembler,
+    };
+    let mut rng = Rng::with_seed(shared.seed());
+    let mut templates = template::all(assemblers, &mut rng);
+    templates.retain(module::is_computed);
+    println!(
+        "{}: {} instructions",
+        assemblers.describe(),
+        templates.len()
+    );
+    let mut run = Run {
+        tools,
+        templates: &templates,
+        tally: Tally::default(),
+        refused: BTreeMap::new(),
+        rng,
+    };
+    for round in 0..ROUNDS {
+        if run.tally.compared() < args.cases {
+            run.round(round, args.cases)?;
+        }
+    }
+    run.report(args.list)
+}
+
+/// The state of a run.
+struct Run<'a> {
+    tools: Tools<'a>,
+    templates: &'a [Template],
+    tally: Tally,
+    /// Templates that ptxas refuses, with the reason.
+    refused: BTreeMap<usize, String>,
+    rng: Rng,
+}
+
+impl Run<'_> {
+    /// Gives values to all templates of which ptxas computes something, until enough results are compared.
+    fn round(&mut self, round: usize, enough: usize) -> Result<()> {
+        let mut groups: BTreeMap<_, Vec<Part<'_>>> = BTreeMap::new();
+        for (number, template) in self.templates.iter().enumerate() {
+            if self.refused.contains_key(&number) || !self.tally.is_useful(number) {
+                continue;
+            }
+            let target = self.rng.choice(&template.targets).copied();
+            let group = groups.entry((template.version, target.unwrap_or(Target::Sm90)));
+            group.or_default().push(Part {
+                number,
+                template,
+                seed: self.rng.u64(..),
+                edges_only: round == 0,
+            });
+        }
+        let mut modules = Vec::new();
+        for (&(version, target), parts) in &mut groups {
+            self.rng.shuffle(parts);
+            modules.extend(parts.chunks(KERNELS).map(|parts| (version, target, parts)));
+        }
+        self.rng.shuffle(&mut modules);
+        for some in modules.chunks(MODULES) {
+            if self.tally.compared() >= enough {
+                break;
+            }
+            let judged = some
+                .par_iter()
+                .map(|&(version, target, parts)| judge(&self.tools, version, target, parts));
+            for judged in judged.collect::<Result<Vec<_>>>()?.into_iter().flatten() {
+                self.count(judged);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, judged: Judged<'_>) {
+        let Part {
+            number, template, ..
+        } = judged.part;
+        match judged.outcomes {
+            Ok(outcomes) => {
+                let all = outcomes.into_iter();
+                all.for_each(|outcome| self.tally.add(number, template, outcome));
+            }
+            Err(reason) => {
+                self.refused.insert(number, reason);
+            }
+        }
+    }
+
+    fn report(&self, list: bool) -> Result<()> {
+        self.tally.print(list);
+        for reason in self.refused.values() {
+            println!("REFUSED {reason}");
+        }
+        let (compared, different) = (self.tally.compared(), self.tally.different());
+        println!("{compared} results compared, {different} differ");
+        if different > 0 {
+            bail!("{different} constants differ from those of ptxas");
+        }
+        if compared == 0 {
+            bail!("nothing was compared");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Instructions to be given values: of every form of the tables that has only registers and constants, with many choices of modifiers.
+
+use fastrand::Rng;
+use ptx_isa::{
+    EffectKind, Form, FormOperand, Instruction, PtxVersion, Role, ScalarType, Target, TargetSet,
+};
+
+use crate::assembler::Assemblers;
+use crate::conformance::case::Case;
+use crate::conformance::coverage::cover;
+use crate::conformance::operand::{Kind, Operand, ask};
+
+/// An instruction without the values that it reads.
+#[derive(Clone)]
+pub(super) struct Template {
+    pub(super) case: Case,
+    pub(super) form: &'static Form,
+    pub(super) sources: Vec<Register>,
+    pub(super) results: Vec<Register>,
+    pub(super) reads_carry: bool,
+    pub(super) writes_carry: bool,
+    /// The version, and the targets of which one is chosen for each module.
+    pub(super) version: PtxVersion,
+    pub(super) targets: Vec<Target>,
+}
+
+/// A register of a template.
+#[derive(Clone)]
+pub(super) struct Register {
+    pub(super) name: String,
+    pub(super) declared: ScalarType,
+    /// The type of its value, if the form says it.
+    pub(super) ty: Option<ScalarType>,
+}
+
+/// Versions that are tried in this order; the last ones for forms that newer versions removed.
+const VERSIONS: [PtxVersion; 3] = [
+    PtxVersion::new(9, 2),
+    PtxVersion::CURRENT,
+    PtxVersion::new(6, 3),
+];
+
+/// The targets of the modules, if they have the form; otherwise its lowest one.
+const TARGETS: [Target; 3] = [Target::Sm80, Target::Sm90, Target::Sm120a];
+
+/// The templates of all forms.
+pub(super) fn all(assemblers: &Assemblers, rng: &mut Rng) -> Vec<Template> {
+    let mut templates = Vec::new();
+    for instruction in Instruction::ALL {
+        for &form in instruction.forms() {
+            if form.operands().iter().all(is_value) {
+                let cases = cover(instruction, form, rng).into_iter();
+                templates.extend(cases.filter_map(|c| template(assemblers, instruction, form, c)));
+            }
+        }
+    }
+    templates
+}
+
+fn is_value(operand: &FormOperand) -> bool {
+    matches!(operand.role(), Role::Def | Role::Use | Role::Imm)
+}
+
+/// The template of a case, if it reads and writes registers, and some ptxas generates code for it.
+fn template(
+    assemblers: &Assemblers,
+    instruction: &Instruction,
+    form: &'static Form,
+    case: Case,
+) -> Option<Template> {
+    let (version, targets) = VERSIONS.into_iter().find_map(|version| {
+        let legal = targets_of(&case, version);
+        let usable = |t: &Target| {
+            legal.contains(*t) && assemblers.of(*t, version).is_some_and(|a| a.knows(*t))
+        };
+        let mut usual: Vec<Target> = TARGETS.into_iter().filter(usable).collect();
+        if usual.is_empty() {
+            usual.extend(legal.iter().filter(|t| t.until().is_none()).find(usable));
+        }
+        (!usual.is_empty()).then_some((version, usual))
+    })?;
+    let slots = form.match_modifiers(case.modifiers.get(instruction.words().len()..)?)?;
+    let (mut sources, mut results) = (Vec::new(), Vec::new());
+    for (declared, number) in registers(&case.operands)? {
+        let operand = form.operands().get(usize::from(number / 4))?;
+        let register = Register {
+            name: Operand::register(declared, number).to_string(),
+            declared,
+            ty: operand.ty().scalar_type(&slots, form),
+        };
+        match operand.role() {
+            Role::Def => results.push(register),
+            _ => sources.push(register),
+        }
+    }
+    let has = |kind| {
+        let mut effects = form.effects().iter();
+        effects.any(|e| e.kind() == kind && e.when().decide(&slots) == Some(true))
+    };
+    (!sources.is_empty() && !results.is_empty()).then(|| Template {
+        reads_carry: has(EffectKind::CarryRead),
+        writes_carry: has(EffectKind::CarryWrite),
+        case,
+        form,
+        sources,
+        results,
+        version,
+        targets,
+    })
+}
+
+/// The targets on which a case is legal.
+fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
+    ask(case.opcode, &case.modifiers, &case.operands, |q| {
+        q.targets(version)
+    })
+}
+
+/// The registers of operands, by declared type and number; `None` if there is anything else that is not constant.
+fn registers(operands: &[Operand]) -> Option<Vec<(ScalarType, u16)>> {
+    let mut found = Vec::new();
+    for operand in operands {
+        match &operand.kind {
+            &Kind::Register(ty, number) => found.push((ty, number)),
+            Kind::Integer(_) | Kind::Float | Kind::Single | Kind::Sink => {}
+            // The numbers of the registers of one operand are consecutive.
+            Kind::Vector(parts) | Kind::Pair(parts) if parts.len() <= 4 => {
+                found.extend(registers(parts)?)
+            }
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+impl Template {
+    /// The instruction with other constants, within the range that the form states.
+    pub(super) fn vary(&self, rng: &mut Rng) -> Case {
+        let mut case = self.case.clone();
+        let imms = self.form.operands().iter().filter_map(|o| {
+            let range = o.range().filter(|_| o.role() == Role::Imm)?;
+            Some((usize::from(o.position()), range))
+        });
+        for (position, range) in imms {
+            let Some(Kind::Integer(value)) = case.operands.get_mut(position).map(|o| &mut o.kind)
+            else {
+                continue;
+            };
+            let steps = (range.high() - range.low()) / range.step().max(1);
+            *value = range.low() + rng.i64(0..=steps) * range.step();
+        }
+        let legal = targets_of(&case, self.version);
+        if self.targets.iter().all(|t| legal.contains(*t)) {
+            case
+        } else {
+            self.case.clone()
+        }
+    }
+}
