@@ -111,8 +111,8 @@ pub(super) fn with_sign(number: Float, negative: bool) -> Option<Value> {
 }
 
 /// A number of a wider format without the low bits of its significand that a format has no place for; a carry out of them, when `random` is
-/// added, goes into the rest. A number that loses nothing does not depend on `random`.
-/// One that becomes too large for the format is only known if it is saturated to `finite` numbers.
+/// added, goes into the rest. A number that loses nothing does not depend on `random`. One that is too large for the format is only known if
+/// it is saturated to `finite` numbers.
 pub(super) fn stochastic(
     ty: ScalarType,
     a: Float,
@@ -123,9 +123,11 @@ pub(super) fn stochastic(
         return Some(a);
     };
     let (target, source) = (Format::of(ty)?, Format::of(a.operand?.0)?);
-    let (Some(unit), Magnitude::Finite(mantissa, exponent)) = (target.unit(number), number.size)
+    let unsaturated = !(finite && target.is_exceeded(number));
+    let (true, Some(unit), Magnitude::Finite(mantissa, exponent)) =
+        (unsaturated, target.unit(number), number.size)
     else {
-        // Zero or infinity.
+        // Zero, infinity, or what is beyond the greatest number.
         return Some(Float::new(Some(number)));
     };
     let cut = unit - exponent;

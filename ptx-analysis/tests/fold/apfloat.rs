@@ -1,6 +1,6 @@
 //! Arithmetic and conversions against `rustc_apfloat`, on random numbers and on those near the limits of the formats.
 
-use crate::common::run;
+use crate::common::{Asked, run};
 use ptx_machine::Random;
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -123,6 +123,62 @@ where
         let found = run(&text, &[code], None).map(|f| f.value & 0xffff);
         assert_eq!(found, bits(half), "{text} {code:#x}");
     }
+}
+
+/// All codes of two formats of 16 bits to a third one, by all directions.
+fn halves<F, T: Float>(source: &str, target: &str)
+where
+    F: FloatConvert<T>,
+{
+    // A conversion that is always exact has no modifier.
+    let exact = T::PRECISION >= F::PRECISION && T::MAX_EXP >= F::MAX_EXP;
+    for (name, round) in ROUNDINGS {
+        let asked = match (exact, round) {
+            (false, _) => Asked::new(&format!("cvt.{name}.{target}.{source}")),
+            (true, Round::TowardZero) => Asked::new(&format!("cvt.{target}.{source}")),
+            (true, _) => continue,
+        };
+        for code in 0..=0xffff {
+            let value: T = F::from_bits(code).convert_r(round, &mut false).value;
+            asked.is(&[code], bits(value));
+        }
+    }
+}
+
+#[test]
+fn halves_agree() {
+    halves::<Half, BFloat>("f16", "bf16");
+    halves::<BFloat, Half>("bf16", "f16");
+    halves::<Half, Single>("f16", "f32");
+    halves::<BFloat, Single>("bf16", "f32");
+    halves::<Half, Double>("f16", "f64");
+    halves::<BFloat, Double>("bf16", "f64");
+}
+
+/// All codes of a format of 16 bits to one of 8 bits with the greatest number `most`.
+fn halves_to_eight_bits<F, T: Float>(source: &str, target: &str, most: u128)
+where
+    F: FloatConvert<T>,
+{
+    let asked = Asked::new(&format!("cvt.rn.satfinite.{target}x2.{source}x2"));
+    for code in 0..=0xffff {
+        let value = F::from_bits(code);
+        let converted: T = value.convert_r(Round::NearestTiesToEven, &mut false).value;
+        let expected = match bits(converted) {
+            _ if value.is_nan() => None,
+            Some(bits) if bits & 0x7f <= most => Some(bits),
+            _ => Some(most | (code >> 15) << 7),
+        };
+        asked.is(&[code << 16], expected.map(|bits| bits << 8));
+    }
+}
+
+#[test]
+fn halves_to_eight_bits_agree() {
+    halves_to_eight_bits::<Half, Float8E4M3FN>("f16", "e4m3", 0x7e);
+    halves_to_eight_bits::<BFloat, Float8E4M3FN>("bf16", "e4m3", 0x7e);
+    halves_to_eight_bits::<Half, Float8E5M2>("f16", "e5m2", 0x7b);
+    halves_to_eight_bits::<BFloat, Float8E5M2>("bf16", "e5m2", 0x7b);
 }
 
 #[test]

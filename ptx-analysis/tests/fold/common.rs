@@ -67,6 +67,36 @@ impl Dice {
     }
 }
 
+/// An instruction that is asked many times.
+pub(crate) struct Asked {
+    text: String,
+    opcode: Opcode,
+    modifiers: Vec<Modifier>,
+}
+
+impl Asked {
+    pub(crate) fn new(text: &str) -> Self {
+        let (opcode, modifiers) = parts(text);
+        Self {
+            text: text.to_owned(),
+            opcode,
+            modifiers,
+        }
+    }
+
+    pub(crate) fn is(&self, operands: &[u128], expected: Option<u128>) {
+        let found = fold(&Operation {
+            opcode: self.opcode,
+            modifiers: &self.modifiers,
+            operands,
+            carry: None,
+            video: Video::default(),
+        });
+        let found = found.map(|f| f.value);
+        assert_eq!(found, expected, "{} {operands:x?}", self.text);
+    }
+}
+
 /// Checks instructions and keeps what it checked.
 #[derive(Default)]
 pub(crate) struct Cases {

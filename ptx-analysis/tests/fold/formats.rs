@@ -16,6 +16,8 @@ pub(crate) struct Values {
 pub(crate) enum Way {
     Nearest,
     Zero,
+    Down,
+    Up,
 }
 
 impl Values {
@@ -75,15 +77,17 @@ impl Values {
         // The last value that is not larger, and the next one.
         let below = behind.checked_sub(1)?;
         let above = self.all.get(behind).copied().unwrap_or(self.next);
-        let code = match way {
-            _ if size == f64::INFINITY => end,
-            _ if self.all[below] == size || way == Way::Zero => below,
-            Way::Nearest => {
-                let middle = (self.all[below] + above) / 2.0;
-                let up = size > middle || size == middle && below % 2 == 1;
-                below + usize::from(up)
-            }
-            Way::Zero => below,
+        let middle = (self.all[below] + above) / 2.0;
+        let up = match way {
+            Way::Nearest => size > middle || size == middle && below % 2 == 1,
+            Way::Zero => false,
+            Way::Down => sign != 0,
+            Way::Up => sign == 0,
+        };
+        let code = match size {
+            f64::INFINITY => end,
+            _ if self.all[below] == size => below,
+            _ => below + usize::from(up),
         };
         (code < end || self.infinite).then_some(sign | code as u128)
     }
