@@ -13,7 +13,7 @@ const ROUNDINGS: [(&str, Round); 4] = [
 ];
 
 /// Bits of a format: any, near another number, or with an exponent or a fraction at a limit.
-fn number(random: &mut Random, bits: u32, fraction: u32, near: u128) -> u128 {
+pub(crate) fn number(random: &mut Random, bits: u32, fraction: u32, near: u128) -> u128 {
     let all = (1 << bits) - 1;
     let any = u128::from(random.next()) & all;
     match random.below(5) {

@@ -256,7 +256,12 @@ fn words_of_32_bits() {
                     .into_iter()
                     .filter(|&i| i < 32 && bit(x, i) == 1)
                     .nth(nth);
-                let expected = (base < 32).then_some(found.unwrap_or(u32::MAX).into());
+                // The absolute value of the least offset overflows: ptxas gives 0.
+                let found = match offset {
+                    i32::MIN => 0,
+                    _ => found.unwrap_or(u32::MAX),
+                };
+                let expected = (base < 32).then_some(found.into());
                 cases.is(
                     "fns.b32",
                     &[x.into(), base.into(), (offset as u32).into()],

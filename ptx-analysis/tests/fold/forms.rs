@@ -59,10 +59,10 @@ const OPEN: &[(&str, &str)] = &[
     ),
 ];
 
-type Words = Vec<Modifier>;
+pub(crate) type Words = Vec<Modifier>;
 
 /// All ways to fill the slots of a form that its rules and tables allow.
-fn fillings(form: &Form) -> Vec<Words> {
+pub(crate) fn fillings(form: &Form) -> Vec<Words> {
     let mut all: Vec<Words> = vec![Vec::new()];
     for slot in form.slots() {
         let mut ways: Vec<Words> = slot.words().as_slice().iter().map(|&m| vec![m]).collect();

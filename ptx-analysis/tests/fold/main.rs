@@ -12,6 +12,7 @@ mod convert;
 mod every_code;
 mod extremes;
 mod float;
+mod float_forms;
 mod formats;
 mod forms;
 mod halves;
