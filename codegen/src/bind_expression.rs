@@ -1,9 +1,9 @@
 //! Resolves what a form computes: names of operands, slots, modifiers, functions and of earlier assignments.
 
-use crate::bind::Binder;
+use crate::bind::{Binder, Owner};
 use crate::input::{Error, Result, Word};
 use crate::notation as ast;
-use crate::schema::{Assignment, Computation, Expr, Target, TypeExpr};
+use crate::schema::{Assignment, Computation, ErrorBound, Expr, Target, TypeExpr};
 
 /// The name of the carry flag.
 const CARRY: &str = "carry";
@@ -49,7 +49,7 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    fn bind_computation(&self, computation: &ast::Computation) -> Bound<Computation> {
+    fn bind_computation(&mut self, computation: &ast::Computation) -> Bound<Computation> {
         let mut names: Vec<&str> = Vec::new();
         let mut assignments = Vec::new();
         for assignment in &computation.assignments {
@@ -74,9 +74,25 @@ impl Binder<'_> {
             names.push(name);
             assignments.push(Assignment { target, value });
         }
+        let bounds = computation.accuracy.iter();
+        let bounds = bounds.map(|list| list.iter().map(|b| self.error_bound(b)).collect());
+        let accuracy = bounds.collect::<Bound<Vec<_>>>()?.pop();
         Ok(Computation {
             text: computation.text.clone(),
             assignments,
+            accuracy,
+        })
+    }
+
+    fn error_bound(&mut self, bound: &ast::ErrorBound) -> Bound<ErrorBound> {
+        let range = match &bound.range {
+            Some(range) => Some((self.named_operand(&range.operand)?, range.low, range.high)),
+            None => None,
+        };
+        Ok(ErrorBound {
+            limit: bound.limit,
+            when: self.when(bound.when.as_ref(), Owner::Form)?,
+            range,
         })
     }
 

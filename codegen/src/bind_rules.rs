@@ -9,7 +9,7 @@ use crate::schema::{
 use crate::vocabulary::Vocabulary;
 
 impl Binder<'_> {
-    fn when(&mut self, cond: Option<&ast::Cond>, owner: Owner) -> Result<Cond> {
+    pub(crate) fn when(&mut self, cond: Option<&ast::Cond>, owner: Owner) -> Result<Cond> {
         cond.map_or(Ok(Cond::Always), |cond| self.cond(cond, owner))
     }
 

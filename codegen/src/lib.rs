@@ -14,6 +14,7 @@ mod naming;
 mod notation;
 mod output;
 mod perfect_hash;
+mod read_accuracy;
 mod read_block;
 mod read_condition;
 mod read_expression;

@@ -273,6 +273,32 @@ pub(crate) struct Computation {
     /// As it is written.
     pub(crate) text: String,
     pub(crate) assignments: Vec<Assignment>,
+    /// The bounds of the error of an approximation.
+    pub(crate) accuracy: Option<Vec<ErrorBound>>,
+}
+
+/// `2^-20.5 absolute if .type in .f16 for 0 <= a <= 2 pi`
+#[derive(Clone, Debug)]
+pub(crate) struct ErrorBound {
+    pub(crate) limit: ErrorLimit,
+    pub(crate) when: Option<Cond>,
+    pub(crate) range: Option<Range>,
+}
+
+/// The greatest error: units in the last place, or thousandths of an exponent of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ErrorLimit {
+    Ulp(u16),
+    Absolute(i32),
+    Relative(i32),
+}
+
+/// The least and the greatest absolute value of an operand.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    pub(crate) operand: Word,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 #[derive(Clone, Debug)]

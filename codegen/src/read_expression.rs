@@ -10,6 +10,7 @@ use nom::sequence::{preceded, terminated};
 
 use crate::input::{Parsed, Pos, Span, Word, enclosed, expect, punct, token};
 use crate::notation::{Assignment, Computation, Expr};
+use crate::read_accuracy::accuracy;
 
 /// The binary operators and their functions, from those that bind least to those that bind most, as in Rust.
 const BINARY: &[&[(&str, &str)]] = &[
@@ -34,12 +35,14 @@ pub(crate) fn computation(at: Span<'_>) -> Parsed<'_, Computation> {
     let pos = Pos::of(at);
     let text = at.trim().to_string();
     let (rest, assignments) = separated_list1(punct(";"), assignment).parse(at)?;
+    let (rest, accuracy) = opt(preceded(reserved("within"), accuracy)).parse(rest)?;
     Ok((
         rest,
         Computation {
             pos,
             text,
             assignments,
+            accuracy,
         },
     ))
 }
@@ -159,7 +162,7 @@ fn is_part(c: char) -> bool {
 }
 
 /// A name of letters, digits and underscores, in which `-` is written for `_`.
-fn plain_name(at: Span<'_>) -> Parsed<'_, Word> {
+pub(crate) fn plain_name(at: Span<'_>) -> Parsed<'_, Word> {
     let keyword = alt((
         reserved("if"),
         reserved("then"),
@@ -187,7 +190,7 @@ fn modifier(at: Span<'_>) -> Parsed<'_, Word> {
     .parse(at)
 }
 
-fn reserved<'a>(
+pub(crate) fn reserved<'a>(
     text: &'static str,
 ) -> impl Parser<Span<'a>, Output = (), Error = crate::input::Error> {
     let end = not(peek(satisfy(is_part)));

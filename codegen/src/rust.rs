@@ -1,10 +1,11 @@
 //! Parts of forms as Rust expressions, in terms of the constructors of `ptx_isa::row`.
 
 use crate::naming::{constant, variant};
+use crate::notation::ErrorLimit;
 use crate::notation::{Digits, Nesting};
 use crate::schema::{
-    Availability, Cell, Computation, Cond, Effect, EffectKind, Expr, Length, ModifierSource,
-    Operand, Row, Rule, RuleKind, Size, Slot, SlotId, Spaces, Target, TypeExpr,
+    Availability, Cell, Computation, Cond, Effect, EffectKind, ErrorBound, Expr, Length,
+    ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, SlotId, Spaces, Target, TypeExpr,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
 
@@ -233,7 +234,29 @@ impl Printer<'_> {
             };
             format!("set({target}, {})", self.expr(&a.value))
         });
-        format!(".computing({:?}, &[{assignments}])", computation.text)
+        let text = &computation.text;
+        match &computation.accuracy {
+            None => format!(".computing({text:?}, &[{assignments}])"),
+            Some(bounds) => {
+                let bounds = list(bounds, |b| self.error_bound(b));
+                format!(".approximating({text:?}, &[{assignments}], &[{bounds}])")
+            }
+        }
+    }
+
+    fn error_bound(&self, bound: &ErrorBound) -> String {
+        let range = bound.range.map(|(operand, low, high)| {
+            let (low, high) = (low.to_bits(), high.to_bits());
+            format!("within({operand}, {low:#x}, {high:#x})")
+        });
+        let range = range.map_or_else(|| "None".into(), |range| format!("Some({range})"));
+        let when = self.cond(&bound.when);
+        let limit = match bound.limit {
+            ErrorLimit::Ulp(n) => format!("Ulp({n})"),
+            ErrorLimit::Absolute(n) => format!("Absolute({n})"),
+            ErrorLimit::Relative(n) => format!("Relative({n})"),
+        };
+        format!("bound(Limit::{limit}, {when}, {range})")
     }
 
     fn expr(&self, expr: &Expr) -> String {

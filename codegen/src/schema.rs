@@ -298,6 +298,16 @@ pub(crate) struct Computation {
     /// As the table has it.
     pub(crate) text: String,
     pub(crate) assignments: Vec<Assignment>,
+    pub(crate) accuracy: Option<Vec<ErrorBound>>,
+}
+
+/// The bound of the error of an approximation.
+#[derive(Debug)]
+pub(crate) struct ErrorBound {
+    pub(crate) limit: crate::notation::ErrorLimit,
+    pub(crate) when: Cond,
+    /// An operand, and the least and the greatest absolute value.
+    pub(crate) range: Option<(OperandId, f64, f64)>,
 }
 
 #[derive(Debug)]

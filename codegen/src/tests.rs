@@ -375,6 +375,47 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The accuracy of an approximation, and the generated bounds.
+const ACCURACIES: &[(&str, &str)] = &[
+    (
+        "unspecified",
+        ".approximating(\"d = a within unspecified\", &[set(To::Operand(0), X::Operand(1))], &[])",
+    ),
+    ("2 ulp", "&[bound(Limit::Ulp(2), C::Always, None)]"),
+    (
+        "2^-10.987 absolute if .type is .f16, 2^-8 relative",
+        "&[bound(Limit::Absolute(-10987), holds(1, &[M::F16]), None), bound(Limit::Relative(-8000), C::Always, None)]",
+    ),
+    (
+        "1 ulp for 2^-1 <= a <= 2 pi",
+        "Some(within(1, 0x3fe0000000000000, 0x401921fb54442d18))",
+    ),
+];
+
+#[test]
+fn bounds_of_errors_are_generated() {
+    let computes = "t = field(d, a, 0, 4); d = if .rz then t << 2 + 1 else -a";
+    let with = |accuracy: &str| GOOD.replacen(computes, &format!("d = a within {accuracy}"), 1);
+    for (text, expected) in ACCURACIES {
+        let found = emitted(&with(text)).unwrap().replace("\\\"", "\"");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    for (text, message) in [
+        ("2", "family.isa:9:26: expected `ulp`, found"),
+        (
+            "2^-1",
+            "family.isa:9:29: expected `absolute` or `relative`, found",
+        ),
+        (
+            "2 ulp for 1 <= e <= 2",
+            "family.isa:9:40: e is not an operand",
+        ),
+    ] {
+        let found = error(&with(text));
+        assert!(found.starts_with(message), "{found}");
+    }
+}
+
 #[test]
 fn expressions_are_generated_by_precedence() {
     for (text, expected) in EXPRESSIONS {

@@ -1,6 +1,6 @@
 //! What instructions compute: expressions over the values of their operands.
 
-use crate::{Modifier, SlotAssignment, TypeExpr};
+use crate::{ErrorBound, Modifier, SlotAssignment, TypeExpr};
 
 pub use crate::generated::action::Action;
 pub use crate::generated::function::ExprFunction;
@@ -86,6 +86,9 @@ record! {
         text: &'static str,
         /// The assignments.
         assignments: &'static [Assignment],
+        /// The bounds of the error, of which the first one that holds counts, if the results are approximations: the expressions are what is
+        /// approximated. Without a bound the error is unspecified.
+        accuracy: Option<&'static [ErrorBound]>,
     }
 }
 

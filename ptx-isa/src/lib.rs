@@ -50,6 +50,7 @@ mod keyword_table;
 #[macro_use]
 mod record;
 
+mod accuracy;
 mod check_form;
 mod check_operand;
 mod check_vector;
@@ -81,6 +82,7 @@ mod type_compat;
 mod version;
 mod violation;
 
+pub use accuracy::{ErrorBound, ErrorLimit, MagnitudeRange};
 pub use condition::{Cond, Context, OperandTest};
 pub use directive::{DirectivePosition, Ending};
 pub use effect::{

@@ -5,14 +5,14 @@ pub(crate) use crate::form::NamedTargets;
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
     Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope,
-    Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, Expr as X,
-    ExprFunction as F, Form, Instruction, Length as L, Marks as K, Modifier as M,
+    Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, ErrorLimit as Limit,
+    Expr as X, ExprFunction as F, Form, Instruction, Length as L, Marks as K, Modifier as M,
     ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R,
     ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
 };
 use crate::{
-    Assignment, Computation, FormOperand, ImmRange, Modifier, ModifierSet, PtxVersion, Row, Rule,
-    RuleKind, Since, Table, TargetSet,
+    Assignment, Computation, ErrorBound, FormOperand, ImmRange, MagnitudeRange, Modifier,
+    ModifierSet, PtxVersion, Row, Rule, RuleKind, Since, Table, TargetSet,
 };
 
 /// A set of targets.
@@ -34,6 +34,16 @@ pub(crate) const fn ptx(major: u8, minor: u8, supported: &'static NamedTargets) 
 /// An assignment.
 pub(crate) const fn set(target: To, value: X) -> Assignment {
     Assignment { target, value }
+}
+
+/// A bound of the error of an approximation.
+pub(crate) const fn bound(limit: Limit, when: C, range: Option<MagnitudeRange>) -> ErrorBound {
+    ErrorBound { limit, when, range }
+}
+
+/// The absolute values of an operand from one number to another, given by their bits.
+pub(crate) const fn within(operand: u8, low: u64, high: u64) -> MagnitudeRange {
+    MagnitudeRange { operand, low, high }
 }
 
 /// A slot with alternatives.
@@ -108,7 +118,25 @@ impl Form {
         text: &'static str,
         assignments: &'static [Assignment],
     ) -> Self {
-        self.computation = Some(Computation { text, assignments });
+        self.computation = Some(Computation {
+            text,
+            assignments,
+            accuracy: None,
+        });
+        self
+    }
+
+    pub(crate) const fn approximating(
+        mut self,
+        text: &'static str,
+        assignments: &'static [Assignment],
+        bounds: &'static [ErrorBound],
+    ) -> Self {
+        self.computation = Some(Computation {
+            text,
+            assignments,
+            accuracy: Some(bounds),
+        });
         self
     }
 

@@ -1,7 +1,8 @@
 //! What is known of an instruction's function whatever its operands are.
 
 use ptx_isa::{
-    Action, Assignment, Destination, Expr, Modifier, Opcode, StateSpace, find_instruction,
+    Action, Assignment, Destination, Expr, Form, Length, Modifier, Opcode, StateSpace,
+    find_instruction,
 };
 
 /// The instruction that writes its only source to its only result; a type follows it.
@@ -11,6 +12,8 @@ pub const COPY: Opcode = Opcode::Mov;
 #[must_use]
 pub fn is_copy(opcode: Opcode) -> bool {
     let forms = opcode.instructions().iter().flat_map(|i| i.forms());
+    let is_scalar = |form: &&Form| (form.operands().iter()).all(|o| o.length() == Length::Scalar);
+    let forms = forms.filter(|form| is_scalar(form));
     let mut computed = forms.filter_map(|f| f.computation()).peekable();
     computed.peek().is_some() && computed.all(|c| matches!(c.assignments(), [only] if copies(only)))
 }

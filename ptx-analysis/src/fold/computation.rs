@@ -9,8 +9,8 @@ use super::{Folded, Video, element, float, mask};
 use alloc::vec::Vec;
 use bnum::cast::CastFrom;
 use ptx_isa::{
-    Assignment, Destination, EffectKind, Expr, Form, FormOperand, Length, Modifier, Role, RuleKind,
-    ScalarType, SlotAssignment, TypeKind,
+    Assignment, Destination, EffectKind, Expr, Form, FormOperand, Length, Marks, Modifier, Role,
+    RuleKind, ScalarType, SlotAssignment, TypeKind,
 };
 
 /// An instruction of a form that computes something, with the values it reads.
@@ -38,7 +38,9 @@ impl Inputs<'_> {
         let given = self.operands.len();
         match (sources.next(), sources.next()) {
             (Some(only), None) => match only.length() {
-                Length::Scalar => given > 0,
+                Length::Scalar => {
+                    given == 1 || given > 0 && only.marks().contains(Marks::ALLOW_SPLIT_VECTOR)
+                }
                 Length::Slot(slot) => {
                     let modifier = self.slots.word(slot.into());
                     modifier.and_then(Modifier::vector_len).map(usize::from) == Some(given)
@@ -64,9 +66,14 @@ impl Inputs<'_> {
             })
     }
 
-    /// The results. Those that depend on an unknown operand, or are undefined, are `None`; without the first result there is none.
+    /// The results. Those that depend on an unknown operand, or are undefined, are `None`. Approximations and what lacks the first result give
+    /// nothing.
     pub(super) fn evaluate(&self) -> Option<Folded> {
-        let assignments = self.form.computation()?.assignments();
+        let computation = self.form.computation()?;
+        if computation.is_approximate() {
+            return None;
+        }
+        let assignments = computation.assignments();
         let mut operands = self.form.operands().iter();
         let first = operands.position(|o| o.role() == Role::Def)?;
         let ty = self.value_type(first)?;
@@ -217,16 +224,14 @@ impl Inputs<'_> {
     /// The type of the value of an operand: of a vector, that of its elements side by side.
     pub(super) fn value_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.operand_type(operand)?;
-        match self.form.operands().get(operand)?.length() {
-            Length::Scalar => Some(ty),
-            _ => {
-                let bits = ty
-                    .bits()
-                    .checked_mul(self.operands.len().try_into().ok()?)?;
-                let is_joined = |t: &&ScalarType| t.kind() == TypeKind::Bits && t.bits() == bits;
-                ScalarType::ALL.iter().find(is_joined).copied()
-            }
-        }
+        let count = match self.form.operands().get(operand)?.length() {
+            Length::Scalar => return Some(ty),
+            Length::Slot(slot) => self.slots.word(slot.into())?.vector_len()?.into(),
+            _ => self.operands.len().try_into().ok()?,
+        };
+        let bits = ty.bits().checked_mul(count)?;
+        let is_joined = |t: &&ScalarType| t.kind() == TypeKind::Bits && t.bits() == bits;
+        ScalarType::ALL.iter().find(is_joined).copied()
     }
 
     /// The sources that the instruction has, among the first operands of the form.

@@ -79,6 +79,50 @@ fn operands_that_change_places() {
     }
 }
 
+/// A scalar is divided into as many parts as the vector has elements, each in the low bits of one.
+#[test]
+fn scalars_are_divided() {
+    let mut cases = Cases::default();
+    let (a, long) = (0x8765_4321, 0x8765_4321_0fed_cba9);
+    cases.is("mov.v2.u32", &[a], Some(0x8765_0000_4321));
+    cases.is("mov.v2.s32", &[a], Some(0x8765_0000_4321));
+    cases.is("mov.v2.b64", &[long], Some(0x8765_4321 << 64 | 0x0fed_cba9));
+    cases.is(
+        "mov.v4.b32",
+        &[a],
+        Some(0x87 << 96 | 0x65 << 64 | 0x43 << 32 | 0x21),
+    );
+}
+
+/// Forms of PTX ISA 9.4 on packed numbers of two types, and comparisons of packed integers.
+#[test]
+fn packed_forms() {
+    let mut cases = Cases::default();
+    let f32x2 = |high: f32, low: f32| u128::from(high.to_bits()) << 32 | u128::from(low.to_bits());
+    // 1.5 and -2 in half precision.
+    let (half, c) = (0x3e00_c000, f32x2(0.25, 8.0));
+    cases.is("add.f32x2.f16x2.f32x2", &[half, c], Some(f32x2(1.75, 6.0)));
+    cases.is(
+        "sub.f32x2.f16x2.f32x2",
+        &[half, c],
+        Some(f32x2(1.25, -10.0)),
+    );
+    let product = Some(f32x2(0.25 * 1.5 + 0.25, -8.0));
+    cases.is("fma.rn.f32x2.f16x2.f32x2.f32x2", &[half, c, c], product);
+    // One and a bit more than a unit in the last place is truncated.
+    let one = f32x2(1.0, 1.0 + 1.9 / 1024.0);
+    let truncated = Some(0x3c00_3c01);
+    cases.is(
+        "mul.rz.ftz.f16x2.f32x2.f32x2",
+        &[one, f32x2(1.0, 1.0)],
+        truncated,
+    );
+    let (a, b) = (0x0102_0304, 0x0201_05ff);
+    cases.is("set.lt.u8x4", &[a, b], Some(0xff00_ffff));
+    cases.is("set.lt.s8x4", &[a, b], Some(0xff00_ff00));
+    cases.is("set.ge.s16x2", &[a, b], Some(0x0000_0000));
+}
+
 /// Whatever the unknown operand is, the result is the one that was given without it.
 #[test]
 fn operands_that_do_not_matter() {

@@ -237,5 +237,5 @@ fn vectors_are_moved() {
         Some(4 << 96 | 3 << 64 | 2 << 32 | 1),
     );
     cases.is("mov.v2.f64", &[5, 6], Some(6 << 64 | 5));
-    cases.is("mov.v2.u32", &[5], None);
+    cases.is("mov.v2.u32", &[5, 6, 7], None);
 }

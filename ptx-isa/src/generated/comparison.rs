@@ -40,7 +40,8 @@ pub(crate) static SET_2: [Form; 1] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
             op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
-        .with_rules(&[require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(1, &[M::U8x4, M::U16x2]))]),
+        .with_rules(&[require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(1, &[M::U8x4, M::U16x2]))])
+        .computing("d = if compare(.CmpOp, a, b) then -1 else 0", &[set(To::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Call(F::Negate, &[X::Integer(1)]), X::Integer(0)]))]),
 ];
 
 // setp

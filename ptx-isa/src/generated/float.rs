@@ -108,7 +108,8 @@ pub(crate) static MAD: [Form; 3] = [
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)),
             op("c", 3, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), removed_in(C::Always, &[ptx(3, 2, &t::SM_20)])]),
+        .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)]), removed_in(C::Always, &[ptx(3, 2, &t::SM_20)])])
+        .approximating("d = a * b + c within unspecified", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))], &[]),
     form("9.7.3.7", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[MAD_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3)),
@@ -125,7 +126,8 @@ pub(crate) static MAD: [Form; 3] = [
 const DIV_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static DIV: [Form; 5] = [
     form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = a / b within 2 ulp for 2^-126 <= b <= 2^126", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))], &[bound(Limit::Ulp(2), C::Always, Some(within(2, 0x3810000000000000, 0x47d0000000000000)))]),
     form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()])
@@ -138,7 +140,8 @@ pub(crate) static DIV: [Form; 5] = [
         .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, flush(a, a) / flush(b, b)) within 2 ulp for 2^-126 <= b <= 2^126", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)]), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(2)])])]))], &[bound(Limit::Ulp(2), C::Always, Some(within(2, 0x3810000000000000, 0x47d0000000000000)))]),
     form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
@@ -148,7 +151,8 @@ pub(crate) static DIV: [Form; 5] = [
 // div.full
 pub(crate) static DIV_FULL: [Form; 1] = [
     form("9.7.3.8", "{.ftz}.f32 d, a, b", &[l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .approximating("d = a / b within 2 ulp", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))], &[bound(Limit::Ulp(2), C::Always, None)]),
 ];
 
 // abs
@@ -212,7 +216,8 @@ const RCP_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static RCP: [Form; 5] = [
     form("9.7.3.13", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = 1 / a within 1 ulp", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))], &[bound(Limit::Ulp(1), C::Always, None)]),
     form("9.7.3.13", ".rnd{.ftz}.f32 d, a", &[RCP_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -233,7 +238,8 @@ pub(crate) static RCP: [Form; 5] = [
         .with_notes(&["without effect: there is nothing to flush"]),
     form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, 1 / flush(a, a)) within 1 ulp", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Ulp(1), C::Always, None)]),
 ];
 
 // rcp
@@ -241,6 +247,7 @@ pub(crate) static RCP_2: [Form; 1] = [
     form("9.7.3.14", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(2, 1, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = truncate(21, flush(d, 1 / truncate(21, flush(a, a)))) within unspecified", &[set(To::Operand(0), X::Call(F::Truncate, &[X::Integer(21), X::Call(F::Flush, &[X::Type(T::Slot(2)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Truncate, &[X::Integer(21), X::Call(F::Flush, &[X::Type(T::Slot(2)), X::Operand(1)])])])])]))], &[])
         .about("Computes a first guess of the reciprocal of a double-precision number, of which only the high 32 bits count."),
 ];
 
@@ -249,7 +256,8 @@ const SQRT_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static SQRT: [Form; 5] = [
     form("9.7.3.15", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = sqrt(a) within 2^-23 relative", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))], &[bound(Limit::Relative(-23000), C::Always, None)]),
     form("9.7.3.15", ".rnd{.ftz}.f32 d, a", &[SQRT_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -262,7 +270,8 @@ pub(crate) static SQRT: [Form; 5] = [
         .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
     form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, sqrt(flush(a, a))) within 2^-23 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Sqrt, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Relative(-23000), C::Always, None)]),
     form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
@@ -273,15 +282,19 @@ pub(crate) static SQRT: [Form; 5] = [
 pub(crate) static RSQRT: [Form; 4] = [
     form("9.7.3.16", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = 1 / sqrt(a) within 2^-22.9 relative", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[bound(Limit::Relative(-22900), C::Always, None)]),
     form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .approximating("d = 1 / sqrt(a) within unspecified", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[]),
     form("9.7.3.16", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, 1 / sqrt(flush(a, a))) within 2^-22.9 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])])]))], &[bound(Limit::Relative(-22900), C::Always, None)]),
     form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = 1 / sqrt(a) within unspecified", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[]),
 ];
 
 // rsqrt
@@ -289,6 +302,7 @@ pub(crate) static RSQRT_2: [Form; 1] = [
     form("9.7.3.17", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(4, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = truncate(21, flush(d, 1 / sqrt(truncate(21, flush(a, a))))) within unspecified", &[set(To::Operand(0), X::Call(F::Truncate, &[X::Integer(21), X::Call(F::Flush, &[X::Type(T::Slot(2)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Call(F::Truncate, &[X::Integer(21), X::Call(F::Flush, &[X::Type(T::Slot(2)), X::Operand(1)])])])])])]))], &[])
         .about("Computes a first guess of the reciprocal square root of a double-precision number, of which only the high 32 bits count."),
 ];
 
@@ -296,44 +310,53 @@ pub(crate) static RSQRT_2: [Form; 1] = [
 pub(crate) static SIN: [Form; 2] = [
     form("9.7.3.18", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = sin(a) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Sin, &[X::Operand(1)]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
     form("9.7.3.18", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, sin(flush(a, a))) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Sin, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
 ];
 
 // cos
 pub(crate) static COS: [Form; 2] = [
     form("9.7.3.19", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = cos(a) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Cos, &[X::Operand(1)]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
     form("9.7.3.19", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, cos(flush(a, a))) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Cos, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
 ];
 
 // lg2
 pub(crate) static LG2: [Form; 2] = [
     form("9.7.3.20", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = log2(a) within 2^-22 absolute for 0.5 <= a <= 2, 2^-22 relative", &[set(To::Operand(0), X::Call(F::Log2, &[X::Operand(1)]))], &[bound(Limit::Absolute(-22000), C::Always, Some(within(1, 0x3fe0000000000000, 0x4000000000000000))), bound(Limit::Relative(-22000), C::Always, None)]),
     form("9.7.3.20", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, log2(flush(a, a))) within 2^-22 absolute for 0.5 <= a <= 2, 2^-22 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Log2, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-22000), C::Always, Some(within(1, 0x3fe0000000000000, 0x4000000000000000))), bound(Limit::Relative(-22000), C::Always, None)]),
 ];
 
 // ex2
 pub(crate) static EX2: [Form; 2] = [
     form("9.7.3.21", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .approximating("d = exp2(a) within 2 ulp", &[set(To::Operand(0), X::Call(F::Exp2, &[X::Operand(1)]))], &[bound(Limit::Ulp(2), C::Always, None)]),
     form("9.7.3.21", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
+        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .approximating("d = flush(d, exp2(flush(a, a))) within 2 ulp", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Exp2, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Ulp(2), C::Always, None)]),
 ];
 
 // tanh
 pub(crate) static TANH: [Form; 1] = [
     form("9.7.3.22", ".approx.f32 d, a", &[l::APPROX, l::F32], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .approximating("d = tanh(a) within 2^-11 relative", &[set(To::Operand(0), X::Call(F::Tanh, &[X::Operand(1)]))], &[bound(Limit::Relative(-11000), C::Always, None)]),
 ];

@@ -49,6 +49,20 @@ pub enum ExprFunction {
     Abs,
     /// `sqrt(a)`: The square root.
     Sqrt,
+    /// `exp2(a)`: Two to the power of `a`.
+    Exp2,
+    /// `log2(a)`: The logarithm to base two; of zero it is -∞.
+    Log2,
+    /// `sin(a)`: The sine of an angle in radians; of an infinite one it is NaN.
+    Sin,
+    /// `cos(a)`: The cosine of an angle in radians; of an infinite one it is NaN.
+    Cos,
+    /// `tanh(a)`: The hyperbolic tangent.
+    Tanh,
+    /// `flush(.type, a)`: `a`, or zero with its sign if its absolute value is below the normal numbers of the type.
+    Flush,
+    /// `truncate(n, a)`: The number rounded towards zero to `n` significant bits.
+    Truncate,
     /// `number(a)`: The number that `a` is. It is rounded when it is assigned, whereas an operand is copied bit by bit.
     Number,
     /// `integral(a)`: The number rounded to an integer, by the rounding modifier.

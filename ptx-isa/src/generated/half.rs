@@ -238,7 +238,8 @@ const TANH_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2])
 pub(crate) static TANH: [Form; 1] = [
     form("9.7.4.9", ".approx.type d, a", &[l::APPROX, TANH_TYPE], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
-        .with_rules(&[since(holds(1, &[M::Bf16, M::Bf16x2]), &[ptx(7, 8, &t::SM_90)])]),
+        .with_rules(&[since(holds(1, &[M::Bf16, M::Bf16x2]), &[ptx(7, 8, &t::SM_90)])])
+        .approximating("d = tanh(a) within 2^-10.987 absolute if .type in .f16 .f16x2, 2^-8 absolute", &[set(To::Operand(0), X::Call(F::Tanh, &[X::Operand(1)]))], &[bound(Limit::Absolute(-10987), holds(1, &[M::F16, M::F16x2]), None), bound(Limit::Absolute(-8000), C::Always, None)]),
 ];
 
 // ex2
@@ -247,8 +248,10 @@ const EX2_BTYPE: &Slot = &slot(".btype", &[M::Bf16, M::Bf16x2]);
 pub(crate) static EX2: [Form; 2] = [
     form("9.7.4.10", ".approx.atype d, a", &[l::APPROX, EX2_ATYPE], &[ptx(7, 0, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .approximating("d = exp2(a) within 2^-9.9 relative", &[set(To::Operand(0), X::Call(F::Exp2, &[X::Operand(1)]))], &[bound(Limit::Relative(-9900), C::Always, None)]),
     form("9.7.4.10", ".approx.ftz.btype d, a", &[l::APPROX, l::FTZ, EX2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .approximating("d = exp2(a) within 2^-7 relative", &[set(To::Operand(0), X::Call(F::Exp2, &[X::Operand(1)]))], &[bound(Limit::Relative(-7000), C::Always, None)]),
 ];

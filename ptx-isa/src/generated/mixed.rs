@@ -23,23 +23,27 @@ pub(crate) static ADD_2: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", "{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .rz then a + c else undefined", &[set(To::Operand(0), X::If(&[X::Has(M::Rz), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Undefined]))]),
     form("9.7.5", "{.rz}.bf16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = if .rz then a + c else undefined", &[set(To::Operand(0), X::If(&[X::Has(M::Rz), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Undefined]))]),
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, ADD_2_CDTYPE, ADD_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])])
+        .computing("d = a + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // sub
@@ -62,23 +66,27 @@ pub(crate) static SUB_2: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a - c", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", "{.rz}.ftz.f16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = if .rz then a - c else undefined", &[set(To::Operand(0), X::If(&[X::Has(M::Rz), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]), X::Undefined]))]),
     form("9.7.5", "{.rz}.bf16x2.f32x2.f32x2 d, a, c", &[l::RZ_OPT, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = if .rz then a - c else undefined", &[set(To::Operand(0), X::If(&[X::Has(M::Rz), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]), X::Undefined]))]),
     form("9.7.5", "{.rn}{.satfinite}.cdtype.abtype d, a, c", &[l::RN_OPT, l::SATFINITE_OPT, SUB_2_CDTYPE, SUB_2_ABTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
-            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
+            op("c", 2, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])])
+        .computing("d = a - c", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // fma
@@ -102,28 +110,33 @@ pub(crate) static MUL: [Form; 5] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", ".rz.bf16x2.f32x2.f32x2 d, a, b", &[l::RZ, l::BF16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", ".bf16x2.bf16x2.f16x2 d, a, b", &[l::BF16X2, l::BF16X2, l::F16X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", ".f16x2.f16x2.bf16x2 d, a, b", &[l::F16X2, l::F16X2, l::BF16X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", "{.rn}{.satfinite}.dtype.atype.btype d, a, b", &[l::RN_OPT, l::SATFINITE_OPT, MUL_DTYPE, MUL_ATYPE, MUL_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])])
+        .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // fma
@@ -137,12 +150,14 @@ pub(crate) static FMA_2: [Form; 2] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
     form("9.7.5", "{.rn}{.satfinite}.cdtype.atype.btype d, a, b, c", &[l::RN_OPT, l::SATFINITE_OPT, FMA_2_CDTYPE, FMA_2_ATYPE, FMA_2_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("a", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
             op("b", 2, R::Use).with_ty(T::Slot(4)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC]),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])]),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_length(L::Fixed(1)).with_marks(&[K::REG, K::ALLOW_LONGER_VEC])])
+        .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];

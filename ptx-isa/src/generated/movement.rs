@@ -24,13 +24,16 @@ pub(crate) static MOV: [Form; 8] = [
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .computing("n = width(a) / (if .v4 then 4 else 2); d = if .v4 then field(.u64, a, 0, n) | field(.u64, a, n, n) << width(a) | field(.u64, a, 2 * n, n) << 2 * width(a) | field(.u64, a, 3 * n, n) << 3 * width(a) else field(.u64, a, 0, n) | field(.u64, a, n, n) << width(a)", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Width, &[X::Type(T::Slot(1))]), X::If(&[X::Has(M::V4), X::Integer(4), X::Integer(2)])])), set(To::Operand(0), X::If(&[X::Has(M::V4), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Integer(0), X::Assigned(0)]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Assigned(0), X::Assigned(0)]), X::Call(F::Width, &[X::Type(T::Slot(1))])])]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Call(F::Mul, &[X::Integer(2), X::Assigned(0)]), X::Assigned(0)]), X::Call(F::Mul, &[X::Integer(2), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Call(F::Mul, &[X::Integer(3), X::Assigned(0)]), X::Assigned(0)]), X::Call(F::Mul, &[X::Integer(3), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]), X::Call(F::Or, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Integer(0), X::Assigned(0)]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Assigned(0), X::Assigned(0)]), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".vec.etype d, sreg", &[MOV_VEC, MOV_ETYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("sreg", 1, R::Sreg).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64])]))])
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Fixed(4)), op("sreg", 1, R::Sreg).with_ty(T::Slot(1)).with_length(L::Fixed(4))])
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
@@ -38,15 +41,18 @@ pub(crate) static MOV: [Form; 8] = [
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
+        .computing("d = avar", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("fname", 1, R::Func)])
+        .computing("d = fname", &[set(To::Operand(0), X::Operand(1))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
 ];
 
@@ -61,12 +67,13 @@ pub(crate) static MOV_2: [Form; 4] = [
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]).computing("d = a", &[set(To::Operand(0), X::Operand(1))]),
     form("9.7.9.4", ".type d, sreg", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
-        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]).computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]),
     form("9.7.9.4", ".type d, avar", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
             op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
-        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), deny(C::Operand(1, Q::Handle))]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), deny(C::Operand(1, Q::Handle))])
+        .computing("d = avar", &[set(To::Operand(0), X::Operand(1))]),
 ];
 
 // shfl

@@ -1,6 +1,7 @@
 //! The instruction tables, the enums of keywords, and queries about instructions.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod accuracy;
 mod condition;
 mod describe;
 mod directive;
