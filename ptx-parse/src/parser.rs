@@ -33,6 +33,9 @@ pub(crate) struct Parser<'s> {
     pub(crate) is_plain: bool,
     #[cfg(feature = "parallel")]
     pub(crate) adoption: crate::parallel::Adoption,
+    /// Whether functions are parsed before the module around them.
+    #[cfg(feature = "parallel")]
+    pub(crate) ahead: crate::parallel::Ahead,
 }
 
 impl<'s> Parser<'s> {
@@ -49,6 +52,8 @@ impl<'s> Parser<'s> {
             is_plain: false,
             #[cfg(feature = "parallel")]
             adoption: Default::default(),
+            #[cfg(feature = "parallel")]
+            ahead: Default::default(),
         }
     }
 
@@ -236,9 +241,9 @@ impl<'s> Parser<'s> {
 
 /// Whether there is neither NUL nor a character outside ASCII.
 fn is_plain(text: &[u8]) -> bool {
-    // Each chunk is in the cache when it is looked at again.
-    let mut chunks = text.chunks(1 << 14);
-    chunks.all(|c| c.is_ascii() && memchr::memchr(0, c).is_none())
+    // Without a way out of the inner loop, many characters are compared at a time.
+    let plain = |all: bool, c: &u8| all & matches!(c, 1..=0x7f);
+    text.chunks(1 << 14).all(|c| c.iter().fold(true, plain))
 }
 
 /// For how many functions a prototype is added, so that the cost stays linear.

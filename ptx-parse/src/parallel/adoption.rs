@@ -166,8 +166,10 @@ mod tests {
     use alloc::format;
     use alloc::string::String;
 
-    use ptx_ir::{Limits, SourceText};
+    use ptx_ir::raw::RawModule as _;
+    use ptx_ir::{Function, Limits, SourceText};
 
+    use crate::parallel::Ahead;
     use crate::parser::Parser;
 
     /// Functions that use a variable, the function before them, labels and registers.
@@ -213,6 +215,29 @@ mod tests {
             100 - text.matches("%r7, [v]").count()
         );
     }
+
+    #[test]
+    fn functions_after_one_with_a_prototype_are_adopted() {
+        let text = functions(100);
+        let prototype = "ret; p: .callprototype _ (.param .b32 _);";
+        let with = text.replacen("ret;", prototype, 3);
+        assert_eq!(adopted(&with, 100_000), 97);
+    }
+
+    #[test]
+    fn a_function_with_prototypes_is_passed_over() {
+        let prototypes = "p: .callprototype _ (.param .b32 _);".repeat(1000);
+        let text = functions(1).replacen("ret;", &(prototypes + "ret;"), 1);
+        let source = SourceText::from(text.as_bytes());
+        let mut parser = Parser::new(&source, source.clone(), Limits::default());
+        parser.ahead = Ahead::Yes;
+        parser.cursor.pos = text.find(".func").unwrap_or(0);
+        let function = parser.out.module.functions_mut().push(Function::EMPTY);
+        assert!(parser.header_ahead(parser.cursor.pos, function).is_some());
+        parser.body_statements();
+        assert!(parser.out.body.statement_table().len() < 10);
+    }
+
     #[test]
     fn short_functions_are_parsed_once() {
         let text = functions(2000);

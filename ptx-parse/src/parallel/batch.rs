@@ -10,6 +10,7 @@ use ptx_ir::{
     SymbolKind,
 };
 
+use super::ahead::Ahead;
 use super::parts::{is_function, next_function};
 use crate::parser::Parser;
 use crate::scope::Meaning;
@@ -106,6 +107,7 @@ struct Run<'s> {
 impl<'s> Run<'s> {
     fn new(mut parser: Parser<'s>, names: &Interner) -> Self {
         *parser.out.module.names_mut() = names.sibling(raw::SHARED_TEXT / 100);
+        parser.ahead = Ahead::Yes;
         Self {
             parser,
             functions: Vec::new(),
@@ -130,7 +132,10 @@ impl<'s> Run<'s> {
             }
             let Some(function) = self.function(start) else {
                 raw::clear(&mut self.parser.out.body);
-                let end = self.parser.cursor.pos;
+                let end = match self.parser.ahead {
+                    Ahead::Stopped(at) => at,
+                    _ => self.parser.cursor.pos,
+                };
                 return next_function(src, end, src.len());
             };
             let end = function.end;
@@ -166,8 +171,7 @@ impl<'s> Run<'s> {
         let functions = parser.out.module.functions().len();
         parser.body_statements();
         parser.scopes.close_scope();
-        let own = parser.out.body.prototypes().is_empty()
-            && parser.out.module.functions().len() == functions;
+        let own = parser.ahead == Ahead::Yes && parser.out.module.functions().len() == functions;
         if !own || !parser.reporter.is_empty() || !presume_symbols(parser) {
             return None;
         }

@@ -8,6 +8,7 @@
 //! the module, in parallel again.
 
 mod adoption;
+mod ahead;
 mod batch;
 mod parts;
 
@@ -21,6 +22,7 @@ use crate::parser::Parser;
 use batch::Batch;
 
 pub(crate) use adoption::Adoption;
+pub(crate) use ahead::Ahead;
 
 /// The least that is worth another thread.
 const LEAST_PART: usize = 1 << 17;
