@@ -161,11 +161,14 @@ fn the_columns_are_documented() {
     );
 }
 
+/// The functions of [`large`], of seven instructions each.
+const FUNCTIONS: usize = 120;
+
 /// A file of more than two megabytes, most of it comments, whose functions are divided among threads.
 fn large() -> Source {
     let mut text = ".version 8.0\n.target sm_80\n".to_owned();
     let comment = format!("\t// {}\n", "a".repeat(100)).repeat(200);
-    for function in 0..120 {
+    for function in 0..FUNCTIONS {
         text += &format!(".func f{function}()\n{{\n\t.reg .b32 %r<3>;\n{comment}");
         for line in 0..5 {
             text += &format!("\tadd.s32 %r1, %r2, {line};\n");
@@ -192,13 +195,32 @@ fn the_parts_of_a_large_file_are_in_order() {
         .iter()
         .find(|(table, ..)| *table == TableName::Instructions)
         .unwrap();
-    assert!(instructions.2.lines().count() > 2 * 840);
+    assert!(instructions.2.lines().count() > 2 * 7 * FUNCTIONS);
     for threads in [2, 5] {
         assert!(
             rows(sources(), &options.clone().threads(threads)) == one,
             "{threads} threads"
         );
     }
+}
+
+#[test]
+fn the_rows_of_a_large_file_are_in_the_order_of_the_text() {
+    use arrow_array::cast::AsArray as _;
+    use arrow_array::types::Int32Type;
+
+    let options = ScanOptions::new(&[TableName::Instructions])
+        .rows(100)
+        .threads(3);
+    let options = options.columns(TableName::Instructions, &["start"]);
+    let mut starts: Vec<i32> = Vec::new();
+    for batch in Scan::new([large()], &options.unwrap()) {
+        let (_, batch) = batch.unwrap();
+        let column = batch.column(0).as_primitive::<Int32Type>();
+        starts.extend(column.values());
+    }
+    assert!(starts.is_sorted_by(|one, next| one < next));
+    assert_eq!(starts.len(), FUNCTIONS * 7);
 }
 
 #[test]
