@@ -46,12 +46,18 @@ fn space_end(text: &[u8], mut pos: usize) -> usize {
 
 /// The text up to the semicolon, unless something in it has to be lexed: comments, strings, lines of a preprocessor.
 fn plain(text: &[u8]) -> Option<&str> {
-    let end = text.iter().position(|b| *b == b';');
-    let text = &text[..end.unwrap_or(text.len())];
-    if text.iter().any(|b| matches!(b, b'/' | b'"' | b'#')) || !text.is_ascii() {
-        return None;
+    let mut end = text.len();
+    for (pos, byte) in text.iter().enumerate() {
+        match byte {
+            b';' => {
+                end = pos;
+                break;
+            }
+            b'/' | b'"' | b'#' | 0x80.. => return None,
+            _ => {}
+        }
     }
-    str::from_utf8(text).ok()
+    str::from_utf8(text.get(..end)?).ok()
 }
 
 /// The operands of a plain text, which are parts of it where they are written without superfluous spaces.
@@ -78,6 +84,11 @@ fn split(text: &str, each: &mut dyn FnMut(&str)) {
 /// Calls `each` with an operand, with a space only after commas.
 fn normalized(operand: &str, each: &mut dyn FnMut(&str)) {
     let is_space = |c: char| c.is_ascii() && is(c as u8, class::WHITESPACE);
+    let operand = match operand.as_bytes() {
+        // Most operands have one space before them.
+        [b' ', second, ..] if !is(*second, class::WHITESPACE) => &operand[1..],
+        _ => operand,
+    };
     let operand = operand.trim_matches(is_space);
     if !operand
         .bytes()

@@ -10,7 +10,8 @@ use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, RegUse};
 use ptx_ir::{
-    Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Span, Statement, StmtId,
+    Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Signature, Span, Statement,
+    StmtId,
 };
 use ptx_report::clean;
 use ptx_report::facts_json::FactsWriter;
@@ -25,16 +26,42 @@ pub(crate) struct File<'m> {
     text: Option<&'m str>,
     pub(crate) lines: LineIndex,
     pub(crate) source_lines: SourceLines<'m>,
+    /// By signature.
+    mnemonics: Vec<Mnemonic<'m>>,
+}
+
+/// The texts of a mnemonic.
+struct Mnemonic<'m> {
+    text: &'m str,
+    opcode: &'m str,
+    /// Without their dots.
+    modifiers: Vec<&'m str>,
 }
 
 impl<'m> File<'m> {
     pub(crate) fn new(name: &'m str, module: &'m Module) -> Self {
+        let sigs = module.signatures().ids();
         Self {
             name,
             module,
             text: str::from_utf8(module.source()).ok(),
             lines: LineIndex::new(module.source()),
             source_lines: SourceLines::new(module),
+            mnemonics: sigs
+                .map(|sig| Mnemonic::new(module.signature(sig)))
+                .collect(),
+        }
+    }
+}
+
+impl<'m> Mnemonic<'m> {
+    fn new(signature: Signature<'m>) -> Self {
+        let modifiers = signature.words().iter();
+        let modifiers = modifiers.map(|word| signature.word_text(*word).trim_start_matches('.'));
+        Self {
+            text: signature.text(),
+            opcode: signature.opcode_text(),
+            modifiers: modifiers.collect(),
         }
     }
 }
@@ -181,25 +208,25 @@ pub(crate) struct Instruction<'f> {
 }
 
 impl<'f> Instruction<'f> {
-    pub(crate) fn mnemonic(&self) -> Option<&'f str> {
+    fn texts(&self) -> Option<&'f Mnemonic<'f>> {
         let inst = self.of.body.inst(self.inst?)?;
-        Some(self.of.file.module.signature(inst.sig).text())
+        self.of.file.mnemonics.get(inst.sig.as_u32() as usize)
+    }
+
+    pub(crate) fn mnemonic(&self) -> Option<&'f str> {
+        Some(self.texts()?.text)
     }
 
     pub(crate) fn opcode(&self) -> Option<&'f str> {
-        let inst = self.of.body.inst(self.inst?)?;
-        Some(self.of.file.module.signature(inst.sig).opcode_text())
+        Some(self.texts()?.opcode)
     }
 
     /// The modifiers without their dots.
     pub(crate) fn modifiers(&self, each: Texts<'_>) -> bool {
-        let inst = self.inst.and_then(|inst| self.of.body.inst(inst));
-        let Some(inst) = inst else { return false };
-        let signature = self.of.file.module.signature(inst.sig);
-        for &word in signature.words() {
-            each(signature.word_text(word).trim_start_matches('.'));
-        }
-        true
+        let texts = self.texts();
+        let modifiers = texts.iter().flat_map(|texts| &texts.modifiers);
+        modifiers.for_each(|modifier| each(modifier));
+        texts.is_some()
     }
 
     /// Its registers that `belong`, each once.

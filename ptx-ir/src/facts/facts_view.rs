@@ -201,9 +201,13 @@ impl<'a> Facts<'a> {
     }
 
     fn reads_volatile(&self) -> bool {
-        let volatile = |o: &Operand| match plain(self.body, *o) {
-            (Operand::Special(register), _) => register.is_volatile(),
-            _ => false,
+        let volatile = |o: &Operand| match o {
+            // Most operands are registers.
+            Operand::Reg(_) => false,
+            o => match plain(self.body, *o) {
+                (Operand::Special(register), _) => register.is_volatile(),
+                _ => false,
+            },
         };
         let lists = self.operands().iter().filter_map(|o| match o {
             Operand::Vector(id) => Some(self.body.pool.list(*id)),

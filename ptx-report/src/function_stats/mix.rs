@@ -34,14 +34,22 @@ pub const FAMILIES: [&str; 19] = [
 /// The family of an instruction; `unknown` if it is not in the tables.
 #[must_use]
 pub fn family(facts: &Facts<'_>) -> &'static str {
-    let part = facts
-        .section()
-        .split('.')
-        .nth(2)
-        .and_then(|n| n.parse().ok());
-    let index = part.and_then(|n: usize| n.checked_sub(1));
+    let index = third_number(facts.section()).checked_sub(1);
     let name = index.and_then(|i| FAMILIES.get(i)).copied();
     name.unwrap_or("unknown")
+}
+
+/// The third number of a section such as `9.7.1.3`; 0 if it has none.
+fn third_number(section: &str) -> usize {
+    let (mut dots, mut number) = (0, 0);
+    for byte in section.bytes() {
+        match byte {
+            b'.' => dots += 1,
+            b'0'..=b'9' if dots == 2 => number = number * 10 + usize::from(byte - b'0'),
+            _ => {}
+        }
+    }
+    number
 }
 
 /// The numbers of instructions by kind.
