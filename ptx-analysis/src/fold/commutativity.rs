@@ -2,9 +2,8 @@
 
 use super::Video;
 use super::computation::{Inputs, is_source};
-use ptx_isa::{
-    Assignment, Expr, ExprFunction as Function, Marks, Modifier, Opcode, find_instruction,
-};
+use super::parts::PARTS;
+use ptx_isa::{Assignment, Expr, ExprFunction as Function, Modifier, Opcode, find_instruction};
 
 /// Whether the first two sources may change places: what the tables state about the instruction stays the same, up to
 /// operands of operators that commute.
@@ -26,8 +25,7 @@ pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
             video: Video::default(),
         };
         // The parts that they select would change places as well.
-        let lanes = Marks::LANES | Marks::LANES16 | Marks::LANES8;
-        if form.operands().iter().any(|o| o.marks().intersects(lanes)) {
+        if form.operands().iter().any(|o| o.marks().intersects(PARTS)) {
             return None;
         }
         let swap = Swap {

@@ -36,6 +36,9 @@ pub struct Video {
     pub negative: [bool; 3],
 }
 
+/// The marks of operands of which parts may be selected, or that have lanes.
+pub(super) const PARTS: Marks = Marks::LANES.union(Marks::LANES16).union(Marks::LANES8);
+
 /// Bits of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
@@ -65,6 +68,9 @@ fn lane_length(operand: &FormOperand) -> Option<u16> {
 impl Inputs<'_> {
     /// Whether parts are selected, and signs written, only where the form accepts them.
     pub(super) fn parts_fit(&self) -> bool {
+        if self.video == Video::default() {
+            return true;
+        }
         let fits = |operand: &FormOperand, selector: Option<Selector>| {
             let Some(selector) = selector else {
                 return true;
@@ -174,7 +180,10 @@ impl Inputs<'_> {
     /// The value of a source of which a part is selected, or that has lanes; `None` if it has neither.
     pub(super) fn part_value(&self, operand: usize, lane: u16) -> Option<Option<Exact>> {
         let definition = self.form.operands().get(operand)?;
-        let parts = self.parts(operand).filter(|_| is_source(definition))?;
+        if !is_source(definition) || !definition.marks().intersects(PARTS) {
+            return None;
+        }
+        let parts = self.parts(operand)?;
         let value = || {
             let part = parts.get(usize::from(lane))?;
             let bits = match lane_length(definition) {

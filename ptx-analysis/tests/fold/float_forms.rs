@@ -216,12 +216,13 @@ fn fraction(ty: ScalarType) -> u32 {
     }
 }
 
-/// All ways to write the forms whose computation is stated.
+/// All ways to write the forms whose computation is stated and exact.
 fn cases(wanted: impl Fn(&Form) -> bool) -> Vec<Case> {
     let mut found = Vec::new();
     for instruction in Instruction::ALL {
         let forms = instruction.forms().iter();
-        for form in forms.filter(|f| f.computation().is_some() && wanted(f)) {
+        let is_exact = |f: &Form| f.computation().is_some_and(|c| !c.is_approximate());
+        for form in forms.filter(|f| is_exact(f) && wanted(f)) {
             let all = fillings(form);
             found.extend(
                 all.iter()
