@@ -9,7 +9,7 @@ use super::template::Template;
 pub(super) fn is_known(template: &Template, sources: &[u128]) -> bool {
     let modifiers = &template.case.modifiers;
     match (template.case.opcode, modifiers.last(), sources.last()) {
-        // It takes the integer that is compared with zero for a number of single precision: -0, or a NaN.
+        // ptxas 13.2, but not 13.5, takes the integer that is compared with zero for a number of single precision: -0, or a NaN.
         (Opcode::Slct, Some(Modifier::S32), Some(&c)) => {
             c == 0x8000_0000 || (0x7f80_0001..=0x7fff_ffff).contains(&c)
         }

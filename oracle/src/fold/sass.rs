@@ -181,7 +181,7 @@ impl State {
                 .starts_with(|c: char| c.is_ascii_digit() || c == 'Q' || c == 'I')
                 .then(|| Word::constant(instruction.immediate)),
         };
-        let zero = |operand: &&str| matches!(*operand, "RZ" | "-RZ" | "URZ");
+        let only = |words: &[&str]| instruction.words.iter().skip(1).all(|w| words.contains(w));
         let first = *instruction.words.first()?;
         let wide = instruction.has("64") || instruction.has("WIDE");
         match (first, operands) {
@@ -194,8 +194,9 @@ impl State {
                 }
             },
             ("MOV" | "UMOV" | "R2UR", [from]) => Some(vec![value(from)?]),
-            ("IMAD", [a, b, from]) if zero(a) && zero(b) && !wide => Some(vec![value(from)?]),
-            ("HFMA2", [a, b, _, _]) if zero(a) && zero(b) => {
+            ("IMAD", ["RZ", "RZ", from]) if only(&["MOV", "U32"]) => Some(vec![value(from)?]),
+            // The sum of -0 and a constant.
+            ("HFMA2", ["-RZ", "RZ", _, _]) if only(&["MMA"]) => {
                 Some(vec![Word::constant(instruction.immediate)])
             }
             ("CS2R", ["SRZ"]) => Some(vec![Word::ZERO; width(instruction)]),
@@ -305,6 +306,8 @@ mod tests {
             "/*0020*/ FADD R4, R4, 1 ; /* 0x3f80000004047421 */",
             "/*0020*/ @P0 MOV R4, 0x8 ; /* 0x0000000800047802 */",
             "/*0020*/ LOP3.LUT.PAND P0, R4, R5, R6, R7, 0x1, PT ; /* 0x0000000705047812 */",
+            "/*0020*/ HFMA2.FTZ.RELU R4, -RZ, RZ, -1, -1 ; /* 0xbc00bc00ff047431 */",
+            "/*0020*/ HFMA2.MMA R4, RZ, RZ, -1, -1 ; /* 0xbc00bc00ff047435 */",
             "/*0020*/ DADD R4, R6, R8 ; /* 0x0000000006047229 */",
             ".L_x_1:",
             "/*0020*/ CALL.REL.NOINC `(.L_x_2) ; /* 0x0000000000007944 */",

@@ -4,7 +4,8 @@ use super::exact_float::{Magnitude, Number};
 use super::float_format::Format;
 use super::rounding::Rounding;
 
-/// Rounds, flushes and saturates.
+/// Rounds, flushes and saturates. As in ptxas, a number is flushed that is subnormal after it was rounded as if exponents had no limit, and a
+/// saturated zero is positive.
 pub(super) fn finish(
     format: Format,
     exact: Number,
@@ -13,11 +14,7 @@ pub(super) fn finish(
     sat: bool,
 ) -> Option<u128> {
     let mut bits = format.encode(exact, rounding)?;
-    if ftz && format.is_tiny(exact) {
-        // Whether a number that is rounded up to the least normal one counts as subnormal is not defined.
-        if !format.is_subnormal(bits) && bits & (format.sign() - 1) != 0 {
-            return None;
-        }
+    if ftz && format.is_tiny(exact) && !becomes_normal(format, exact, rounding)? {
         bits &= format.sign();
     }
     if sat {
@@ -28,10 +25,6 @@ pub(super) fn finish(
             },
             Rounding::Zero,
         )?;
-        if bits == format.sign() {
-            // The sign of a saturated zero is not defined.
-            return None;
-        }
         bits = if bits & format.sign() != 0 {
             0
         } else {
@@ -39,4 +32,19 @@ pub(super) fn finish(
         };
     }
     Some(bits)
+}
+
+/// Whether a number below the normal ones is rounded up to one of them, with as many digits as those have.
+fn becomes_normal(format: Format, exact: Number, rounding: Rounding) -> Option<bool> {
+    let Magnitude::Finite(mantissa, exponent) = exact.size else {
+        return Some(false);
+    };
+    let twice = Number {
+        size: Magnitude::Finite(mantissa, exponent + 1),
+        ..exact
+    };
+    let rounded = format.decode(format.encode(twice, rounding)?)?;
+    let exponents = exact.exponent().zip(rounded.exponent());
+    // Only the greatest of them are rounded up, and then by one binade.
+    Some(!format.is_tiny(rounded) && exponents.is_some_and(|(before, after)| after > before + 1))
 }

@@ -169,3 +169,22 @@ fn flushing_and_saturation() {
         }
     }
 }
+
+/// Numbers around the least normal one, as ptxas folds them: flushed if they are subnormal after rounding to 24 digits.
+#[test]
+fn rounding_before_flushing() {
+    let cases = &mut Cases::default();
+    let least = 0x0080_0000;
+    cases.is("mul.ftz.f32", &[least, 0x3f7f_ffff], Some(0));
+    cases.is("mul.ftz.f32", &[0x0080_0001, 0x3f7f_fffe], Some(least));
+    cases.is(
+        "mul.ftz.f32",
+        &[0x8080_0001, 0x3f7f_fffe],
+        Some(1 << 31 | least),
+    );
+    cases.is("mul.ftz.f32", &[0x00ff_ffff, 0x3f00_0000], Some(0));
+    cases.is("mul.rz.ftz.f32", &[0x0080_0001, 0x3f7f_fffe], Some(0));
+    cases.is("mul.f32", &[least, 0x3f7f_ffff], Some(least));
+    cases.is("add.sat.f32", &[1 << 31, 1 << 31], Some(0));
+    cases.is("mul.sat.f32", &[1 << 31, 0x3f80_0000], Some(0));
+}
