@@ -23,6 +23,7 @@ mod ranges;
 pub mod reaching;
 pub mod reg_lanes;
 mod shared_sets;
+pub mod smt;
 pub mod source_lines;
 pub mod ssa;
 pub mod value_numbering;

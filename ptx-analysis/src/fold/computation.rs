@@ -15,21 +15,21 @@ use ptx_isa::{
 
 /// An instruction of a form that computes something, with the values it reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inputs<'a> {
-    pub(super) form: &'static Form,
-    pub(super) slots: &'a SlotAssignment,
+pub(crate) struct Inputs<'a> {
+    pub(crate) form: &'static Form,
+    pub(crate) slots: &'a SlotAssignment,
     /// All words after the opcode.
-    pub(super) modifiers: &'a [Modifier],
+    pub(crate) modifiers: &'a [Modifier],
     /// The bits of the sources, in their order; `None` for unknown ones. If there are more than the form has sources, they are the
     /// elements of the only one.
-    pub(super) operands: &'a [Option<u128>],
-    pub(super) carry: Option<bool>,
-    pub(super) video: Video,
+    pub(crate) operands: &'a [Option<u128>],
+    pub(crate) carry: Option<bool>,
+    pub(crate) video: Video,
 }
 
 impl Inputs<'_> {
     /// Whether the form has as many sources, and accepts parts and signs of them.
-    pub(super) fn fit(&self) -> bool {
+    pub(crate) fn fit(&self) -> bool {
         self.count_fits() && self.parts_fit()
     }
 
@@ -52,7 +52,7 @@ impl Inputs<'_> {
     }
 
     /// Whether the form has these modifiers.
-    pub(super) fn are_legal(&self) -> bool {
+    pub(crate) fn are_legal(&self) -> bool {
         let holds = |when: ptx_isa::Cond| when.decide(self.slots);
         let mut tables = self.form.tables().iter();
         let mut rules = self.form.rules().iter();
@@ -101,7 +101,7 @@ impl Inputs<'_> {
     }
 
     /// Where nothing is assigned yet.
-    pub(super) const fn scope(&self) -> Scope<'_> {
+    pub(crate) const fn scope(&self) -> Scope<'_> {
         Scope {
             inputs: self,
             assigned: &[],
@@ -187,29 +187,29 @@ impl Inputs<'_> {
     }
 
     /// Whether the expressions say what `.sat` does.
-    fn states_saturation(&self) -> bool {
+    pub(crate) fn states_saturation(&self) -> bool {
         let stated = |e: &Expr| *e == Expr::Has(Modifier::Sat);
         let computation = self.form.computation();
         computation.is_some_and(|c| c.assignments().iter().any(|a| a.value().any(&stated)))
     }
 
-    fn has(&self, modifier: Modifier) -> bool {
+    pub(crate) fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
     }
 
-    fn rounding(&self) -> Rounding {
+    pub(crate) fn rounding(&self) -> Rounding {
         let mut all = self.modifiers.iter().filter_map(|&m| Rounding::of(m));
         all.next().unwrap_or(Rounding::Nearest)
     }
 
     /// Whether subnormal numbers of a type count as zero.
-    fn flushes(&self, ty: ScalarType) -> bool {
+    pub(crate) fn flushes(&self, ty: ScalarType) -> bool {
         let single = |ty| element(ty) == ScalarType::F32;
         let mixed = || self.types().any(single);
         self.has(Modifier::Ftz) && ty != ScalarType::F64 && (single(ty) || !mixed())
     }
 
-    fn writes_carry(&self) -> bool {
+    pub(crate) fn writes_carry(&self) -> bool {
         let mut effects = self.form.effects().iter();
         effects.any(|e| {
             e.kind() == EffectKind::CarryWrite && e.when().decide(self.slots) == Some(true)
@@ -222,7 +222,7 @@ impl Inputs<'_> {
     }
 
     /// The type of the value of an operand: of a vector, that of its elements side by side.
-    pub(super) fn value_type(&self, operand: usize) -> Option<ScalarType> {
+    pub(crate) fn value_type(&self, operand: usize) -> Option<ScalarType> {
         let ty = self.operand_type(operand)?;
         let count = match self.form.operands().get(operand)?.length() {
             Length::Scalar => return Some(ty),
@@ -261,7 +261,7 @@ impl Inputs<'_> {
 
 /// Where an expression is evaluated.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(crate) struct Scope<'a> {
     inputs: &'a Inputs<'a>,
     /// The values of earlier assignments.
     assigned: &'a [Option<Value>],
@@ -322,7 +322,7 @@ impl Scope<'_> {
     }
 
     /// The operand that an argument is.
-    pub(super) const fn operand(argument: &Expr) -> Option<usize> {
+    pub(crate) const fn operand(argument: &Expr) -> Option<usize> {
         match *argument {
             Expr::Operand(at) => Some(at as usize),
             _ => None,
@@ -351,7 +351,7 @@ impl Scope<'_> {
     }
 
     /// The type that an argument is.
-    pub(super) fn ty(&self, argument: &Expr) -> Option<ScalarType> {
+    pub(crate) fn ty(&self, argument: &Expr) -> Option<ScalarType> {
         match argument {
             Expr::Type(ty) => ty.scalar_type(self.inputs.slots, self.inputs.form),
             _ => None,
@@ -359,7 +359,7 @@ impl Scope<'_> {
     }
 
     /// The modifier in the slot that an argument is.
-    pub(super) fn modifier(&self, argument: &Expr) -> Option<Modifier> {
+    pub(crate) fn modifier(&self, argument: &Expr) -> Option<Modifier> {
         match *argument {
             Expr::Slot(slot) => self.inputs.slots.word(slot.into()),
             _ => None,
@@ -384,10 +384,10 @@ impl Scope<'_> {
 }
 
 /// The bits that an element of a packed type takes, which may be more than those of its type.
-fn element_width(ty: ScalarType) -> u16 {
+pub(crate) fn element_width(ty: ScalarType) -> u16 {
     ty.bits() / u16::from(ty.lanes().max(1))
 }
 
-pub(super) fn is_source(operand: &FormOperand) -> bool {
+pub(crate) fn is_source(operand: &FormOperand) -> bool {
     matches!(operand.role(), Role::Use | Role::Imm)
 }

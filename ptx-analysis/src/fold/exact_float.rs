@@ -3,7 +3,7 @@
 use super::rounding::{Rounding, round};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Magnitude {
+pub(crate) enum Magnitude {
     Infinite,
     /// Mantissa times two to the exponent. If the mantissa is long enough, its lowest bit may be a sticky bit: set if any
     /// lower bit is.
@@ -12,9 +12,9 @@ pub(super) enum Magnitude {
 
 /// A number; not a NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Number {
-    pub(super) negative: bool,
-    pub(super) size: Magnitude,
+pub(crate) struct Number {
+    pub(crate) negative: bool,
+    pub(crate) size: Magnitude,
 }
 
 impl Number {
@@ -52,7 +52,7 @@ impl Number {
     }
 
     /// An integer.
-    pub(super) fn integer(value: i128) -> Self {
+    pub(crate) fn integer(value: i128) -> Self {
         Self::finite(value < 0, value.unsigned_abs(), 0)
     }
 

@@ -6,7 +6,7 @@ use ptx_isa::ScalarType;
 
 /// A format: the parts of its codes, and the numbers that it lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Format {
+pub(crate) struct Format {
     /// The width of the exponent.
     exponent: u32,
     /// The width of the fraction.
@@ -43,7 +43,7 @@ impl Format {
         }
     }
 
-    pub(super) fn of(ty: ScalarType) -> Option<Self> {
+    pub(crate) fn of(ty: ScalarType) -> Option<Self> {
         Some(match ty {
             ScalarType::F16 => Self::new(5, 10, SpecialCodes::Infinity),
             ScalarType::Bf16 => Self::new(8, 7, SpecialCodes::Infinity),
@@ -77,6 +77,21 @@ impl Format {
         }
     }
 
+    /// The width of the exponent.
+    pub(crate) fn exponent(self) -> u32 {
+        self.exponent
+    }
+
+    /// The width of the fraction, without the hidden bit.
+    pub(crate) fn fraction(self) -> u32 {
+        self.fraction
+    }
+
+    /// Whether it is one of IEEE 754, with all bits of its type.
+    pub(crate) fn is_ieee(self) -> bool {
+        self.top == SpecialCodes::Infinity && self.unused == 0
+    }
+
     fn bias(self) -> i32 {
         (1 << (self.exponent - 1)) - 1
     }
@@ -87,12 +102,12 @@ impl Format {
     }
 
     /// The sign bit; of a format without it, the bit above all codes.
-    pub(super) fn sign(self) -> u128 {
+    pub(crate) fn sign(self) -> u128 {
         1 << (self.exponent + self.fraction)
     }
 
     /// The least code above those of the finite numbers: in IEEE 754 that of +∞.
-    fn infinity(self) -> u128 {
+    pub(crate) fn infinity(self) -> u128 {
         match self.top {
             SpecialCodes::Infinity => ((1 << self.exponent) - 1) << self.fraction,
             SpecialCodes::Nan => self.sign() - 1,
@@ -101,7 +116,7 @@ impl Format {
     }
 
     /// The code of the greatest finite number.
-    fn greatest(self) -> u128 {
+    pub(crate) fn greatest(self) -> u128 {
         self.infinity() - (1 << self.unused)
     }
 
@@ -172,7 +187,7 @@ impl Format {
     }
 
     /// The bits of a number, rounded; `None` where the format has no number in the direction of rounding.
-    pub(super) fn encode(self, number: Number, rounding: Rounding) -> Option<u128> {
+    pub(crate) fn encode(self, number: Number, rounding: Rounding) -> Option<u128> {
         if number.negative && !self.signed {
             return None;
         }

@@ -7,16 +7,16 @@
 
 mod algebra;
 mod commutativity;
-mod computation;
-mod exact_float;
+pub(crate) mod computation;
+pub(crate) mod exact_float;
 mod float;
-mod float_format;
+pub(crate) mod float_format;
 mod floats;
 mod functions;
 mod integers;
-mod parts;
-mod rounding;
-mod value;
+pub(crate) mod parts;
+pub(crate) mod rounding;
+pub(crate) mod value;
 
 pub use algebra::{COPY, Conversion, conversion, is_copy};
 pub use commutativity::commutes;
@@ -118,7 +118,7 @@ fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Fold
     None
 }
 
-fn element(ty: ScalarType) -> ScalarType {
+pub(crate) fn element(ty: ScalarType) -> ScalarType {
     ty.element().unwrap_or(ty)
 }
 

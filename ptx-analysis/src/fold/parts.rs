@@ -41,9 +41,9 @@ pub(super) const PARTS: Marks = Marks::LANES.union(Marks::LANES16).union(Marks::
 
 /// Bits of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) position: u32,
-    pub(super) length: u16,
+pub(crate) struct Part {
+    pub(crate) position: u32,
+    pub(crate) length: u16,
 }
 
 impl Part {
@@ -113,14 +113,14 @@ impl Inputs<'_> {
     }
 
     /// Whether a minus sign is written before an operand.
-    pub(super) fn is_negated(&self, operand: usize) -> bool {
+    pub(crate) fn is_negated(&self, operand: usize) -> bool {
         let negated = self.video.negative.get(self.source_index(operand));
         negated.copied().unwrap_or(false)
             && self.form.operands().get(operand).is_some_and(is_source)
     }
 
     /// The selected parts of an operand, the one of the lowest lane first; `None` if it has neither part nor lanes.
-    pub(super) fn parts(&self, operand: usize) -> Option<Vec<Part>> {
+    pub(crate) fn parts(&self, operand: usize) -> Option<Vec<Part>> {
         let definition = self.form.operands().get(operand)?;
         let is_result = definition.role() == Role::Def;
         let source = self.source_index(operand);
@@ -151,7 +151,7 @@ impl Inputs<'_> {
     }
 
     /// The parts of a result that are written, each with its lane; all of it if it has no parts.
-    pub(super) fn written(&self, operand: usize) -> Option<Vec<(u16, Part)>> {
+    pub(crate) fn written(&self, operand: usize) -> Option<Vec<(u16, Part)>> {
         let lanes = self.form.operands().get(operand).and_then(lane_length);
         let whole = || {
             let length = self.part_length(operand)?;
@@ -170,7 +170,7 @@ impl Inputs<'_> {
     }
 
     /// The number of bits of the selected part of an operand, or of each of its lanes.
-    pub(super) fn part_length(&self, operand: usize) -> Option<u16> {
+    pub(crate) fn part_length(&self, operand: usize) -> Option<u16> {
         match self.parts(operand) {
             Some(parts) => parts.first().map(|p| p.length),
             None => Some(super::element(self.value_type(operand)?).bits()),

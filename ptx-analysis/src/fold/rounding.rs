@@ -4,7 +4,7 @@ use ptx_isa::Modifier;
 
 /// A direction of rounding of IEEE 754.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rounding {
+pub(crate) enum Rounding {
     /// To nearest, ties to even.
     Nearest,
     /// To nearest, ties away from zero.
@@ -16,7 +16,7 @@ pub(super) enum Rounding {
 
 impl Rounding {
     /// The direction of a modifier.
-    pub(super) fn of(modifier: Modifier) -> Option<Self> {
+    pub(crate) fn of(modifier: Modifier) -> Option<Self> {
         Some(match modifier {
             Modifier::Rn | Modifier::Rni => Self::Nearest,
             Modifier::Rna => Self::NearestAway,
@@ -28,7 +28,7 @@ impl Rounding {
     }
 
     /// How the magnitude of a number of this sign is rounded.
-    pub(super) const fn of_magnitude(self, negative: bool) -> MagnitudeRounding {
+    pub(crate) const fn of_magnitude(self, negative: bool) -> MagnitudeRounding {
         match (self, negative) {
             (Self::Nearest, _) => MagnitudeRounding::Nearest,
             (Self::NearestAway, _) => MagnitudeRounding::NearestAway,
@@ -40,7 +40,7 @@ impl Rounding {
 
 /// A direction of rounding of a magnitude.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum MagnitudeRounding {
+pub(crate) enum MagnitudeRounding {
     /// To nearest, ties to even.
     Nearest,
     /// To nearest, ties up.
@@ -50,7 +50,7 @@ pub(super) enum MagnitudeRounding {
 }
 
 /// `mantissa` without its lowest `drop` bits, rounded; if `drop` is negative, multiplied by a power of two.
-pub(super) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> u128 {
+pub(crate) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> u128 {
     if drop <= 0 {
         return mantissa.checked_shl(drop.unsigned_abs()).unwrap_or(0);
     }

@@ -6,15 +6,15 @@ use bnum::cast::CastFrom;
 use ptx_isa::{ScalarType, TypeKind};
 
 /// An exact integer. The longest ones are products of two numbers of 64 bits, and fields of up to 255 bits.
-pub(super) type Exact = bnum::types::I256;
+pub(crate) type Exact = bnum::types::I256;
 
 /// A small integer.
-pub(super) fn exact(value: i64) -> Exact {
+pub(crate) fn exact(value: i64) -> Exact {
     Exact::cast_from(value)
 }
 
 /// The lowest bits in two's complement.
-pub(super) fn low(value: Exact) -> u128 {
+pub(crate) fn low(value: Exact) -> u128 {
     u128::cast_from(value)
 }
 
@@ -98,7 +98,7 @@ impl Value {
 }
 
 /// The least and the greatest integer of a number of bits.
-pub(super) fn limits(signed: bool, bits: u32) -> (Exact, Exact) {
+pub(crate) fn limits(signed: bool, bits: u32) -> (Exact, Exact) {
     let most = ones(bits.saturating_sub(signed.into()));
     (if signed { !most } else { exact(0) }, most)
 }
@@ -108,7 +108,7 @@ fn type_limits(ty: ScalarType) -> (Exact, Exact) {
 }
 
 /// The greatest integer of a type.
-pub(super) fn highest(ty: ScalarType) -> Exact {
+pub(crate) fn highest(ty: ScalarType) -> Exact {
     type_limits(ty).1
 }
 
@@ -123,7 +123,7 @@ pub(super) fn clamped(ty: ScalarType, value: Exact) -> Exact {
 }
 
 /// The integer whose lowest bits are one.
-pub(super) fn ones(n: u32) -> Exact {
+pub(crate) fn ones(n: u32) -> Exact {
     match n {
         ..256 => exact(1).wrapping_shl(n).wrapping_sub(exact(1)),
         _ => exact(-1),

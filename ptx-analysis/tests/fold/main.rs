@@ -25,4 +25,5 @@ mod scaled;
 mod short;
 mod simd;
 mod single;
+mod smt;
 mod video;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_report::explain::{self, Extent};
+use ptx_report::explain::{self, Entry, Extent};
 
 use crate::output::{self, Out, Status};
 use ptx_report::clean;
@@ -19,6 +19,7 @@ Examples:
   ptxkit explain add
   ptxkit explain cvt --all
   ptxkit explain add.rn.ftz.f32
+  ptxkit explain --smt add.rn.ftz.f32 | z3 -in
   ptxkit explain .maxntid
   ptxkit explain %tid
   ptxkit explain PTX0104")]
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Show all forms in full
     #[arg(long)]
     all: bool,
+    /// Print what an instruction computes as functions of SMT-LIB, with which a solver proves rewritings; give all its modifiers
+    #[arg(long, requires = "code", conflicts_with = "all")]
+    smt: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -43,15 +47,12 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let entries = match &args.code {
-        None => explain::codes(),
-        Some(text) => match explain::find(text) {
-            Ok(entries) => entries,
-            Err(message) => {
-                output::note(format_args!("ptxkit: {}", clean(&message)));
-                return Ok(Status::UsageError);
-            }
-        },
+    let entries = match find(args) {
+        Ok(entries) => entries,
+        Err(message) => {
+            output::note(format_args!("ptxkit: {}", clean(&message)));
+            return Ok(Status::UsageError);
+        }
     };
     let mut out = Out::new();
     let extent = if args.all {
@@ -62,6 +63,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     for (i, entry) in entries.iter().enumerate() {
         match args.format {
             Format::Json => out.json(entry)?,
+            Format::Human if args.smt => {
+                write!(out, "{}", entry.smt.as_deref().unwrap_or_default())?;
+            }
             Format::Human if entries.len() > 1 && entry.facts.is_empty() => {
                 writeln!(out, "{}: {}", entry.name, entry.summary)?;
             }
@@ -77,4 +81,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     out.flush()?;
     Ok(Status::Ok)
+}
+
+/// What there is to say.
+fn find(args: &Args) -> Result<Vec<Entry>, String> {
+    let Some(text) = &args.code else {
+        return Ok(explain::codes());
+    };
+    let script = args.smt.then(|| explain::smt_script(text)).transpose()?;
+    let mut entries = explain::find(text)?;
+    for entry in &mut entries {
+        entry.smt.clone_from(&script);
+    }
+    Ok(entries)
 }

@@ -81,6 +81,55 @@ fn unknown_words_have_a_nearest_one() {
     }
 }
 
+/// Terms with modifiers, results and parameters of all kinds are those of the files under `expect/smt`; `PTX_BLESS=1` rewrites them.
+#[test]
+fn terms_of_instructions() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/smt");
+    for name in [
+        "add.sat.s32",
+        "addc.cc.u32",
+        "bfe.s64",
+        "div.s32",
+        "fma.rn.ftz.relu.f16",
+        "mad.wide.u16",
+        "max.f32",
+        "setp.lt.and.f32",
+        "shf.l.clamp.b32",
+        "sub.rn.f16x2",
+    ] {
+        let run = ptx(&["explain", "--smt", name]);
+        let file = format!("{folder}/{name}.smt2");
+        if std::env::var_os("PTX_BLESS").is_some() {
+            std::fs::write(&file, &run.out).unwrap();
+        }
+        expect(&run, 0, &std::fs::read_to_string(&file).unwrap(), "");
+    }
+    let run = ptx(&["explain", "--smt", "not.b16", "--format", "json"]);
+    let entry: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    let script = "; not.b16 computes d = ~a\n(define-fun not.b16 ((a (_ BitVec 16))) (_ BitVec 16)\n  (bvnot a))\n";
+    assert_eq!(entry["smt"], script);
+    let run = ptx(&["explain", "not.b16", "--format", "json"]);
+    let entry: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert!(entry["smt"].is_null());
+}
+
+#[test]
+fn what_has_no_term_is_refused() {
+    for (name, message) in [
+        (
+            "shfl.sync.up.b32",
+            "ptxkit: `shfl.sync.up.b32`: the tables do not state what it computes\n",
+        ),
+        (
+            "add",
+            "ptxkit: no instruction is `add`; --smt takes an opcode with all its modifiers\n",
+        ),
+    ] {
+        expect(&ptx(&["explain", "--smt", name]), 2, "", message);
+    }
+    assert_eq!(ptx(&["explain", "--smt"]).status, 2);
+}
+
 #[test]
 fn json_has_all_forms() {
     let run = ptx(&["explain", "add", "--format", "json"]);

@@ -32,6 +32,8 @@ pub struct Entry {
     pub see_also: Vec<&'static str>,
     /// The page of a diagnostic.
     pub page: Option<&'static str>,
+    /// Functions of SMT-LIB that define what the instruction computes, if they were asked for.
+    pub smt: Option<String>,
 }
 
 impl Entry {
@@ -48,6 +50,7 @@ impl Entry {
             forms: Vec::new(),
             see_also: Vec::new(),
             page: None,
+            smt: None,
         }
     }
 }

@@ -109,7 +109,7 @@ fn forms_of(instruction: &'static Instruction, example: &str) -> Option<Vec<Foun
 }
 
 /// The opcode and the modifiers of a text, or an error message.
-fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
+pub(super) fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
     let (first, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let known = |nearest: Option<&str>| match nearest {
         Some(nearest) => format!("; did you mean `{nearest}`?"),

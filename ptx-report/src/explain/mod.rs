@@ -3,6 +3,7 @@
 mod entry;
 mod form;
 mod instruction;
+mod smt;
 mod text;
 mod word;
 
@@ -10,6 +11,7 @@ use ptx_ir::Code;
 
 pub use self::entry::{Details, Entry};
 use self::instruction::Answer;
+pub use self::smt::script as smt_script;
 pub use self::text::{Extent, text};
 use crate::generated::pages::PAGES;
 

@@ -1,0 +1,5 @@
+; bfe.s64 computes wide = width(a) == 64; p = if wide then min(b, 255) else b & 255; n = if wide then min(c, 255) else c & 255; d = field(a, a, p, n)
+(define-fun bfe.s64 ((a (_ BitVec 64)) (b (_ BitVec 32)) (c (_ BitVec 32))) (_ BitVec 64)
+  (let ((t1 ((_ extract 7 0) (ite (bvult c #x000000ff) c #x000000ff))))
+  (let ((t2 ((_ zero_extend 57) (bvsub #b1000000 ((_ extract 6 0) (ite (bvult t1 #x40) t1 #x40))))))
+  (bvashr (bvshl (bvashr a ((_ zero_extend 56) ((_ extract 7 0) (ite (bvult b #x000000ff) b #x000000ff)))) t2) t2))))

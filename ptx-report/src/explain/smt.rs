@@ -1,0 +1,66 @@
+//! What an instruction computes, as functions of SMT-LIB.
+
+use std::fmt::Write as _;
+
+use ptx_analysis::smt;
+
+use super::instruction::words;
+
+/// A script of SMT-LIB that defines what an instruction with all its modifiers computes: a function for each result.
+/// # Errors
+///
+/// There is no such instruction, or it computes nothing that is expressible; the message says which.
+pub fn script(text: &str) -> Result<String, String> {
+    let (opcode, modifiers) = words(text)?;
+    let found = smt::definitions(opcode, &modifiers).map_err(|error| match error {
+        smt::NotExpressible::Unknown => {
+            format!("no instruction is `{text}`; --smt takes an opcode with all its modifiers")
+        }
+        error => format!("`{text}`: {error}"),
+    })?;
+    let mut out = String::new();
+    let mut stated = "";
+    for definition in &found {
+        if stated != definition.computes {
+            stated = definition.computes;
+            let _ = writeln!(out, "; {text} computes {stated}");
+        }
+        let _ = writeln!(out, "{definition}");
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script;
+
+    #[test]
+    fn a_script() {
+        let expected = "; add.cc.u32 computes t = unsigned(a, a) + unsigned(b, b); d = t; carry = t >> width(d)\n\
+            (define-fun add.cc.u32 ((a (_ BitVec 32)) (b (_ BitVec 32))) (_ BitVec 32)\n  (bvadd a b))\n\
+            (define-fun add.cc.u32.carry ((a (_ BitVec 32)) (b (_ BitVec 32))) Bool\n  \
+            (= ((_ extract 32 32) (bvadd ((_ zero_extend 1) a) ((_ zero_extend 1) b))) #b1))\n";
+        assert_eq!(script("add.cc.u32").as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn what_has_no_script() {
+        for (text, message) in [
+            (
+                "addd.s32",
+                "unknown instruction `addd`; did you mean `add`?",
+            ),
+            (
+                "add",
+                "no instruction is `add`; --smt takes an opcode with all its modifiers",
+            ),
+            (
+                "shfl.sync.up.b32",
+                "`shfl.sync.up.b32`: the tables do not state what it computes",
+            ),
+            ("PTX0104", "unknown instruction `PTX0104`"),
+        ] {
+            assert_eq!(script(text), Err(message.to_string()));
+        }
+    }
+}
