@@ -6,7 +6,7 @@ use super::float::Float;
 use super::integer::Integer;
 use super::number::Number;
 use super::term::{Bits, Term, Terms};
-use crate::fold::computation::{Inputs, Scope, element_width};
+use crate::fold::computation::{Inputs, Scope, element_width, is_source};
 use crate::fold::element;
 use crate::fold::value::exact;
 use alloc::vec::Vec;
@@ -311,7 +311,11 @@ impl<'a> Translation<'a> {
     /// An element of an operand; of one that is not packed, its value.
     pub(super) fn operand(&mut self, at: usize, lane: u32) -> Result<Value, NotExpressible> {
         let operand = self.inputs.form.operands().get(at);
-        let name = operand.map_or("", |o| o.name());
+        let operand = operand.filter(|o| is_source(o));
+        let operand = operand.ok_or(NotExpressible::Construct(
+            "an address or a special register",
+        ))?;
+        let name = operand.name();
         let term = self.terms.leaf(name);
         let Some(whole) = self.inputs.value_type(at) else {
             // A constant without a type.
