@@ -56,13 +56,15 @@ impl FloatResult {
         terms.choose(infinite, greatest, bits)
     }
 
-    /// From 0 to 1. The sign of a zero that was negative is open.
+    /// From 0 to 1; -0 becomes 0.
     pub(super) fn saturated(self, terms: &mut Terms, bits: Bits) -> Bits {
         let one = self.format.encode(Number::integer(1), Rounding::Zero);
         let one = terms.code(one.unwrap_or(0), self.width);
         let above = terms.apply("bvult", &[one.term, bits.term]);
         let most = terms.choose(above, one, bits);
-        self.with_zero_for_negative(terms, bits, most)
+        let negative = terms.bit(bits, self.width - 1);
+        let zero = terms.code(0, self.width);
+        terms.choose(negative, zero, most)
     }
 
     /// With 0 for negative numbers. The sign of a zero that was negative is open.
