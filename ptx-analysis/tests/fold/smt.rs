@@ -97,7 +97,7 @@ fn what_is_open_is_a_parameter() {
         let found = of(text).unwrap();
         found[0].parameters.iter().any(|p| p.name == "undefined")
     };
-    for text in ["div.s32", "add.f32", "mul.sat.f32", "fns.b32"] {
+    for text in ["div.s32", "add.f32", "mul.ftz.f32", "fns.b32"] {
         assert!(depends(text), "{text}");
     }
     for text in ["add.s32", "mov.f32", "setp.lt.f32", "bfe.u32"] {
