@@ -1,0 +1,112 @@
+//! Why a run ends.
+
+use core::fmt;
+
+/// Why a launch did not complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The module has no kernel of the name.
+    NoKernel,
+    /// The dimensions, the dynamic shared memory or the arguments of the launch are impossible: why.
+    Launch(String),
+    /// An access to an address that no memory has.
+    OutOfBounds(u64),
+    /// An access to an address that is not a multiple of its size.
+    Misaligned(u64),
+    /// `trap` was executed.
+    Trap,
+    /// No thread can continue: all wait for each other.
+    Deadlock,
+    /// More instructions were executed than allowed.
+    StepLimit,
+    /// Calls are nested too deeply, or a thread needs too much local memory.
+    StackLimit,
+    /// A called address is not that of a function, or a label index is beyond its table.
+    BadTarget,
+    /// An instruction that is not supported: why.
+    Unsupported(String),
+    /// A call of a function without a body.
+    Undefined(String),
+    /// `__assertfail` was called: its message.
+    Assertion(String),
+    /// Something that the PTX ISA manual does not define.
+    Invalid(String),
+}
+
+/// What ended a launch, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RunError {
+    /// What happened.
+    pub reason: Reason,
+    /// The function that was executed.
+    pub function: String,
+    /// The text of the instruction; empty before the first one.
+    pub instruction: String,
+    /// Where the instruction is in the source of the module.
+    pub span: Option<ptx_ir::Span>,
+    /// `%ctaid` of the thread.
+    pub block: [u32; 3],
+    /// `%tid` of the thread.
+    pub thread: [u32; 3],
+}
+
+impl RunError {
+    pub(crate) const fn new(reason: Reason) -> Self {
+        Self {
+            reason,
+            function: String::new(),
+            instruction: String::new(),
+            span: None,
+            block: [0; 3],
+            thread: [0; 3],
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKernel => f.write_str("the module has no such kernel"),
+            Self::Launch(why) => write!(f, "the launch is impossible: {why}"),
+            Self::OutOfBounds(address) => write!(f, "address {address:#x} is out of bounds"),
+            Self::Misaligned(address) => write!(f, "address {address:#x} is misaligned"),
+            Self::Trap => f.write_str("`trap` was executed"),
+            Self::Deadlock => f.write_str("all threads wait for each other"),
+            Self::StepLimit => f.write_str("the limit of executed instructions is reached"),
+            Self::StackLimit => f.write_str("the limit of the stack is reached"),
+            Self::BadTarget => f.write_str("the target of the call or jump does not exist"),
+            Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
+            Self::Undefined(name) => write!(f, "function `{name}` has no body"),
+            Self::Assertion(message) => write!(f, "assertion failed: {message}"),
+            Self::Invalid(what) => f.write_str(what),
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.reason)?;
+        if self.function.is_empty() {
+            return Ok(());
+        }
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        write!(
+            f,
+            " in `{}` at `{}`, block ({bx}, {by}, {bz}), thread ({tx}, {ty}, {tz})",
+            self.function, self.instruction
+        )
+    }
+}
+
+impl core::error::Error for RunError {}
+
+impl From<crate::memory::Fault> for Reason {
+    fn from(fault: crate::memory::Fault) -> Self {
+        match fault {
+            crate::memory::Fault::OutOfBounds(address) => Self::OutOfBounds(address),
+            crate::memory::Fault::Misaligned(address) => Self::Misaligned(address),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Actions of the machine: instructions whose results are not a function of their operands.
+
+use ptx_isa::{Action, StateSpace};
+
+use super::block::Block;
+use super::grid::Grid;
+use super::groups::State;
+use super::memory::{Location, generic};
+use super::warp::{Control, Now, Warp, lanes};
+use crate::error::Reason;
+use crate::program::{Act, ActOperand, Address, Call, PARAMETERS, SHARED, SHARED_STRIDE, window};
+
+type Outcome = Result<Control, (Reason, usize)>;
+
+impl Warp {
+    /// Executes an action.
+    pub(super) fn act(
+        &mut self,
+        now: Now<'_>,
+        act: &Act,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Outcome {
+        let first = now.active.trailing_zeros() as usize;
+        match act.action {
+            Action::Shuffle
+            | Action::Vote
+            | Action::Match
+            | Action::ActiveLanes
+            | Action::WarpReduce
+            | Action::Elect => self.exchange(now, act),
+            Action::WarpBarrier => self.warp_barrier(now, act),
+            Action::BarrierSync | Action::BarrierReduce => self.wait_at_barrier(now, act, block),
+            Action::BarrierArrive => self.arrive_at_barrier(now, act, block),
+            Action::ClusterArrive => {
+                for lane in lanes(now.active) {
+                    self.arrived[lane] = Some(block.together.phase);
+                }
+                block.together.arrived += now.active.count_ones();
+                Ok(Control::Next)
+            }
+            Action::ClusterWait => {
+                let phase = block.together.phase;
+                let done = lanes(now.active).all(|l| self.arrived[l].is_some_and(|p| p < phase));
+                match done {
+                    true => {
+                        lanes(now.active).for_each(|l| self.arrived[l] = None);
+                        Ok(Control::Next)
+                    }
+                    false => Ok(Control::Wait(State::Cluster)),
+                }
+            }
+            Action::Fence
+            | Action::Hint
+            | Action::Sleep
+            | Action::GridDependency
+            | Action::CopyCommit
+            | Action::CopyWait
+            | Action::BulkCommit
+            | Action::BulkWait => Ok(Control::Next),
+            Action::CachePolicy => self.each(now, act, |_, _| 0),
+            Action::ToGeneric => {
+                let base = space(act).map_or(0, window);
+                self.each(now, act, |a, _| a.wrapping_add(base))
+            }
+            Action::FromGeneric => {
+                let base = space(act).map_or(0, window);
+                self.each(now, act, |a, _| a.wrapping_sub(base))
+            }
+            Action::TestSpace => self.test_space(now, act, block),
+            Action::MapShared => self.each(now, act, |a, b| {
+                let offset = a.wrapping_sub(base_of(a)) % SHARED_STRIDE;
+                base_of(a) + (b + 1) * SHARED_STRIDE + offset
+            }),
+            Action::SharedRank => {
+                let rank = block.rank as u64;
+                self.each(now, act, |a, _| {
+                    match a.wrapping_sub(base_of(a)) / SHARED_STRIDE {
+                        0 => rank,
+                        other => other - 1,
+                    }
+                })
+            }
+            Action::StackSave | Action::StackRestore | Action::StackAllocate => {
+                self.stack(now, act, grid)
+            }
+            Action::CopyAsync => self.copy(now, act, block, grid),
+            Action::StoreBulk => self.fill(now, act, block, grid),
+            other => {
+                let why = format!("the machine does not perform {other:?}");
+                Err((Reason::Unsupported(why), first))
+            }
+        }
+    }
+
+    /// Computes the first operand from the second and the third, for each lane.
+    fn each(&mut self, now: Now<'_>, act: &Act, f: impl Fn(u64, u64) -> u64) -> Outcome {
+        let Some(to) = act.place(0) else {
+            return Ok(Control::Next);
+        };
+        for lane in lanes(now.active) {
+            let get = |i: usize| {
+                act.place(i)
+                    .map_or(0, |p| self.get(now.call, p, lane) as u64)
+            };
+            let value = f(get(1), get(2));
+            self.set(now.call, to, lane, value.into());
+        }
+        Ok(Control::Next)
+    }
+
+    fn test_space(&mut self, now: Now<'_>, act: &Act, block: &Block) -> Outcome {
+        let (Some(to), Some(from)) = (act.place(0), act.place(1)) else {
+            return Ok(Control::Next);
+        };
+        let space = space(act);
+        let cluster = act
+            .modifiers
+            .iter()
+            .any(|m| m.text().ends_with("::cluster"));
+        for lane in lanes(now.active) {
+            let location = generic(self.get(now.call, from, lane) as u64, block.rank);
+            let holds = match (location, space) {
+                (Location::Shared(rank, _), Some(StateSpace::Shared)) => {
+                    cluster || rank == block.rank
+                }
+                (Location::Local(_), Some(StateSpace::Local))
+                | (Location::Global(_), Some(StateSpace::Global))
+                | (Location::Parameter(_), Some(StateSpace::Param)) => true,
+                _ => false,
+            };
+            self.set(now.call, to, lane, holds.into());
+        }
+        Ok(Control::Next)
+    }
+
+    fn wait_at_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Outcome {
+        let reduces = act.action == Action::BarrierReduce;
+        let first = usize::from(reduces);
+        let (id, count) = self.barrier(now, act, first)?;
+        if let Some(barrier) = block.barriers.get_mut(id as usize) {
+            barrier.expected = count;
+        }
+        Ok(Control::Wait(State::Barrier(id)))
+    }
+
+    fn arrive_at_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Outcome {
+        let (id, count) = self.barrier(now, act, 0)?;
+        if let Some(barrier) = block.barriers.get_mut(id as usize) {
+            barrier.expected = count;
+            barrier.arrived += now.active.count_ones();
+        }
+        Ok(Control::Next)
+    }
+
+    /// The barrier and the number of threads of an instruction.
+    fn barrier(&self, now: Now<'_>, act: &Act, at: usize) -> Result<(u32, u32), (Reason, usize)> {
+        let first = now.active.trailing_zeros() as usize;
+        let get = |i: usize| act.place(i).map(|p| self.get(now.call, p, first) as u32);
+        let id = get(at).unwrap_or(0);
+        let count = get(at + 1).filter(|_| is_word(act, at + 1)).unwrap_or(0);
+        if id > 15 || count % 32 != 0 {
+            let what = "the barrier does not exist, or its threads are not whole warps";
+            return Err((Reason::Invalid(what.into()), first));
+        }
+        Ok((id, count))
+    }
+
+    fn stack(&mut self, now: Now<'_>, act: &Act, grid: &Grid<'_>) -> Outcome {
+        let first = now.active.trailing_zeros() as usize;
+        let Some(call) = self.call(now.call) else {
+            return Ok(Control::Next);
+        };
+        let top = call.top;
+        match act.action {
+            Action::StackSave => return self.each(now, act, |_, _| top),
+            Action::StackRestore => {
+                let saved = act.place(0).map(|p| self.get(now.call, p, first) as u64);
+                if let (Some(call), Some(saved)) = (self.call(now.call), saved) {
+                    call.top = saved;
+                }
+                return Ok(Control::Next);
+            }
+            _ => {}
+        }
+        let value = |warp: &Self, i: usize, lane: usize| {
+            act.place(i).map(|p| warp.get(now.call, p, lane) as u64)
+        };
+        let align = value(self, 2, first).unwrap_or(8).clamp(1, 1 << 20);
+        let start = top.div_ceil(align) * align;
+        let mut end = start;
+        for lane in lanes(now.active) {
+            let size = value(self, 1, lane).unwrap_or(0);
+            end = end.max(start.saturating_add(size));
+        }
+        if end > grid.limits.stack_bytes {
+            return Err((Reason::StackLimit, first));
+        }
+        for lane in lanes(now.active) {
+            let stack = &mut self.stacks[lane];
+            stack.resize(stack.len().max(end as usize), 0);
+        }
+        if let Some(call) = self.call(now.call) {
+            call.top = end;
+        }
+        self.each(now, act, |_, _| start)
+    }
+
+    /// Copies bytes to shared memory; they are there at once.
+    fn copy(&mut self, now: Now<'_>, act: &Act, block: &mut Block, grid: &Grid<'_>) -> Outcome {
+        let first = now.active.trailing_zeros() as usize;
+        let addresses: Vec<Address> = (act.operands.iter())
+            .filter_map(|o| match o {
+                Some(ActOperand::Address(address)) => Some(*address),
+                _ => None,
+            })
+            .collect();
+        let [to, from] = addresses[..] else {
+            return Err((Reason::Unsupported("its addresses".into()), first));
+        };
+        for lane in lanes(now.active) {
+            let places: Vec<crate::lanes::Place> = (2..act.operands.len())
+                .filter_map(|i| act.place(i))
+                .collect();
+            let value = |n: usize| {
+                places
+                    .get(n)
+                    .map(|p| (*p, self.get(now.call, *p, lane) as u64))
+            };
+            let size = value(0).map_or(0, |(_, size)| size);
+            // What follows the size: the bytes that are read, or a predicate that they are ignored.
+            let read = match value(1) {
+                Some((crate::lanes::Place::Predicate(_), ignored)) if ignored != 0 => 0,
+                Some((crate::lanes::Place::Word(_), read)) => read.min(size),
+                _ => size,
+            };
+            let source = self.location(now.call, &from, lane, block);
+            let target = self.location(now.call, &to, lane, block);
+            for at in 0..size {
+                let byte = match at < read {
+                    true => self.read(source.plus(at), 1, lane, block, grid),
+                    false => Ok(0),
+                };
+                byte.and_then(|b| self.write(target.plus(at), 1, b, lane, block, grid))
+                    .map_err(|f| (f.into(), lane))?;
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    fn fill(&mut self, now: Now<'_>, act: &Act, block: &mut Block, grid: &Grid<'_>) -> Outcome {
+        for lane in lanes(now.active) {
+            let Some(Some(ActOperand::Address(to))) = act.operands.first() else {
+                continue;
+            };
+            let get = |i: usize| act.place(i).map_or(0, |p| self.get(now.call, p, lane));
+            let (size, value) = (get(1) as u64, get(2) & 0xff);
+            let target = self.location(now.call, to, lane, block);
+            for at in 0..size {
+                self.write(target.plus(at), 1, value, lane, block, grid)
+                    .map_err(|f| (f.into(), lane))?;
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    /// Calls a function that the system provides.
+    pub(super) fn system_call(
+        &mut self,
+        now: Now<'_>,
+        name: &str,
+        _: &Call,
+        _: &mut Block,
+        _: &Grid<'_>,
+    ) -> Outcome {
+        let first = now.active.trailing_zeros() as usize;
+        Err((Reason::Undefined(name.into()), first))
+    }
+}
+
+fn is_word(act: &Act, index: usize) -> bool {
+    matches!(act.place(index), Some(crate::lanes::Place::Word(_)))
+}
+
+/// The state space that a modifier names.
+fn space(act: &Act) -> Option<StateSpace> {
+    let mut spaces = act.modifiers.iter().filter_map(|m| m.state_space());
+    spaces.next().map(StateSpace::base)
+}
+
+/// The base of the window that an address of shared memory is in.
+const fn base_of(address: u64) -> u64 {
+    match address >= SHARED && address < PARAMETERS {
+        true => SHARED,
+        false => 0,
+    }
+}

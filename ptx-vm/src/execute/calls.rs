@@ -1,0 +1,279 @@
+//! Calls and returns.
+
+use super::block::Block;
+use super::grid::Grid;
+use super::groups::CallFrame;
+use super::warp::{Control, Now, Warp, lanes};
+use crate::error::Reason;
+use crate::lanes::Place;
+use crate::lower::Code;
+use crate::memory;
+use crate::program::{Argument, Call, Callee, Function, function_at};
+use ptx_ir::FuncId;
+
+impl Warp {
+    /// Begins to execute a kernel.
+    pub(crate) fn start(&mut self, id: FuncId, mask: u32, block: &Block, grid: &Grid<'_>) {
+        if let Some(function) = grid.program.function(id) {
+            let call = self.new_call(id, function, mask, None, 0, 0);
+            self.set_special(call, function, block, grid);
+            self.groups.add(mask, call, 0);
+        }
+    }
+
+    fn new_call(
+        &mut self,
+        id: FuncId,
+        function: &Function,
+        live: u32,
+        caller: Option<(usize, u32)>,
+        base: u64,
+        depth: u32,
+    ) -> usize {
+        let mut registers = self.registers(id, function);
+        if let Some(frame) = registers.doubles.get_mut(Code::FRAME as usize) {
+            frame.fill(base);
+        }
+        let call = CallFrame {
+            function: id,
+            registers,
+            base,
+            top: base + function.frame.bytes,
+            live,
+            caller: caller.map(|(call, _)| call),
+            called_at: caller.map_or(0, |(_, at)| at),
+            depth,
+        };
+        match self.groups.calls.iter().position(Option::is_none) {
+            Some(free) => {
+                self.groups.calls[free] = Some(call);
+                free
+            }
+            None => {
+                self.groups.calls.push(Some(call));
+                self.groups.calls.len() - 1
+            }
+        }
+    }
+
+    /// Gives the places of special registers their values.
+    fn set_special(&mut self, call: usize, function: &Function, block: &Block, grid: &Grid<'_>) {
+        for &(register, component, place) in &function.special {
+            for lane in 0..crate::lanes::LANES {
+                let bits = block.special(register, component, self.first, lane, grid);
+                self.set(call, place, lane, bits);
+            }
+        }
+    }
+
+    /// Calls a function.
+    pub(super) fn enter(
+        &mut self,
+        now: Now<'_>,
+        call: &Call,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Result<Control, (Reason, usize)> {
+        let first = now.active.trailing_zeros() as usize;
+        let (id, taken) = match &call.callee {
+            Callee::Function(id) => (*id, now.active),
+            Callee::System(name) => return self.system_call(now, name, call, block, grid),
+            Callee::Indirect(place) => {
+                let address = self.get(now.call, *place, first);
+                let same = lanes(now.active).filter(|&l| self.get(now.call, *place, l) == address);
+                let taken = same.fold(0, |all, lane| all | 1 << lane);
+                let id = u64::try_from(address).ok().and_then(function_at);
+                (id.ok_or((Reason::BadTarget, first))?, taken)
+            }
+        };
+        let function = grid.program.function(id);
+        let function = function.ok_or((Reason::BadTarget, first))?;
+        let Some(caller) = self.groups.calls.get(now.call).and_then(Option::as_ref) else {
+            return Ok(Control::Next);
+        };
+        let (base, depth) = (caller.top, caller.depth + 1);
+        if depth > grid.limits.call_depth || base + function.frame.bytes > grid.limits.stack_bytes {
+            return Err((Reason::StackLimit, first));
+        }
+        for lane in lanes(taken) {
+            let end = (base + function.frame.bytes) as usize;
+            if let Some(stack) = self.stacks.get_mut(lane)
+                && stack.len() < end
+            {
+                stack.resize(end, 0);
+            }
+        }
+        let (registers, at) = (Some((now.call, now.at)), now.at);
+        let callee = self.new_call(id, function, taken, registers, base, depth);
+        self.set_special(callee, function, block, grid);
+        for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
+            let to = match parameter.register {
+                Some(place) => Argument::Register(place),
+                None => Argument::Memory(parameter.offset),
+            };
+            self.pass((now.call, *argument), (callee, to), parameter.bytes, taken);
+        }
+        let group = &mut self.groups.all[now.group];
+        if taken == now.mask {
+            (group.call, group.at) = (callee, 0);
+            return Ok(Control::Moved);
+        }
+        // Lanes that call another function execute the instruction again.
+        let again = now.active & !taken;
+        match again {
+            0 => (group.mask, group.at) = (now.mask & !taken, at + 1),
+            _ => {
+                group.mask = again;
+                if now.active != now.mask {
+                    self.groups.add(now.mask & !now.active, now.call, at + 1);
+                }
+            }
+        }
+        self.groups.add(taken, callee, 0);
+        Ok(Control::Moved)
+    }
+
+    /// Copies an argument or a result.
+    fn pass(
+        &mut self,
+        (from_call, from): (usize, Argument),
+        (to_call, to): (usize, Argument),
+        bytes: u64,
+        mask: u32,
+    ) {
+        let base = |warp: &Self, call: usize| {
+            let call = warp.groups.calls.get(call).and_then(Option::as_ref);
+            call.map_or(0, |c| c.base)
+        };
+        for lane in lanes(mask) {
+            match (from, to) {
+                (Argument::Memory(a), Argument::Memory(b)) => {
+                    let (a, b) = (base(self, from_call) + a, base(self, to_call) + b);
+                    if let Some(stack) = self.stacks.get_mut(lane) {
+                        let (a, b, n) = (a as usize, b as usize, bytes as usize);
+                        if a.max(b) + n <= stack.len() {
+                            stack.copy_within(a..a + n, b);
+                        }
+                    }
+                }
+                (Argument::Register(a), Argument::Register(b)) => {
+                    let bits = self.get(from_call, a, lane);
+                    self.set(to_call, b, lane, bits);
+                }
+                (Argument::Register(a), Argument::Memory(b)) => {
+                    let (bits, at) = (self.get(from_call, a, lane), base(self, to_call) + b);
+                    let bytes = bytes.min(16) as u8;
+                    if let Some(stack) = self.stacks.get_mut(lane) {
+                        let _ = memory::write(stack, at, bytes, bits);
+                    }
+                }
+                (Argument::Memory(a), Argument::Register(b)) => {
+                    let at = base(self, from_call) + a;
+                    let bytes = width(b);
+                    let bits = self
+                        .stacks
+                        .get(lane)
+                        .and_then(|s| memory::read(s, at, bytes));
+                    self.set(to_call, b, lane, bits.unwrap_or(0));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lanes of a group return from their function.
+    pub(super) fn return_from(&mut self, index: usize, mask: u32, grid: &Grid<'_>) {
+        let Some(group) = self.groups.all.get(index) else {
+            return;
+        };
+        let (from, all) = (group.call, group.mask);
+        let Some(call) = self.groups.calls.get(from).and_then(Option::as_ref) else {
+            return;
+        };
+        let Some(caller) = call.caller else {
+            return self.exit(index, mask);
+        };
+        let (id, at) = (call.function, call.called_at);
+        self.pass_results(id, from, caller, at, mask, grid);
+        if mask == all {
+            self.groups.all.swap_remove(index);
+        } else {
+            let group = &mut self.groups.all[index];
+            group.mask = all & !mask;
+            group.at += 1;
+        }
+        self.leave(from, mask);
+        self.groups.add(mask, caller, at + 1);
+    }
+
+    fn pass_results(
+        &mut self,
+        id: FuncId,
+        from: usize,
+        caller: usize,
+        at: u32,
+        mask: u32,
+        grid: &Grid<'_>,
+    ) {
+        let callers = self.groups.calls.get(caller).and_then(Option::as_ref);
+        let calling = callers.and_then(|c| grid.program.function(c.function));
+        let step = calling.and_then(|f| f.steps.get(at as usize));
+        let (Some(function), Some(crate::program::Step::Call(call))) =
+            (grid.program.function(id), step.map(|s| &s.step))
+        else {
+            return;
+        };
+        for (result, parameter) in call.results.iter().zip(&function.frame.results) {
+            let of = match parameter.register {
+                Some(place) => Argument::Register(place),
+                None => Argument::Memory(parameter.offset),
+            };
+            self.pass((from, of), (caller, *result), parameter.bytes, mask);
+        }
+    }
+
+    /// Lanes leave a call; the last one ends it.
+    fn leave(&mut self, call: usize, mask: u32) {
+        let Some(frame) = self.groups.calls.get_mut(call) else {
+            return;
+        };
+        let ended = match frame {
+            Some(of) => {
+                of.live &= !mask;
+                of.live == 0
+            }
+            None => false,
+        };
+        if ended && let Some(of) = frame.take() {
+            self.recycle(of.function, of.registers);
+        }
+    }
+
+    /// Lanes of a group end.
+    pub(super) fn exit(&mut self, index: usize, mask: u32) {
+        let Some(group) = self.groups.all.get_mut(index) else {
+            return;
+        };
+        let mut call = Some(group.call);
+        group.mask &= !mask;
+        group.at += 1;
+        if group.mask == 0 {
+            self.groups.all.swap_remove(index);
+        }
+        // They leave all calls that they are in.
+        while let Some(at) = call {
+            let frame = self.groups.calls.get(at).and_then(Option::as_ref);
+            call = frame.and_then(|c| c.caller);
+            self.leave(at, mask);
+        }
+    }
+}
+
+const fn width(place: Place) -> u8 {
+    match place {
+        Place::Predicate(_) => 1,
+        Place::Word(_) => 4,
+        Place::Double(_) => 8,
+        Place::Quad(_) => 16,
+    }
+}

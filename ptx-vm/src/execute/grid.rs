@@ -1,0 +1,129 @@
+//! A grid: all CTAs of a launch.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptx_ir::{FuncId, Module};
+
+use super::block::Cluster;
+use super::warp::Failure;
+use crate::error::{Reason, RunError};
+use crate::launch::Limits;
+use crate::memory::Device;
+use crate::program::Program;
+
+/// What all threads of a launch share.
+#[derive(Debug)]
+pub(crate) struct Grid<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) module: &'a Module,
+    pub(crate) device: &'a Device,
+    pub(crate) kernel: FuncId,
+    pub(crate) parameters: &'a [u8],
+    /// CTAs in each dimension.
+    pub(crate) blocks: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub(crate) threads: [u32; 3],
+    /// CTAs of a cluster in each dimension.
+    pub(crate) cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(crate) shared: u32,
+    pub(crate) limits: Limits,
+    /// The steps of all warps so far.
+    pub(crate) steps: AtomicU64,
+    /// What `printf` wrote.
+    pub(crate) output: Mutex<Vec<u8>>,
+}
+
+/// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
+const TURN: u64 = 1 << 20;
+
+impl Grid<'_> {
+    /// The number of threads of a CTA.
+    pub(crate) const fn threads_per_block(&self) -> u32 {
+        self.threads[0] * self.threads[1] * self.threads[2]
+    }
+
+    /// The index of a thread in each dimension.
+    pub(crate) const fn thread(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.threads;
+        [linear % x, linear / x % y, linear / (x * y)]
+    }
+
+    fn clusters(&self) -> [u32; 3] {
+        core::array::from_fn(|i| self.blocks[i] / self.cluster[i].max(1))
+    }
+
+    /// Counts steps; an error if there were too many.
+    pub(crate) fn count(&self, steps: u64) -> Result<(), Reason> {
+        let all = self.steps.fetch_add(steps, Ordering::Relaxed) + steps;
+        match all > self.limits.steps {
+            true => Err(Reason::StepLimit),
+            false => Ok(()),
+        }
+    }
+
+    /// What happened, with the place in the module.
+    pub(crate) fn error(&self, failure: Failure, block: [u32; 3], first: u32) -> RunError {
+        let mut error = RunError::new(failure.reason);
+        error.block = block;
+        error.thread = self.thread(first + failure.lane as u32);
+        let Some(id) = failure.function else {
+            return error;
+        };
+        let function = self.program.function(id);
+        let step = function.and_then(|f| f.steps.get(failure.at as usize));
+        let (Some(function), Some(step), Some(body)) = (function, step, self.module.body(id))
+        else {
+            return error;
+        };
+        error.function.clone_from(&function.name);
+        let mut statements = body.statements();
+        let is_inst = |s: &ptx_ir::Statement| *s == ptx_ir::Statement::Inst(step.inst);
+        if let Some((statement, _)) = statements.find(|(_, s)| is_inst(s)) {
+            let span = body.span(statement);
+            error.span = Some(span);
+            error.instruction = String::from_utf8_lossy(span.of(self.module.source())).into();
+        }
+        error
+    }
+}
+
+/// Runs all CTAs. They begin in the order of their indices; one that waits for later ones lets these run.
+pub(crate) fn run(grid: &Grid<'_>) -> Result<(), RunError> {
+    let [x, y, z] = grid.clusters();
+    let all = u64::from(x) * u64::from(y) * u64::from(z);
+    let mut waiting: VecDeque<Cluster> = VecDeque::new();
+    let mut next = 0;
+    while next < all || !waiting.is_empty() {
+        let mut cluster = match next < all && waiting.len() < grid.limits.resident_clusters {
+            true => {
+                next += 1;
+                let n = next - 1;
+                let (x, y) = (u64::from(x), u64::from(y));
+                Cluster::new(grid, [n % x, n / x % y, n / (x * y)].map(|i| i as u32))?
+            }
+            false => match waiting.pop_front() {
+                Some(cluster) => cluster,
+                None => return Ok(()),
+            },
+        };
+        let progress = cluster.run(grid, TURN)?;
+        if cluster.is_done() {
+            // Those that waited may depend on it.
+            waiting.iter_mut().for_each(Cluster::wake);
+            continue;
+        }
+        if progress {
+            waiting.iter_mut().for_each(Cluster::wake);
+            cluster.wake();
+        }
+        waiting.push_back(cluster);
+        let stuck = waiting.iter().all(Cluster::is_stuck);
+        if stuck && (next == all || waiting.len() >= grid.limits.resident_clusters) {
+            return Err(RunError::new(Reason::Deadlock));
+        }
+    }
+    Ok(())
+}

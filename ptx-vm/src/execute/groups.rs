@@ -1,0 +1,120 @@
+//! The lanes of a warp that are at the same place, and which of them runs next.
+
+use crate::lanes::Registers;
+use ptx_ir::FuncId;
+
+/// What lanes wait for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Ready,
+    /// Other lanes of the warp that a mask names.
+    Lanes(u32),
+    /// A barrier of the CTA.
+    Barrier(u32),
+    /// The barrier of the cluster.
+    Cluster,
+}
+
+/// Lanes at the same place in the same call.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) mask: u32,
+    pub(crate) call: usize,
+    /// The next step.
+    pub(crate) at: u32,
+    pub(crate) state: State,
+    /// When it ran last.
+    pub(crate) ran: u64,
+}
+
+/// A call of a function by lanes of a warp.
+#[derive(Clone, Debug)]
+pub(crate) struct CallFrame {
+    pub(crate) function: FuncId,
+    pub(crate) registers: Registers,
+    /// Where its frame begins in local memory, and where the stack ends.
+    pub(crate) base: u64,
+    pub(crate) top: u64,
+    /// The lanes that have not returned.
+    pub(crate) live: u32,
+    /// The call that it returns to.
+    pub(crate) caller: Option<usize>,
+    /// The step of the caller that called.
+    pub(crate) called_at: u32,
+    pub(crate) depth: u32,
+}
+
+/// After so many steps of one group another one that is ready runs, so that lanes that wait for it in a loop make progress.
+pub(crate) const SLICE: u32 = 1024;
+
+/// The groups of a warp. Lanes of one call at one step are one group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Groups {
+    pub(crate) all: Vec<Group>,
+    pub(crate) calls: Vec<Option<CallFrame>>,
+    time: u64,
+}
+
+impl Groups {
+    /// The lanes that have not ended.
+    pub(crate) fn live(&self) -> u32 {
+        self.all.iter().fold(0, |all, g| all | g.mask)
+    }
+
+    /// Adds lanes at a place, to the group that is there.
+    pub(crate) fn add(&mut self, mask: u32, call: usize, at: u32) {
+        let same = |g: &&mut Group| g.call == call && g.at == at && g.state == State::Ready;
+        match self.all.iter_mut().find(same) {
+            Some(group) => group.mask |= mask,
+            None => self.all.push(Group {
+                mask,
+                call,
+                at,
+                state: State::Ready,
+                ran: self.time,
+            }),
+        }
+    }
+
+    /// The group that runs next: the deepest call first, then what comes first in the code, so that lanes meet again after a branch. With
+    /// `fair`, the one that ran least recently.
+    pub(crate) fn next(
+        &mut self,
+        fair: bool,
+        rank: impl Fn(&Group, &CallFrame) -> u32,
+    ) -> Option<usize> {
+        let ready = |g: &&(usize, &Group)| g.1.state == State::Ready;
+        let key = |&(_, group): &(usize, &Group)| {
+            let call = self.calls.get(group.call).and_then(Option::as_ref);
+            let depth = call.map_or(0, |c| c.depth);
+            let rank = call.map_or(0, |c| rank(group, c));
+            match fair {
+                true => (group.ran, 0, 0),
+                false => (u64::from(u32::MAX - depth), rank, group.at),
+            }
+        };
+        let all = self.all.iter().enumerate();
+        let (index, _) = all.filter(|g| ready(&g)).min_by_key(key)?;
+        self.time += 1;
+        self.all[index].ran = self.time;
+        Some(index)
+    }
+
+    /// Joins a group with another one at the same place; gives the index of the joined group.
+    pub(crate) fn join(&mut self, index: usize) -> usize {
+        let Some(group) = self.all.get(index) else {
+            return index;
+        };
+        let (call, at, mask) = (group.call, group.at, group.mask);
+        let other = self.all.iter().enumerate().position(|(i, g)| {
+            i != index && g.call == call && g.at == at && g.state == State::Ready
+        });
+        let Some(other) = other else { return index };
+        self.all[other].mask |= mask;
+        self.all.swap_remove(index);
+        match other == self.all.len() {
+            true => index,
+            false => other,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Special registers.
+
+use std::sync::atomic::Ordering;
+
+use ptx_isa::SpecialReg;
+
+use super::block::Block;
+use super::grid::Grid;
+
+impl Block {
+    /// The value of a special register, or of a component of one.
+    pub(crate) fn special(
+        &self,
+        register: SpecialReg,
+        component: u8,
+        first: u32,
+        lane: usize,
+        grid: &Grid<'_>,
+    ) -> u128 {
+        let thread = grid.thread(first + lane as u32);
+        let of = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(0);
+        let size = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(1);
+        let lane = lane as u32;
+        let below = (1u32 << lane) - 1;
+        let in_cluster: [u32; 3] = core::array::from_fn(|i| self.index[i] % grid.cluster[i].max(1));
+        let clusters: [u32; 3] = core::array::from_fn(|i| grid.blocks[i] / grid.cluster[i].max(1));
+        let linear = |at: [u32; 3], of: [u32; 3]| {
+            let [x, y, z] = at.map(u64::from);
+            x + u64::from(of[0]) * (y + u64::from(of[1]) * z)
+        };
+        let steps = grid.steps.load(Ordering::Relaxed);
+        let value: u64 = match register {
+            SpecialReg::Tid => of(thread).into(),
+            SpecialReg::Ntid => size(grid.threads).into(),
+            SpecialReg::Ctaid => of(self.index).into(),
+            SpecialReg::Nctaid => size(grid.blocks).into(),
+            SpecialReg::Laneid => lane.into(),
+            SpecialReg::Warpid => (first / 32).into(),
+            SpecialReg::Nwarpid => grid.threads_per_block().div_ceil(32).into(),
+            SpecialReg::LanemaskEq => 1 << lane,
+            SpecialReg::LanemaskLt => below.into(),
+            SpecialReg::LanemaskLe => (below | 1 << lane).into(),
+            SpecialReg::LanemaskGt => (!below & !(1 << lane)).into(),
+            SpecialReg::LanemaskGe => (!below).into(),
+            SpecialReg::Clusterid => of(self.cluster).into(),
+            SpecialReg::Nclusterid => size(clusters).into(),
+            SpecialReg::ClusterCtaid => of(in_cluster).into(),
+            SpecialReg::ClusterNctaid => size(grid.cluster).into(),
+            SpecialReg::ClusterCtarank => self.rank as u64,
+            SpecialReg::ClusterNctarank => grid.cluster.iter().map(|&n| u64::from(n)).product(),
+            SpecialReg::IsExplicitCluster => u64::from(grid.cluster != [1; 3]),
+            SpecialReg::Smid => {
+                linear(self.index, grid.blocks) % u64::from(grid.limits.multiprocessors)
+            }
+            SpecialReg::Nsmid => grid.limits.multiprocessors.into(),
+            SpecialReg::Clock | SpecialReg::Clock64 | SpecialReg::Globaltimer => steps,
+            SpecialReg::ClockHi | SpecialReg::GlobaltimerHi => steps >> 32,
+            SpecialReg::GlobaltimerLo => steps & 0xffff_ffff,
+            SpecialReg::DynamicSmemSize => grid.shared.into(),
+            SpecialReg::TotalSmemSize | SpecialReg::AggrSmemSize => {
+                grid.program.variables.dynamic + u64::from(grid.shared)
+            }
+            _ => 0,
+        };
+        value.into()
+    }
+}

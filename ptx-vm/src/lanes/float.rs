@@ -1,0 +1,280 @@
+//! Operations on the numbers in all lanes. A NaN that an operation on 32 bits makes is 0x7fffffff, as on the hardware; one of 64 bits is
+//! the quiet NaN that a source is, else 0xfff8000000000000.
+
+use super::registers::Registers;
+use super::{Conversion, Float, FloatComparison, Kind, LaneOp};
+
+/// The NaN that operations on 32 bits give.
+const NAN: u32 = 0x7fff_ffff;
+/// The NaN that operations on 64 bits give if no source is NaN.
+const LONG_NAN: u64 = 0xfff8_0000_0000_0000;
+const QUIET: u64 = 0x0008_0000_0000_0000;
+
+fn canonical(value: f32) -> u32 {
+    if value.is_nan() { NAN } else { value.to_bits() }
+}
+
+fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
+    if !value.is_nan() {
+        return value.to_bits();
+    }
+    let nan = sources.into_iter().find(|&s| f64::from_bits(s).is_nan());
+    nan.map_or(LONG_NAN, |s| s | QUIET)
+}
+
+/// The sum of a product and a number, rounded once. The product is exact in 64 bits; the sum there is rounded to odd, so that rounding it
+/// again is correct.
+fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    // The rounding error of the sum, exact.
+    let part = sum - product;
+    let error = (product - (sum - part)) + (c - part);
+    let bits = sum.to_bits();
+    // Towards the error: away from zero if it has the sign of the sum.
+    let inexact = error != 0.0 && error.is_finite();
+    let odd = if inexact && bits & 1 == 0 {
+        match (error > 0.0) == (sum > 0.0) {
+            true => bits + 1,
+            false => bits - 1,
+        }
+    } else {
+        bits
+    };
+    f64::from_bits(odd) as f32
+}
+
+macro_rules! extremes {
+    ($name:ident, $f:ty) => {
+        fn $name(a: $f, b: $f, greater: bool, nan: bool) -> $f {
+            if a.is_nan() || b.is_nan() {
+                return match (nan, a.is_nan()) {
+                    (true, _) => <$f>::NAN,
+                    (false, true) => b,
+                    (false, false) => a,
+                };
+            }
+            let less = a < b || a == b && a.is_sign_negative();
+            if less != greater { a } else { b }
+        }
+    };
+}
+
+extremes!(extreme, f32);
+extremes!(extreme_long, f64);
+
+fn compare(test: FloatComparison, order: Option<core::cmp::Ordering>) -> bool {
+    match order {
+        None => test.unordered,
+        Some(core::cmp::Ordering::Less) => test.less,
+        Some(core::cmp::Ordering::Equal) => test.equal,
+        Some(core::cmp::Ordering::Greater) => test.greater,
+    }
+}
+
+fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
+    let [x, y, z] = [a, b, c].map(f32::from_bits);
+    match operation {
+        Float::Add => canonical(x + y),
+        Float::Sub => canonical(x - y),
+        Float::Mul => canonical(x * y),
+        Float::MulAdd => canonical(mul_add(x, y, z)),
+        Float::Div => canonical(x / y),
+        Float::Sqrt => canonical(x.sqrt()),
+        Float::Abs => canonical(x.abs()),
+        Float::Negate => canonical(-x),
+        Float::Min { nan } => canonical(extreme(x, y, false, nan)),
+        Float::Max { nan } => canonical(extreme(x, y, true, nan)),
+        Float::Flush => match x.is_subnormal() {
+            true => a & 0x8000_0000,
+            false => a,
+        },
+        Float::Saturate => match x {
+            _ if x.is_nan() || x <= 0.0 => 0,
+            _ => x.min(1.0).to_bits(),
+        },
+        Float::Relu => match x < 0.0 || a == 0x8000_0000 {
+            true => 0,
+            false => canonical(x),
+        },
+    }
+}
+
+fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
+    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    let two = |value| canonical_long(value, [a, b, a]);
+    let one = |value| canonical_long(value, [a; 3]);
+    match operation {
+        Float::Add => two(x + y),
+        Float::Sub => two(x - y),
+        Float::Mul => two(x * y),
+        Float::MulAdd => canonical_long(x.mul_add(y, z), [a, b, c]),
+        Float::Div => two(x / y),
+        Float::Sqrt => one(x.sqrt()),
+        Float::Abs => one(x.abs()),
+        Float::Negate => one(-x),
+        Float::Min { nan } => two(extreme_long(x, y, false, nan)),
+        Float::Max { nan } => two(extreme_long(x, y, true, nan)),
+        Float::Flush => match x.is_subnormal() {
+            true => a & 1 << 63,
+            false => a,
+        },
+        Float::Saturate => match x {
+            _ if x.is_nan() || x <= 0.0 => 0,
+            _ => x.min(1.0).to_bits(),
+        },
+        Float::Relu => match x < 0.0 || a == 1 << 63 {
+            true => 0,
+            false => one(x),
+        },
+    }
+}
+
+/// The number in the 16 bits of a binary16.
+fn half_to_single(bits: u32) -> u32 {
+    let (sign, exponent, fraction) = (bits >> 15 & 1, bits >> 10 & 31, bits & 0x3ff);
+    let magnitude = match exponent {
+        31 if fraction != 0 => return NAN,
+        31 => f32::INFINITY,
+        0 => fraction as f32 * f32::from_bits(0x3380_0000),
+        _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
+    };
+    magnitude.to_bits() | sign << 31
+}
+
+/// The nearest binary16.
+fn single_to_half(bits: u32) -> u32 {
+    let value = f32::from_bits(bits);
+    if value.is_nan() {
+        return 0x7fff;
+    }
+    let (sign, magnitude) = (bits >> 31 << 15, bits & 0x7fff_ffff);
+    // Everything from halfway between the greatest number and the next power of two on is infinite.
+    if magnitude >= 0x477f_f000 {
+        return sign | 0x7c00;
+    }
+    if magnitude < 0x3880_0000 {
+        // A multiple of 2^-24; the addition rounds.
+        let scaled = f32::from_bits(magnitude) + 0.5;
+        return sign | (scaled.to_bits() - 0x3f00_0000);
+    }
+    let rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
+    sign | ((rounded - 0x3800_0000) >> 13)
+}
+
+/// The nearest bfloat16.
+fn single_to_brain(bits: u32) -> u32 {
+    if f32::from_bits(bits).is_nan() {
+        return 0x7fff;
+    }
+    (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+}
+
+impl Registers {
+    pub(super) fn execute_float(&mut self, op: &LaneOp, mask: u32) {
+        match op.kind {
+            Kind::Single(operation) => self.singles(operation, op, mask),
+            Kind::Long(operation) => {
+                let (a, b, c) = (self.double(op.a), self.double(op.b), self.double(op.c));
+                let values = core::array::from_fn(|i| long(operation, [a[i], b[i], c[i]]));
+                self.set_doubles(op.to, mask, &values);
+            }
+            Kind::CompareSingle(test) => {
+                let (a, b) = (self.word(op.a), self.word(op.b));
+                let holds = |i: usize| {
+                    let [a, b] = [a[i], b[i]].map(f32::from_bits);
+                    u32::from(compare(test, a.partial_cmp(&b))) << i
+                };
+                let bits = (0..32).fold(0, |all, i| all | holds(i));
+                self.set_predicate(op.to, mask, bits);
+            }
+            Kind::CompareLong(test) => {
+                let (a, b) = (self.double(op.a), self.double(op.b));
+                let holds = |i: usize| {
+                    let [a, b] = [a[i], b[i]].map(f64::from_bits);
+                    u32::from(compare(test, a.partial_cmp(&b))) << i
+                };
+                let bits = (0..32).fold(0, |all, i| all | holds(i));
+                self.set_predicate(op.to, mask, bits);
+            }
+            Kind::Convert(conversion) => self.convert(conversion, op, mask),
+            _ => {}
+        }
+    }
+
+    /// The common operations have their own loops, which the compiler vectorizes.
+    fn singles(&mut self, operation: Float, op: &LaneOp, mask: u32) {
+        let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
+        let of = |bits: u32| f32::from_bits(bits);
+        let values = match operation {
+            Float::Add => core::array::from_fn(|i| canonical(of(a[i]) + of(b[i]))),
+            Float::Sub => core::array::from_fn(|i| canonical(of(a[i]) - of(b[i]))),
+            Float::Mul => core::array::from_fn(|i| canonical(of(a[i]) * of(b[i]))),
+            Float::MulAdd => {
+                core::array::from_fn(|i| canonical(mul_add(of(a[i]), of(b[i]), of(c[i]))))
+            }
+            Float::Flush => core::array::from_fn(|i| single(Float::Flush, [a[i]; 3])),
+            other => core::array::from_fn(|i| single(other, [a[i], b[i], c[i]])),
+        };
+        self.set_words(op.to, mask, &values);
+    }
+
+    fn convert(&mut self, conversion: Conversion, op: &LaneOp, mask: u32) {
+        let to_word = |registers: &mut Self, f: &dyn Fn(usize) -> u32| {
+            registers.set_words(op.to, mask, &core::array::from_fn(f));
+        };
+        let to_double = |registers: &mut Self, f: &dyn Fn(usize) -> u64| {
+            registers.set_doubles(op.to, mask, &core::array::from_fn(f));
+        };
+        match conversion {
+            Conversion::SingleToLong => {
+                let a = self.word(op.a);
+                to_double(self, &|i| {
+                    canonical_long(f64::from(f32::from_bits(a[i])), [0; 3])
+                });
+            }
+            Conversion::LongToSingle => {
+                let a = self.double(op.a);
+                to_word(self, &|i| canonical(f64::from_bits(a[i]) as f32));
+            }
+            Conversion::HalfToSingle => {
+                let a = self.word(op.a);
+                to_word(self, &|i| half_to_single(a[i]));
+            }
+            Conversion::SingleToHalf => {
+                let a = self.word(op.a);
+                to_word(self, &|i| single_to_half(a[i]));
+            }
+            Conversion::BrainToSingle => {
+                let a = self.word(op.a);
+                to_word(self, &|i| a[i] << 16);
+            }
+            Conversion::SingleToBrain => {
+                let a = self.word(op.a);
+                to_word(self, &|i| single_to_brain(a[i]));
+            }
+            Conversion::DoubleToSingle { signed } => {
+                let a = self.double(op.a);
+                let number = |bits: u64| {
+                    if signed {
+                        bits as i64 as f32
+                    } else {
+                        bits as f32
+                    }
+                };
+                to_word(self, &|i| number(a[i]).to_bits());
+            }
+            Conversion::DoubleToLong { signed } => {
+                let a = self.double(op.a);
+                let number = |bits: u64| {
+                    if signed {
+                        bits as i64 as f64
+                    } else {
+                        bits as f64
+                    }
+                };
+                to_double(self, &|i| number(a[i]).to_bits());
+            }
+        }
+    }
+}

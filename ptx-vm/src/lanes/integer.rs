@@ -1,0 +1,190 @@
+//! Operations on the integers in all lanes.
+
+use super::registers::{Double, Registers, Word};
+use super::{Comparison, Integer, Kind, LANES, LaneOp, Logic};
+
+/// Extends the lowest bits with copies of the sign, or with zeros.
+pub(crate) const fn sign_extend(value: u32, bits: u32, signed: bool) -> u32 {
+    let unused = 32 - if bits < 32 { bits } else { 32 };
+    match signed {
+        true => ((value << unused) as i32 >> unused) as u32,
+        false => value << unused >> unused,
+    }
+}
+
+macro_rules! integers {
+    ($name:ident, $u:ty, $s:ty, $wide:ty, $swide:ty, $lanes:ty) => {
+        /// The results of an operation on integers.
+        #[inline(always)]
+        fn $name(operation: Integer, a: &$lanes, b: &$lanes, c: &$lanes, imm: u8) -> $lanes {
+            let two = |f: fn($u, $u) -> $u| -> $lanes { core::array::from_fn(|i| f(a[i], b[i])) };
+            let one = |f: fn($u) -> $u| -> $lanes { core::array::from_fn(|i| f(a[i])) };
+            const BITS: $u = <$u>::BITS as $u;
+            match operation {
+                Integer::Copy => *a,
+                Integer::Add => core::array::from_fn(|i| a[i].wrapping_add(b[i])),
+                Integer::Sub => core::array::from_fn(|i| a[i].wrapping_sub(b[i])),
+                Integer::Mul => core::array::from_fn(|i| a[i].wrapping_mul(b[i])),
+                Integer::MulHigh { signed: false } => {
+                    two(|a, b| ((a as $wide * b as $wide) >> <$u>::BITS) as $u)
+                }
+                Integer::MulHigh { signed: true } => {
+                    two(|a, b| ((a as $s as $swide * b as $s as $swide) >> <$u>::BITS) as $u)
+                }
+                Integer::Div { signed: false } => two(|a, b| a.checked_div(b).unwrap_or(<$u>::MAX)),
+                Integer::Div { signed: true } => two(|a, b| match b {
+                    0 => <$u>::MAX,
+                    b => (a as $s).wrapping_div(b as $s) as $u,
+                }),
+                Integer::Rem { signed: false } => two(|a, b| a.checked_rem(b).unwrap_or(a)),
+                Integer::Rem { signed: true } => two(|a, b| match b {
+                    0 => a,
+                    b => (a as $s).wrapping_rem(b as $s) as $u,
+                }),
+                Integer::And => core::array::from_fn(|i| a[i] & b[i]),
+                Integer::Or => core::array::from_fn(|i| a[i] | b[i]),
+                Integer::Xor => core::array::from_fn(|i| a[i] ^ b[i]),
+                Integer::Not => core::array::from_fn(|i| !a[i]),
+                Integer::Negate => core::array::from_fn(|i| a[i].wrapping_neg()),
+                Integer::Abs => one(|a| (a as $s).wrapping_abs() as $u),
+                Integer::Min { signed: false } => two(|a, b| a.min(b)),
+                Integer::Min { signed: true } => two(|a, b| (a as $s).min(b as $s) as $u),
+                Integer::Max { signed: false } => two(|a, b| a.max(b)),
+                Integer::Max { signed: true } => two(|a, b| (a as $s).max(b as $s) as $u),
+                Integer::ShiftLeft => two(|a, n| if n < BITS { a << (n & (BITS - 1)) } else { 0 }),
+                Integer::ShiftRight { signed: false } => {
+                    two(|a, n| if n < BITS { a >> (n & (BITS - 1)) } else { 0 })
+                }
+                Integer::ShiftRight { signed: true } => {
+                    two(|a, n| (a as $s >> n.min(BITS - 1)) as $u)
+                }
+                Integer::Popcount => one(|a| a.count_ones() as $u),
+                Integer::BitLength => one(|a| (<$u>::BITS - a.leading_zeros()) as $u),
+                Integer::Reverse => one(<$u>::reverse_bits),
+                Integer::Lookup => {
+                    let row = |n: u32| if imm >> n & 1 == 1 { <$u>::MAX } else { 0 };
+                    let rows: [$u; 8] = core::array::from_fn(|n| row(n as u32));
+                    core::array::from_fn(|i| {
+                        let (a, b, c) = (a[i], b[i], c[i]);
+                        let pick = |low: $u, high: $u, by: $u| low & !by | high & by;
+                        let upper = pick(pick(rows[4], rows[5], c), pick(rows[6], rows[7], c), b);
+                        let lower = pick(pick(rows[0], rows[1], c), pick(rows[2], rows[3], c), b);
+                        pick(lower, upper, a)
+                    })
+                }
+            }
+        }
+    };
+}
+
+integers!(words, u32, i32, u64, i64, Word);
+integers!(doubles, u64, i64, u128, i128, Double);
+
+/// A bit per lane.
+fn bits(holds: impl Fn(usize) -> bool) -> u32 {
+    let each = (0..LANES).map(|lane| u32::from(holds(lane)) << lane);
+    each.fold(0, |all, bit| all | bit)
+}
+
+macro_rules! comparisons {
+    ($name:ident, $s:ty, $lanes:ty) => {
+        fn $name(comparison: Comparison, a: &$lanes, b: &$lanes) -> u32 {
+            match comparison {
+                Comparison::Equal => bits(|i| a[i] == b[i]),
+                Comparison::NotEqual => bits(|i| a[i] != b[i]),
+                Comparison::Less { signed: false } => bits(|i| a[i] < b[i]),
+                Comparison::Less { signed: true } => bits(|i| (a[i] as $s) < (b[i] as $s)),
+                Comparison::LessEqual { signed: false } => bits(|i| a[i] <= b[i]),
+                Comparison::LessEqual { signed: true } => bits(|i| (a[i] as $s) <= (b[i] as $s)),
+            }
+        }
+    };
+}
+
+comparisons!(compare_words, i32, Word);
+comparisons!(compare_doubles, i64, Double);
+
+impl Registers {
+    /// Executes an operation for the lanes of a mask.
+    #[inline]
+    pub(crate) fn execute(&mut self, op: &LaneOp, mask: u32) {
+        let mask = if op.masked { mask } else { u32::MAX };
+        match op.kind {
+            Kind::Word(operation) => {
+                let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
+                let values = words(operation, &a, &b, &c, op.imm);
+                self.set_words(op.to, mask, &values);
+            }
+            Kind::Double(operation) => {
+                let (a, b, c) = (self.double(op.a), self.double(op.b), self.double(op.c));
+                let values = doubles(operation, &a, &b, &c, op.imm);
+                self.set_doubles(op.to, mask, &values);
+            }
+            Kind::CompareWord(comparison) => {
+                let bits = compare_words(comparison, &self.word(op.a), &self.word(op.b));
+                self.set_predicate(op.to, mask, bits);
+            }
+            Kind::CompareDouble(comparison) => {
+                let bits = compare_doubles(comparison, &self.double(op.a), &self.double(op.b));
+                self.set_predicate(op.to, mask, bits);
+            }
+            Kind::Predicate(logic) => self.logic(logic, op, mask),
+            Kind::SelectWord => {
+                let when = self.predicates[op.a as usize];
+                let (b, c) = (self.word(op.b), self.word(op.c));
+                let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
+                self.set_words(op.to, mask, &core::array::from_fn(pick));
+            }
+            Kind::SelectDouble => {
+                let when = self.predicates[op.a as usize];
+                let (b, c) = (self.double(op.b), self.double(op.c));
+                let pick = |i: usize| if when >> i & 1 == 1 { b[i] } else { c[i] };
+                self.set_doubles(op.to, mask, &core::array::from_fn(pick));
+            }
+            Kind::WordOfPredicate => {
+                let bits = self.predicates[op.a as usize];
+                self.set_words(op.to, mask, &core::array::from_fn(|i| bits >> i & 1));
+            }
+            Kind::Extend => {
+                let (a, width, signed) = (self.word(op.a), op.b, op.c != 0);
+                let values = core::array::from_fn(|i| sign_extend(a[i], width, signed));
+                self.set_words(op.to, mask, &values);
+            }
+            Kind::Widen => {
+                let a = self.word(op.a);
+                let values: Double = match op.c {
+                    0 => core::array::from_fn(|i| a[i].into()),
+                    _ => core::array::from_fn(|i| a[i] as i32 as i64 as u64),
+                };
+                self.set_doubles(op.to, mask, &values);
+            }
+            Kind::Narrow => {
+                let a = self.double(op.a);
+                let shift = if op.c == 0 { 0 } else { 32 };
+                self.set_words(
+                    op.to,
+                    mask,
+                    &core::array::from_fn(|i| (a[i] >> shift) as u32),
+                );
+            }
+            Kind::Single(_)
+            | Kind::Long(_)
+            | Kind::CompareSingle(_)
+            | Kind::CompareLong(_)
+            | Kind::Convert(_) => self.execute_float(op, mask),
+        }
+    }
+
+    fn logic(&mut self, logic: Logic, op: &LaneOp, mask: u32) {
+        let of = |at: u32| self.predicates[at as usize];
+        let bits = match logic {
+            Logic::Copy => of(op.a),
+            Logic::And => of(op.a) & of(op.b),
+            Logic::Or => of(op.a) | of(op.b),
+            Logic::Xor => of(op.a) ^ of(op.b),
+            Logic::Not => !of(op.a),
+            Logic::Select => of(op.a) & of(op.b) | !of(op.a) & of(op.c),
+        };
+        self.set_predicate(op.to, mask, bits);
+    }
+}

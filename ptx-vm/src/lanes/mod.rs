@@ -1,0 +1,204 @@
+//! The registers of a warp and operations on all its lanes.
+
+mod float;
+mod integer;
+mod registers;
+
+pub(crate) use integer::sign_extend;
+pub(crate) use registers::Registers;
+
+/// The number of lanes of a warp.
+pub(crate) const LANES: usize = 32;
+
+/// Where the value of a register, a constant or an intermediate result is, in the file of its kind.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Place {
+    /// One bit per lane.
+    Predicate(u32),
+    /// At most 32 bits per lane; the bits above the width of the value are zero.
+    Word(u32),
+    /// 64 bits per lane.
+    Double(u32),
+    /// 128 bits per lane: the low half in this double, the high half in the next one.
+    Quad(u32),
+}
+
+/// What an operation does with its sources `a`, `b` and `c`.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Kind {
+    /// An operation on 32-bit integers.
+    Word(Integer),
+    /// An operation on 64-bit integers.
+    Double(Integer),
+    /// A comparison of 32-bit integers, which gives a predicate.
+    CompareWord(Comparison),
+    /// A comparison of 64-bit integers, which gives a predicate.
+    CompareDouble(Comparison),
+    /// A predicate of predicates.
+    Predicate(Logic),
+    /// `b` where the predicate `a` holds, `c` elsewhere.
+    SelectWord,
+    /// `b` where the predicate `a` holds, `c` elsewhere.
+    SelectDouble,
+    /// 1 where the predicate `a` holds, else 0.
+    WordOfPredicate,
+    /// The lowest bits of a word, as many as `b` says, with zeros or, if `c` is not 0, with copies of the sign above them.
+    Extend,
+    /// A double of a word, with zeros or, if `c` is not 0, with copies of the sign above it.
+    Widen,
+    /// The low half of a double, or if `c` is not 0, the high half.
+    Narrow,
+    /// An operation on numbers of 32 bits.
+    Single(Float),
+    /// An operation on numbers of 64 bits.
+    Long(Float),
+    /// A comparison of numbers of 32 bits.
+    CompareSingle(FloatComparison),
+    /// A comparison of numbers of 64 bits.
+    CompareLong(FloatComparison),
+    /// A conversion to or from a number.
+    Convert(Conversion),
+}
+
+/// An operation on integers of one width; results are truncated to it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Integer {
+    Copy,
+    Add,
+    Sub,
+    Mul,
+    /// The high half of the product.
+    MulHigh {
+        signed: bool,
+    },
+    /// The quotient; all ones if the divisor is zero.
+    Div {
+        signed: bool,
+    },
+    /// The remainder; the dividend if the divisor is zero.
+    Rem {
+        signed: bool,
+    },
+    And,
+    Or,
+    Xor,
+    Not,
+    Negate,
+    /// The magnitude of a signed integer.
+    Abs,
+    Min {
+        signed: bool,
+    },
+    Max {
+        signed: bool,
+    },
+    /// A shift by a number of bits of any size.
+    ShiftLeft,
+    /// A shift by a number of bits of any size.
+    ShiftRight {
+        signed: bool,
+    },
+    Popcount,
+    /// The number of bits without leading zeros.
+    BitLength,
+    Reverse,
+    /// The function of three bits whose table is `imm`.
+    Lookup,
+}
+
+/// A comparison of integers.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less { signed: bool },
+    LessEqual { signed: bool },
+}
+
+/// A logical operation.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Logic {
+    Copy,
+    And,
+    Or,
+    Xor,
+    Not,
+    /// `b` where `a` holds, `c` elsewhere.
+    Select,
+}
+
+/// An operation on numbers, rounded to nearest.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Float {
+    Add,
+    Sub,
+    Mul,
+    MulAdd,
+    Div,
+    Sqrt,
+    Abs,
+    Negate,
+    Min {
+        nan: bool,
+    },
+    Max {
+        nan: bool,
+    },
+    /// Subnormal numbers become zero.
+    Flush,
+    /// The nearest number from 0 to 1; 0 for NaN.
+    Saturate,
+    /// 0 for negative numbers.
+    Relu,
+}
+
+/// A comparison of numbers.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct FloatComparison {
+    pub(crate) less: bool,
+    pub(crate) equal: bool,
+    pub(crate) greater: bool,
+    /// Whether it holds if one is NaN.
+    pub(crate) unordered: bool,
+}
+
+/// A conversion between formats of numbers; results are rounded to nearest.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Conversion {
+    SingleToLong,
+    LongToSingle,
+    HalfToSingle,
+    SingleToHalf,
+    BrainToSingle,
+    SingleToBrain,
+    /// From a 64-bit integer.
+    DoubleToSingle {
+        signed: bool,
+    },
+    /// From a 64-bit integer.
+    DoubleToLong {
+        signed: bool,
+    },
+}
+
+impl Conversion {
+    /// Whether the result has 64 bits.
+    pub(crate) const fn is_long(self) -> bool {
+        matches!(self, Self::SingleToLong | Self::DoubleToLong { .. })
+    }
+}
+
+/// An operation on all lanes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LaneOp {
+    pub(crate) kind: Kind,
+    /// Whether only the lanes that execute the instruction are written; intermediate results are computed for all.
+    pub(crate) masked: bool,
+    /// The destination, in the file that the kind implies.
+    pub(crate) to: u32,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) c: u32,
+    /// A constant of the operation.
+    pub(crate) imm: u8,
+}

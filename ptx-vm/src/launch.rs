@@ -1,0 +1,249 @@
+//! The interface to the machine: modules, memory and launches.
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use ptx_ir::{FunctionKind, Module};
+
+use crate::error::{Reason, RunError};
+use crate::execute::{self, Grid};
+use crate::memory::Device;
+use crate::program::Program;
+
+/// What a launch may use at most.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Executed instructions of warps: 2^40.
+    pub steps: u64,
+    /// Nested calls: 4096.
+    pub call_depth: u32,
+    /// Bytes of the stack of a thread: 512 KiB, as on the hardware.
+    pub stack_bytes: u64,
+    /// Bytes of shared memory of a CTA: 227 KiB.
+    pub shared_bytes: u64,
+    /// Clusters that run at the same time if they wait for each other: 1024.
+    pub resident_clusters: usize,
+    /// `%nsmid`: 1.
+    pub multiprocessors: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 1 << 40,
+            call_depth: 4096,
+            stack_bytes: 512 << 10,
+            shared_bytes: 227 << 10,
+            resident_clusters: 1024,
+            multiprocessors: 1,
+        }
+    }
+}
+
+/// A launch of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Launch {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// CTAs in each dimension.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in each dimension.
+    pub block: [u32; 3],
+    /// CTAs of a cluster in each dimension.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The bytes of each argument.
+    pub arguments: Vec<Vec<u8>>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+impl Launch {
+    /// One CTA with one thread, without arguments.
+    #[must_use]
+    pub fn new(kernel: impl Into<String>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            grid: [1; 3],
+            block: [1; 3],
+            cluster: [1; 3],
+            shared: 0,
+            arguments: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Sets the number of CTAs and of threads of each, in one dimension.
+    #[must_use]
+    pub fn shape(mut self, grid: u32, block: u32) -> Self {
+        (self.grid, self.block) = ([grid, 1, 1], [block, 1, 1]);
+        self
+    }
+
+    /// Adds an argument, in the byte order of the machine: little-endian.
+    #[must_use]
+    pub fn argument(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.arguments.push(bytes.into());
+        self
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Executed instructions of warps.
+    pub steps: u64,
+    /// What the kernel printed.
+    pub output: Vec<u8>,
+}
+
+/// A module and the memory of its device.
+#[derive(Debug)]
+pub struct Machine<'m> {
+    module: &'m Module,
+    program: Program,
+    device: Device,
+}
+
+impl<'m> Machine<'m> {
+    /// Decodes a module and initializes its variables. Linear.
+    ///
+    /// The module should be accepted by `ptx-verify`; an instruction that the tables do not know ends the launch that executes it.
+    #[must_use]
+    pub fn new(module: &'m Module) -> Self {
+        let program = Program::new(module);
+        let device = Device::new(program.variables.end);
+        for initial in &program.variables.initial {
+            let _ = device.write_bytes(initial.address, &initial.bytes);
+        }
+        Self {
+            module,
+            program,
+            device,
+        }
+    }
+
+    /// Allocates bytes of global memory, all zero; gives their address, a multiple of 256. `None` beyond 1 TiB in total.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        self.device.allocate(bytes)
+    }
+
+    /// The address of a variable in `.global` or `.const`, and its size in bytes.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let mut ranges = self.program.variables.ranges.iter();
+        let (_, start, end) = ranges.find(|(n, ..)| **n == *name)?;
+        Some((*start, end - start))
+    }
+
+    /// Copies bytes from memory.
+    ///
+    /// # Errors
+    ///
+    /// If memory does not have all of these addresses.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, RunError> {
+        let mut all = vec![0; bytes];
+        let read = self.device.read_bytes(address, &mut all);
+        read.map_err(|fault| RunError::new(fault.into()))?;
+        Ok(all)
+    }
+
+    /// Copies bytes to memory.
+    ///
+    /// # Errors
+    ///
+    /// If memory does not have all of these addresses.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RunError> {
+        let written = self.device.write_bytes(address, bytes);
+        written.map_err(|fault| RunError::new(fault.into()))
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    ///
+    /// If the launch is impossible, or an instruction fails.
+    pub fn launch(&mut self, launch: &Launch) -> Result<Outcome, RunError> {
+        let impossible = |why: &str| RunError::new(Reason::Launch(why.into()));
+        let kernel = self.module.function(&launch.kernel);
+        let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
+        let kernel = kernel.ok_or_else(|| RunError::new(Reason::NoKernel))?;
+        let parameters = self.parameters(kernel, launch)?;
+        let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+        if !(1..=1024).contains(&threads) {
+            return Err(impossible("a CTA has 1 to 1024 threads"));
+        }
+        if launch.grid.contains(&0) || launch.cluster.contains(&0) {
+            return Err(impossible("a dimension is zero"));
+        }
+        let whole = launch.grid.iter().zip(launch.cluster);
+        if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
+            return Err(impossible("the grid does not consist of whole clusters"));
+        }
+        if launch
+            .cluster
+            .iter()
+            .map(|&n| u64::from(n))
+            .product::<u64>()
+            > 16
+        {
+            return Err(impossible("a cluster has at most 16 CTAs"));
+        }
+        let shared = self.program.variables.dynamic + u64::from(launch.shared);
+        if shared > launch.limits.shared_bytes {
+            return Err(impossible("there is not as much shared memory"));
+        }
+        let grid = Grid {
+            program: &self.program,
+            module: self.module,
+            device: &self.device,
+            kernel,
+            parameters: &parameters,
+            blocks: launch.grid,
+            threads: launch.block,
+            cluster: launch.cluster,
+            shared: launch.shared,
+            limits: launch.limits,
+            steps: AtomicU64::new(0),
+            output: Mutex::new(Vec::new()),
+        };
+        execute::run(&grid)?;
+        Ok(Outcome {
+            steps: grid.steps.into_inner(),
+            output: grid.output.into_inner().unwrap_or_default(),
+        })
+    }
+
+    /// The bytes of the parameters of a kernel.
+    fn parameters(&self, kernel: ptx_ir::FuncId, launch: &Launch) -> Result<Vec<u8>, RunError> {
+        let Some(function) = self.program.function(kernel) else {
+            return Err(RunError::new(Reason::NoKernel));
+        };
+        let wanted = &function.frame.parameters;
+        let fits = |(p, a): (&crate::program::Parameter, &Vec<u8>)| p.bytes == a.len() as u64;
+        let same = wanted.len() == launch.arguments.len();
+        if !same || !wanted.iter().zip(&launch.arguments).all(fits) {
+            let sizes: Vec<String> = wanted.iter().map(|p| p.bytes.to_string()).collect();
+            let why = format!("its arguments have {} bytes", sizes.join(", "));
+            return Err(RunError::new(Reason::Launch(why)));
+        }
+        let mut bytes = Vec::new();
+        for (parameter, argument) in wanted.iter().zip(&launch.arguments) {
+            bytes.resize(parameter.offset as usize, 0);
+            bytes.extend_from_slice(argument);
+        }
+        Ok(bytes)
+    }
+
+    /// The names of the kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        let functions = self.module.functions().iter();
+        functions
+            .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
+            .map(|(_, f)| self.module.name(f.name))
+    }
+}

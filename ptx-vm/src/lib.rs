@@ -1,0 +1,42 @@
+//! Runs NVIDIA PTX without a GPU.
+//!
+//! A [`Machine`] has a module and the memory of a device; [`Machine::launch`] runs a kernel. What instructions compute comes from the tables of
+//! `ptx-isa` ([`ptx_isa::Form::computation`]); the lanes of a warp execute them together.
+//!
+//! ```
+//! use ptx_vm::{Launch, Machine};
+//!
+//! let module = ptx_parse::parse_str(
+//!     ".version 8.0\n.target sm_90\n.address_size 64\n
+//!     .visible .entry twice(.param .u64 data)\n{\n
+//!     .reg .b32 %r<3>;\n.reg .b64 %rd<4>;\n
+//!     ld.param.u64 %rd1, [data];\n
+//!     mov.u32 %r1, %tid.x;\n
+//!     mul.wide.u32 %rd2, %r1, 4;\n
+//!     add.s64 %rd3, %rd1, %rd2;\n
+//!     ld.global.u32 %r2, [%rd3];\n
+//!     add.u32 %r2, %r2, %r2;\n
+//!     st.global.u32 [%rd3], %r2;\n
+//!     ret;\n}\n",
+//! )
+//! .into_result()?;
+//! let mut machine = Machine::new(&module);
+//! let data = machine.allocate(12).ok_or("no memory")?;
+//! machine.write(data, &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])?;
+//! let launch = Launch::new("twice").shape(1, 3).argument(data.to_le_bytes());
+//! machine.launch(&launch)?;
+//! assert_eq!(machine.read(data, 12)?, [2, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod execute;
+mod lanes;
+mod launch;
+mod lower;
+mod memory;
+mod program;
+
+pub use error::{Reason, RunError};
+pub use launch::{Launch, Limits, Machine, Outcome};

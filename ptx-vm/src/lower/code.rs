@@ -1,0 +1,288 @@
+//! The operations of a function and the places of its values.
+
+use std::collections::HashMap;
+
+use crate::lanes::{Integer, Kind, LANES, LaneOp, Logic, Place, Registers, sign_extend};
+
+/// Operations, and the constants and intermediate results that they use.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) ops: Vec<LaneOp>,
+    /// The values at the start of a call: constants, and zero everywhere else.
+    pub(crate) initial: Registers,
+    words: HashMap<u32, u32>,
+    doubles: HashMap<u64, u32>,
+    predicates: HashMap<bool, u32>,
+    /// The width in bits of each word that is a register.
+    widths: HashMap<u32, u16>,
+    temporaries: Temporaries,
+    used: Temporaries,
+}
+
+/// The intermediate results of each kind; each instruction uses them anew.
+#[derive(Clone, Debug, Default)]
+struct Temporaries {
+    predicates: Vec<u32>,
+    words: Vec<u32>,
+    doubles: Vec<u32>,
+}
+
+impl Code {
+    /// The predicate that is the carry flag.
+    pub(crate) const CARRY: u32 = 0;
+
+    /// The double that is the beginning of the frame of the function, as an offset in local memory.
+    pub(crate) const FRAME: u32 = 0;
+
+    pub(crate) fn new() -> Self {
+        let mut code = Self::default();
+        code.new_predicate();
+        code.new_double();
+        code
+    }
+
+    /// Begins an instruction: intermediate results of the last one are no longer needed.
+    pub(crate) fn begin(&mut self) {
+        let Temporaries {
+            predicates,
+            words,
+            doubles,
+        } = core::mem::take(&mut self.used);
+        self.temporaries.predicates.extend(predicates);
+        self.temporaries.words.extend(words);
+        self.temporaries.doubles.extend(doubles);
+    }
+
+    fn new_predicate(&mut self) -> u32 {
+        self.initial.predicates.push(0);
+        self.initial.predicates.len() as u32 - 1
+    }
+
+    fn new_word(&mut self) -> u32 {
+        self.initial.words.push([0; LANES]);
+        self.initial.words.len() as u32 - 1
+    }
+
+    fn new_double(&mut self) -> u32 {
+        self.initial.doubles.push([0; LANES]);
+        self.initial.doubles.len() as u32 - 1
+    }
+
+    /// A place for a register of a width in bits.
+    pub(crate) fn new_register(&mut self, bits: u16) -> Place {
+        match bits {
+            1 => Place::Predicate(self.new_predicate()),
+            ..=32 => {
+                let at = self.new_word();
+                self.widths.insert(at, bits);
+                Place::Word(at)
+            }
+            33..=64 => Place::Double(self.new_double()),
+            _ => {
+                let low = self.new_double();
+                self.new_double();
+                Place::Quad(low)
+            }
+        }
+    }
+
+    /// The width of a value: of a word that is no register, 32.
+    pub(crate) fn width(&self, place: Place) -> u16 {
+        match place {
+            Place::Predicate(_) => 1,
+            Place::Word(at) => self.widths.get(&at).copied().unwrap_or(32),
+            Place::Double(_) => 64,
+            Place::Quad(_) => 128,
+        }
+    }
+
+    pub(crate) fn temporary_word(&mut self) -> u32 {
+        let at = self.temporaries.words.pop();
+        let at = at.unwrap_or_else(|| self.new_word());
+        self.used.words.push(at);
+        at
+    }
+
+    pub(crate) fn temporary_double(&mut self) -> u32 {
+        let at = self.temporaries.doubles.pop();
+        let at = at.unwrap_or_else(|| self.new_double());
+        self.used.doubles.push(at);
+        at
+    }
+
+    pub(crate) fn temporary_predicate(&mut self) -> u32 {
+        let at = self.temporaries.predicates.pop();
+        let at = at.unwrap_or_else(|| self.new_predicate());
+        self.used.predicates.push(at);
+        at
+    }
+
+    /// A place for an intermediate value of a width in bits.
+    pub(crate) fn temporary(&mut self, bits: u16) -> Place {
+        match bits {
+            1 => Place::Predicate(self.temporary_predicate()),
+            ..=32 => Place::Word(self.temporary_word()),
+            33..=64 => Place::Double(self.temporary_double()),
+            // Pairs are not used again: their halves must be next to each other.
+            _ => self.new_register(128),
+        }
+    }
+
+    /// Whether the value is an intermediate result of the instruction.
+    pub(crate) fn is_temporary(&self, place: Place) -> bool {
+        match place {
+            Place::Predicate(at) => self.used.predicates.contains(&at),
+            Place::Word(at) => self.used.words.contains(&at),
+            Place::Double(at) => self.used.doubles.contains(&at),
+            Place::Quad(_) => false,
+        }
+    }
+
+    /// Whether the value is a constant.
+    pub(crate) fn is_constant(&self, place: Place) -> bool {
+        match place {
+            Place::Predicate(at) => self.predicates.values().any(|&p| p == at),
+            Place::Word(at) => self.words.values().any(|&w| w == at),
+            Place::Double(at) => self.doubles.values().any(|&d| d == at),
+            Place::Quad(_) => false,
+        }
+    }
+
+    pub(crate) fn constant_word(&mut self, value: u32) -> u32 {
+        if let Some(&at) = self.words.get(&value) {
+            return at;
+        }
+        let at = self.new_word();
+        self.initial.words[at as usize] = [value; LANES];
+        self.words.insert(value, at);
+        at
+    }
+
+    pub(crate) fn constant_double(&mut self, value: u64) -> u32 {
+        if let Some(&at) = self.doubles.get(&value) {
+            return at;
+        }
+        let at = self.new_double();
+        self.initial.doubles[at as usize] = [value; LANES];
+        self.doubles.insert(value, at);
+        at
+    }
+
+    pub(crate) fn constant_predicate(&mut self, holds: bool) -> u32 {
+        if let Some(&at) = self.predicates.get(&holds) {
+            return at;
+        }
+        let at = self.new_predicate();
+        self.initial.predicates[at as usize] = if holds { u32::MAX } else { 0 };
+        self.predicates.insert(holds, at);
+        at
+    }
+
+    /// A constant of a width in bits.
+    pub(crate) fn constant(&mut self, bits: u16, value: u128) -> Place {
+        match bits {
+            1 => Place::Predicate(self.constant_predicate(value & 1 != 0)),
+            ..=32 => Place::Word(self.constant_word(sign_extend(
+                value as u32,
+                u32::from(bits).max(1),
+                false,
+            ))),
+            33..=64 => Place::Double(self.constant_double(value as u64)),
+            _ => {
+                let place = self.new_register(128);
+                for lane in 0..LANES {
+                    self.initial.set(place, lane, value);
+                }
+                place
+            }
+        }
+    }
+
+    /// Adds an operation for all lanes.
+    pub(crate) fn push(&mut self, kind: Kind, to: u32, [a, b, c]: [u32; 3]) {
+        self.ops.push(LaneOp {
+            kind,
+            masked: false,
+            to,
+            a,
+            b,
+            c,
+            imm: 0,
+        });
+    }
+
+    /// An operation on words, whose result is a word.
+    pub(crate) fn word(&mut self, kind: Kind, sources: [u32; 3]) -> u32 {
+        let to = self.temporary_word();
+        self.push(kind, to, sources);
+        to
+    }
+
+    pub(crate) fn double(&mut self, kind: Kind, sources: [u32; 3]) -> u32 {
+        let to = self.temporary_double();
+        self.push(kind, to, sources);
+        to
+    }
+
+    pub(crate) fn predicate(&mut self, kind: Kind, sources: [u32; 3]) -> u32 {
+        let to = self.temporary_predicate();
+        self.push(kind, to, sources);
+        to
+    }
+
+    /// The lowest bits of a word, extended.
+    pub(crate) fn extend(&mut self, word: Place, bits: u16, signed: bool) -> Place {
+        let Place::Word(at) = word else { return word };
+        Place::Word(self.word(Kind::Extend, [at, bits.into(), signed.into()]))
+    }
+
+    /// Copies a value to a register, for the lanes that execute the instruction.
+    pub(crate) fn copy(&mut self, to: Place, from: Place) {
+        let first = self.ops.len();
+        let (word, double) = (Kind::Word(Integer::Copy), Kind::Double(Integer::Copy));
+        match (to, from) {
+            (Place::Predicate(to), Place::Predicate(from)) => {
+                self.push(Kind::Predicate(Logic::Copy), to, [from; 3]);
+            }
+            (Place::Word(to), Place::Word(from)) => self.push(word, to, [from; 3]),
+            (Place::Double(to), Place::Double(from)) => self.push(double, to, [from; 3]),
+            (Place::Quad(to), Place::Quad(from)) => {
+                self.push(double, to, [from; 3]);
+                self.push(double, to + 1, [from + 1; 3]);
+            }
+            (Place::Double(to), Place::Word(from)) => self.push(Kind::Widen, to, [from, 0, 0]),
+            (Place::Word(to), Place::Double(from)) => self.push(Kind::Narrow, to, [from, 0, 0]),
+            _ => {}
+        }
+        for op in &mut self.ops[first..] {
+            op.masked = true;
+        }
+    }
+}
+
+impl LaneOp {
+    /// The place that the operation writes.
+    pub(crate) fn result(&self) -> Place {
+        match self.kind {
+            Kind::CompareWord(_)
+            | Kind::CompareDouble(_)
+            | Kind::Predicate(_)
+            | Kind::CompareSingle(_)
+            | Kind::CompareLong(_) => Place::Predicate(self.to),
+            Kind::Double(_) | Kind::SelectDouble | Kind::Widen | Kind::Long(_) => {
+                Place::Double(self.to)
+            }
+            Kind::Convert(conversion) if conversion.is_long() => Place::Double(self.to),
+            _ => Place::Word(self.to),
+        }
+    }
+}
+
+impl Place {
+    /// The index in its file.
+    pub(crate) const fn index(self) -> u32 {
+        match self {
+            Self::Predicate(at) | Self::Word(at) | Self::Double(at) | Self::Quad(at) => at,
+        }
+    }
+}

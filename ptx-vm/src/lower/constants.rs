@@ -1,0 +1,95 @@
+//! Expressions that do not depend on the values of operands.
+
+use ptx_isa::{Expr, ExprFunction as Function, ScalarType, TypeKind};
+
+use super::Lowering;
+use super::range::Range;
+
+impl Lowering<'_> {
+    /// The integer that an expression is whatever the operands are.
+    pub(super) fn fixed(&self, expr: Expr) -> Option<i128> {
+        match expr {
+            Expr::Integer(value) => Some(value.into()),
+            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+                super::Assigned::Expr(expr) => self.fixed(expr),
+                _ => None,
+            },
+            Expr::If([when, then, otherwise]) => match self.decided(*when)? {
+                true => self.fixed(*then),
+                false => self.fixed(*otherwise),
+            },
+            Expr::Call(function, arguments) => {
+                let integer = |n: usize| self.fixed(*arguments.get(n)?);
+                let ty = || self.type_argument(*arguments.first()?);
+                match function {
+                    Function::Width => Some(ty()?.bits().into()),
+                    Function::Highest => Some(Range::of_type(ty()?)?.max),
+                    Function::Add => integer(0)?.checked_add(integer(1)?),
+                    Function::Sub => integer(0)?.checked_sub(integer(1)?),
+                    Function::Mul => integer(0)?.checked_mul(integer(1)?),
+                    Function::Negate => integer(0)?.checked_neg(),
+                    Function::Not => Some(!integer(0)?),
+                    Function::ShiftLeft => {
+                        integer(0)?.checked_mul(1i128.checked_shl(integer(1)?.try_into().ok()?)?)
+                    }
+                    Function::Ones => {
+                        let bits = u32::try_from(integer(0)?).ok()?;
+                        1i128.checked_shl(bits)?.checked_sub(1)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a condition holds, if that does not depend on the operands.
+    pub(super) fn decided(&self, expr: Expr) -> Option<bool> {
+        match expr {
+            Expr::Has(modifier) => Some(self.has(modifier)),
+            Expr::Filled(slot) => Some(self.slots.is_filled(slot.into())),
+            Expr::Call(function, arguments) => {
+                let of = |n: usize| self.decided(*arguments.get(n)?);
+                let integer = |n: usize| self.fixed(*arguments.get(n)?);
+                let ty = || self.type_argument(*arguments.first()?);
+                match function {
+                    Function::Floating => Some(ty()?.is_float()),
+                    Function::Packed => match arguments.first()? {
+                        Expr::Type(ty) => Some(ty.scalar_type(self.slots, self.form)?.lanes() > 1),
+                        _ => None,
+                    },
+                    Function::Not => of(0).map(|holds| !holds),
+                    Function::And => match (of(0), of(1)) {
+                        (Some(false), _) | (_, Some(false)) => Some(false),
+                        (a, b) => Some(a? && b?),
+                    },
+                    Function::Or => match (of(0), of(1)) {
+                        (Some(true), _) | (_, Some(true)) => Some(true),
+                        (a, b) => Some(a? || b?),
+                    },
+                    Function::Equal => Some(integer(0)? == integer(1)?),
+                    Function::NotEqual => Some(integer(0)? != integer(1)?),
+                    Function::Less => Some(integer(0)? < integer(1)?),
+                    Function::LessEqual => Some(integer(0)? <= integer(1)?),
+                    Function::Greater => Some(integer(0)? > integer(1)?),
+                    Function::GreaterEqual => Some(integer(0)? >= integer(1)?),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The type that an argument is; of a packed type, that of its elements.
+    pub(super) fn type_argument(&self, argument: Expr) -> Option<ScalarType> {
+        let Expr::Type(ty) = argument else {
+            return None;
+        };
+        let ty = ty.scalar_type(self.slots, self.form)?;
+        Some(ty.element().unwrap_or(ty))
+    }
+
+    pub(super) fn is_signed(ty: ScalarType) -> bool {
+        ty.kind() == TypeKind::Signed
+    }
+}

@@ -1,0 +1,280 @@
+//! What instructions compute ([`ptx_isa::Computation`]), as operations on all lanes.
+//!
+//! Integers of the notation are exact. Here an expression is computed either exactly, in 32 or 64 bits that its range fits, or modulo a power of
+//! two, if no more bits matter. What neither fits, and numbers that are not rounded to nearest, are left to [`ptx_analysis::fold`].
+
+mod code;
+mod conditions;
+mod constants;
+mod integers;
+mod numbers;
+mod packed;
+mod range;
+
+pub(crate) use code::Code;
+
+use ptx_isa::{
+    Destination, Expr, Form, FormOperand, Length, Modifier, Role, ScalarType, SlotAssignment,
+    TypeKind,
+};
+
+use crate::lanes::Place;
+use integers::{Int, Need};
+use range::Range;
+
+/// An operand of an instruction: where its value is; of a vector, where its elements are.
+pub(crate) type Source = Vec<Place>;
+
+/// The result of an assignment.
+#[derive(Copy, Clone, Debug)]
+enum Assigned {
+    /// The expression, which is computed where it is used.
+    Expr(Expr),
+    /// An integer of the type of a result.
+    Integer(Int),
+    /// The bits of a value of a type.
+    Bits(ScalarType, Place),
+    Predicate(u32),
+}
+
+/// A value in memory.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct InMemory {
+    pub(crate) ty: ScalarType,
+    pub(crate) place: Place,
+}
+
+/// An instruction whose computation is lowered.
+pub(crate) struct Lowering<'a> {
+    pub(crate) code: &'a mut Code,
+    pub(crate) form: &'static Form,
+    pub(crate) slots: &'a SlotAssignment,
+    /// All words after the opcode.
+    pub(crate) modifiers: &'a [Modifier],
+    /// The operands of the form, in its order; `None` for absent ones.
+    pub(crate) operands: &'a [Option<Source>],
+    /// The value that is read from memory.
+    pub(crate) loaded: Option<InMemory>,
+    /// The element of vectors in memory.
+    pub(crate) element: usize,
+    /// The element of packed operands, and how many there are.
+    lane: Option<u16>,
+    assigned: Vec<Assigned>,
+    /// The results that are copied to their registers at the end: destination and value.
+    pending: Vec<(Place, Place)>,
+    stored: Option<Place>,
+}
+
+impl<'a> Lowering<'a> {
+    pub(crate) fn new(
+        code: &'a mut Code,
+        form: &'static Form,
+        slots: &'a SlotAssignment,
+        modifiers: &'a [Modifier],
+        operands: &'a [Option<Source>],
+    ) -> Self {
+        Self {
+            code,
+            form,
+            slots,
+            modifiers,
+            operands,
+            loaded: None,
+            element: 0,
+            lane: None,
+            assigned: Vec::new(),
+            pending: Vec::new(),
+            stored: None,
+        }
+    }
+
+    /// Adds the operations; `None` where they cannot express the computation. Gives the value that is written to memory.
+    pub(crate) fn lower(mut self) -> Option<Option<Place>> {
+        let start = self.code.ops.len();
+        if self.assignments().is_none() {
+            self.code.ops.truncate(start);
+            return None;
+        }
+        Some(self.stored)
+    }
+
+    fn assignments(&mut self) -> Option<()> {
+        let assignments = self.form.computation()?.assignments();
+        if self.result_lanes() > 1 {
+            self.packed(assignments)?;
+        } else {
+            for assignment in assignments {
+                self.assign(assignment.target(), assignment.value())?;
+            }
+        }
+        self.write_results();
+        Some(())
+    }
+
+    /// The number of elements of the first result.
+    fn result_lanes(&self) -> u8 {
+        let of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
+        let first = of(Role::Def).and_then(|at| self.operand_type(at));
+        let ty = first.or_else(|| self.memory_type());
+        ty.map_or(1, ScalarType::lanes)
+    }
+
+    /// Assigns an expression to its target.
+    fn assign(&mut self, target: Destination, expr: Expr) -> Option<()> {
+        let assigned = match target {
+            Destination::Local => Assigned::Expr(expr),
+            Destination::Carry => {
+                if self.writes_carry() {
+                    let bit = self.bit(expr)?;
+                    let to = Place::Predicate(Code::CARRY);
+                    self.pending.push((to, Place::Predicate(bit)));
+                }
+                Assigned::Expr(expr)
+            }
+            Destination::Operand(at) => {
+                let ty = self.operand_type(at.into())?;
+                let value = self.result(expr, ty)?;
+                if let Some(to) = self.operand_place(at.into()) {
+                    let from = self.fit_register(value, to)?;
+                    self.pending.push((to, from));
+                }
+                value
+            }
+            Destination::Memory(_) => {
+                let value = self.result(expr, self.memory_type()?)?;
+                self.stored = Some(value.place()?);
+                value
+            }
+            _ => return None,
+        };
+        self.assigned.push(assigned);
+        Some(())
+    }
+
+    /// The value that a result of a type has.
+    fn result(&mut self, expr: Expr, ty: ScalarType) -> Option<Assigned> {
+        Some(match ty.kind() {
+            TypeKind::Predicate => Assigned::Predicate(self.condition(expr)?),
+            _ if ty.is_float() => Assigned::Bits(ty, self.rounded(expr, ty)?),
+            _ if ty.bits() > 64 => Assigned::Bits(ty, self.copied(expr)?),
+            _ => Assigned::Integer(self.fitted(expr, ty)?),
+        })
+    }
+
+    /// A value that is copied bit by bit.
+    fn copied(&mut self, expr: Expr) -> Option<Place> {
+        match expr {
+            Expr::Operand(at) => self.operand_place(at.into()),
+            Expr::Memory(_) => self.loaded.map(|l| l.place),
+            Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
+                Assigned::Expr(expr) => self.copied(expr),
+                other => other.place(),
+            },
+            _ => None,
+        }
+    }
+
+    /// An integer as a result of a type: truncated, or saturated.
+    fn fitted(&mut self, expr: Expr, ty: ScalarType) -> Option<Int> {
+        let signed = ty.kind() == TypeKind::Signed;
+        if !self.has(Modifier::Sat) && !self.has(Modifier::Relu) {
+            let value = self.integer(expr, Need::Low(ty.bits()))?;
+            return self.truncated(value, ty.bits(), signed);
+        }
+        let mut value = self.integer(expr, Need::Exact)?;
+        if self.has(Modifier::Relu) {
+            value = self.bounded(value, 0, false)?;
+        }
+        if self.has(Modifier::Sat) {
+            let range = Range::of_type(ty)?;
+            value = self.bounded(value, range.min, false)?;
+            value = self.bounded(value, range.max, true)?;
+        }
+        self.truncated(value, ty.bits(), signed)
+    }
+
+    /// A value with the bits that a register has. A register that is wider than the type of an integer is filled by its sign.
+    fn fit_register(&mut self, value: Assigned, to: Place) -> Option<Place> {
+        let Assigned::Integer(int) = value else {
+            return value.place();
+        };
+        match to {
+            Place::Word(_) => {
+                let word = self.as_word(int)?;
+                let width = self.code.width(to);
+                Some(match width < 32 {
+                    true => self.code.extend(word, width, false),
+                    false => word,
+                })
+            }
+            Place::Double(_) => self.as_double(int),
+            _ => None,
+        }
+    }
+
+    /// Copies the results to their registers. The last operation writes its register itself where it can.
+    fn write_results(&mut self) {
+        let pending = core::mem::take(&mut self.pending);
+        if let [(to, from)] = pending[..]
+            && self.code.is_temporary(from)
+            && let Some(last) = self.code.ops.last_mut()
+            && last.result() == from
+        {
+            last.to = to.index();
+            last.masked = true;
+            return;
+        }
+        for (to, from) in pending {
+            self.code.copy(to, from);
+        }
+    }
+
+    fn operand(&self, index: usize) -> Option<&'static FormOperand> {
+        self.form.operands().get(index)
+    }
+
+    fn operand_type(&self, index: usize) -> Option<ScalarType> {
+        let operand = self.operand(index)?;
+        operand.ty().scalar_type(self.slots, self.form)
+    }
+
+    /// Where the value of an operand is; of a vector, that of the element.
+    fn operand_place(&self, index: usize) -> Option<Place> {
+        let places = self.operands.get(index)?.as_ref()?;
+        match self.operand(index)?.length() {
+            Length::Scalar => match places[..] {
+                [only] => Some(only),
+                _ => None,
+            },
+            _ => places.get(self.element).copied(),
+        }
+    }
+
+    /// The type of the value in memory.
+    pub(crate) fn memory_type(&self) -> Option<ScalarType> {
+        let of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
+        self.operand_type(of(Role::Def).or_else(|| of(Role::Use))?)
+    }
+
+    fn has(&self, modifier: Modifier) -> bool {
+        self.modifiers.contains(&modifier)
+    }
+
+    fn writes_carry(&self) -> bool {
+        let mut effects = self.form.effects().iter();
+        effects.any(|e| {
+            e.kind() == ptx_isa::EffectKind::CarryWrite && e.when().decide(self.slots) == Some(true)
+        })
+    }
+}
+
+impl Assigned {
+    fn place(self) -> Option<Place> {
+        match self {
+            Self::Expr(_) => None,
+            Self::Integer(int) => Some(int.place),
+            Self::Bits(_, place) => Some(place),
+            Self::Predicate(at) => Some(Place::Predicate(at)),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Packed types: the assignments are done for each element.
+
+use ptx_isa::{Assignment, Destination, ScalarType};
+
+use super::{Assigned, Lowering};
+use crate::lanes::{Integer, Kind, Place};
+
+impl Lowering<'_> {
+    /// Assigns each element, and puts the elements of a result together.
+    pub(super) fn packed(&mut self, assignments: &'static [Assignment]) -> Option<()> {
+        let [assignment] = assignments else {
+            return None;
+        };
+        let (ty, to) = match assignment.target() {
+            Destination::Operand(at) => (
+                self.operand_type(at.into())?,
+                Some(self.operand_place(at.into())?),
+            ),
+            Destination::Memory(_) => (self.memory_type()?, None),
+            _ => return None,
+        };
+        let element = ty.element()?;
+        let mut whole = None;
+        for lane in 0..u16::from(ty.lanes()) {
+            self.lane = Some(lane);
+            let value = self.result(assignment.value(), element)?;
+            let bits = match value {
+                Assigned::Integer(int) => {
+                    let word = self.as_word(int)?;
+                    match element.bits() < 32 {
+                        true => self.code.extend(word, element.bits(), false),
+                        false => word,
+                    }
+                }
+                other => other.place()?,
+            };
+            whole = Some(match whole {
+                None if ty.bits() > 32 => Place::Double(self.widened(bits)?),
+                None => bits,
+                Some(before) => self.joined(before, bits, lane * element.bits())?,
+            });
+        }
+        self.lane = None;
+        let whole = whole?;
+        match to {
+            Some(to) => self.pending.push((to, whole)),
+            None => self.stored = Some(whole),
+        }
+        self.assigned.push(Assigned::Bits(ty, whole));
+        Some(())
+    }
+
+    fn widened(&mut self, bits: Place) -> Option<u32> {
+        match bits {
+            Place::Word(at) => Some(self.code.double(Kind::Widen, [at, 0, 0])),
+            _ => None,
+        }
+    }
+
+    /// The value with the bits of an element at a position.
+    fn joined(&mut self, before: Place, bits: Place, position: u16) -> Option<Place> {
+        Some(match before {
+            Place::Double(low) => {
+                let high = self.widened(bits)?;
+                let by = self.code.constant_double(position.into());
+                let kind = Kind::Double(Integer::ShiftLeft);
+                let high = self.code.double(kind, [high, by, by]);
+                let kind = Kind::Double(Integer::Or);
+                Place::Double(self.code.double(kind, [low, high, high]))
+            }
+            _ => {
+                let by = self.code.constant_word(position.into());
+                let kind = Kind::Word(Integer::ShiftLeft);
+                let high = self.code.word(kind, [bits.index(), by, by]);
+                let kind = Kind::Word(Integer::Or);
+                Place::Word(self.code.word(kind, [before.index(), high, high]))
+            }
+        })
+    }
+
+    /// The bits of an element of a packed value.
+    pub(super) fn element_bits(
+        &mut self,
+        place: Place,
+        element: ScalarType,
+        lane: u16,
+    ) -> Option<Place> {
+        let position = lane * element.bits();
+        let word = match place {
+            Place::Double(at) => {
+                let high = u32::from(position >= 32);
+                self.code.word(Kind::Narrow, [at, 0, high])
+            }
+            Place::Word(at) => at,
+            _ => return None,
+        };
+        let within = position % 32;
+        if element.bits() == 32 {
+            return Some(Place::Word(word));
+        }
+        let shifted = match within {
+            0 => word,
+            _ => {
+                let by = self.code.constant_word(within.into());
+                let kind = Kind::Word(Integer::ShiftRight { signed: false });
+                self.code.word(kind, [word, by, by])
+            }
+        };
+        Some(
+            self.code
+                .extend(Place::Word(shifted), element.bits(), false),
+        )
+    }
+}

@@ -1,0 +1,117 @@
+//! Decodes functions.
+
+use std::collections::HashMap;
+
+use ptx_analysis::cfg::Cfg;
+use ptx_analysis::graph::Dominators;
+use ptx_analysis::reg_lanes::Variables as Numbers;
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::query::Queries;
+use ptx_ir::{Binding, FuncId, FunctionKind, LabelId, Param, Statement};
+
+use super::frame::Frame;
+use super::instruction::Labels;
+use super::operands::Context;
+use super::step::{Step, Target};
+use super::variables::Variables;
+use super::{Function, instruction};
+use crate::lanes::Place;
+use crate::lower::Code;
+
+/// Decodes a function.
+pub(super) fn function(
+    facts: FunctionFacts<'_>,
+    id: FuncId,
+    variables: &Variables,
+    queries: &mut Queries<()>,
+) -> Function {
+    let (module, body) = (facts.module(), facts.body());
+    queries.enter(module, id, body);
+    let mut code = Code::new();
+    let numbers = Numbers::new(body);
+    let width = |v: u32| match numbers.class(body, v).map(|c| c.bits()) {
+        Some(bits) => bits,
+        None => 64,
+    };
+    let registers: Vec<Place> = (0..numbers.len() as u32)
+        .map(|v| code.new_register(width(v)))
+        .collect();
+    let default = ptx_ir::Function::EMPTY;
+    let declared = module.functions().get(id).unwrap_or(&default);
+    let of_param = |param: &Param| match param.binding {
+        Binding::Register(decl) => {
+            let mut all = body.registers().iter();
+            let (register, _) = all.find(|(_, r)| r.decl == decl)?;
+            let at = numbers.of(register.into()).start;
+            registers.get(at as usize).copied()
+        }
+        _ => None,
+    };
+    let frame = Frame::new(module, declared, body, of_param);
+    let mut context = Context {
+        facts,
+        id,
+        is_entry: declared.kind == FunctionKind::Entry,
+        variables,
+        frame,
+        code,
+        registers,
+        numbers,
+        special: Vec::new(),
+    };
+    let (labels, ranks) = positions(facts);
+    let mut steps = Vec::new();
+    for (inst, _) in body.insts() {
+        context.code.begin();
+        let start = context.code.ops.len() as u32;
+        let rank = ranks.get(steps.len()).copied().unwrap_or(u32::MAX);
+        let (guard, step) = instruction::decode(&mut context, queries, inst, &labels);
+        let end = match &step {
+            Step::Lanes(..) => start,
+            Step::Atomic(atomic) => atomic.start,
+            _ => context.code.ops.len() as u32,
+        };
+        steps.push(Target {
+            guard,
+            step,
+            before: (start, end),
+            inst,
+            rank,
+        });
+    }
+    Function {
+        name: module.name(declared.name).into(),
+        is_entry: declared.kind == FunctionKind::Entry,
+        code: context.code,
+        steps,
+        frame: context.frame,
+        special: context.special,
+    }
+}
+
+/// The step that each label stands before, and the rank of each step.
+fn positions(facts: FunctionFacts<'_>) -> (Labels, Vec<u32>) {
+    let body = facts.body();
+    let cfg = Cfg::new(facts);
+    let dominators = Dominators::new(&cfg);
+    let mut order = HashMap::new();
+    for (rank, block) in (0u32..).zip(dominators.order()) {
+        order.insert(block.as_u32(), rank);
+    }
+    let mut labels: HashMap<LabelId, u32> = HashMap::new();
+    let mut ranks = Vec::new();
+    for (id, statement) in body.statements() {
+        match statement {
+            Statement::Label(label) => {
+                labels.insert(label, ranks.len() as u32);
+            }
+            Statement::Inst(_) => {
+                let block = cfg.of_statement(id);
+                let rank = block.and_then(|b| order.get(&b.as_u32())).copied();
+                ranks.push(rank.unwrap_or(u32::MAX));
+            }
+            _ => {}
+        }
+    }
+    (labels, ranks)
+}

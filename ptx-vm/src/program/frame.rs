@@ -1,0 +1,150 @@
+//! Parameters, results and local variables of a function.
+
+use std::collections::HashMap;
+
+use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
+use ptx_isa::StateSpace;
+
+use crate::lanes::Place;
+
+/// The layout of what a function has on the stack of a thread; of a kernel, its parameters are elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frame {
+    pub(crate) bytes: u64,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) results: Vec<Parameter>,
+    pub(super) places: HashMap<VarId, Position>,
+}
+
+/// Where a variable is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Position {
+    /// At an offset in the frame.
+    Frame(u64),
+    /// At an offset in the parameters of the kernel.
+    Kernel(u64),
+}
+
+/// A parameter or a result.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Parameter {
+    /// Its bytes; 0 where its size is not known.
+    pub(crate) bytes: u64,
+    pub(crate) offset: u64,
+    /// The register that it is.
+    pub(crate) register: Option<Place>,
+}
+
+/// Puts things after each other.
+#[derive(Default)]
+pub(super) struct Layout {
+    bytes: u64,
+    pub(super) align: u64,
+}
+
+impl Layout {
+    /// The offset of something with a size and an alignment.
+    pub(super) fn add(&mut self, size: u64, align: u64) -> u64 {
+        let align = align.max(1);
+        let offset = self.bytes.div_ceil(align).saturating_mul(align);
+        self.bytes = offset.saturating_add(size);
+        self.align = self.align.max(align);
+        offset
+    }
+
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Frame {
+    /// The frame of a function; `register` gives the places of registers.
+    pub(super) fn new(
+        module: &Module,
+        function: &Function,
+        body: &Body,
+        register: impl Fn(&Param) -> Option<Place>,
+    ) -> Self {
+        let mut frame = Self::default();
+        let mut layout = Layout::default();
+        let is_entry = function.kind == ptx_ir::FunctionKind::Entry;
+        let (params, results) = (function.interface.params, function.interface.returns);
+        let mut kernel = Layout::default();
+        for param in params.of(module.params()) {
+            let of = if is_entry { &mut kernel } else { &mut layout };
+            let parameter = frame.parameter(module, param, of, is_entry, &register);
+            frame.parameters.push(parameter);
+        }
+        for param in results.of(module.params()) {
+            let parameter = frame.parameter(module, param, &mut layout, false, &register);
+            frame.results.push(parameter);
+        }
+        for (id, decl) in body.declarations().decls.iter() {
+            if !matches!(decl.space.base(), StateSpace::Local | StateSpace::Param) {
+                continue;
+            }
+            for declarator in body.declarations().declarators(id) {
+                let Some(of) = decl.layout(declarator, body.pool()) else {
+                    continue;
+                };
+                let members = body.pool().integer(declarator.count).unwrap_or(1);
+                let mut vars = Vec::new();
+                match declarator.binding {
+                    Binding::Var(var) => vars.push(var),
+                    _ => continue,
+                }
+                // The members of a range follow each other.
+                for var in vars {
+                    let size = of.size.unwrap_or(0).div_ceil(of.align.max(1)) * of.align.max(1);
+                    let total = size.saturating_mul(members.max(1) as u64);
+                    let offset = layout.add(total, of.align);
+                    frame.places.insert(var, Position::Frame(offset));
+                    frame.add_members(body, var, offset, size);
+                }
+            }
+        }
+        // Frames begin at multiples of 16.
+        layout.add(0, 16);
+        frame.bytes = layout.bytes();
+        frame
+    }
+
+    /// The other members of a range of variables.
+    fn add_members(&mut self, body: &Body, first: VarId, offset: u64, size: u64) {
+        let Some(decl) = body.vars().get(first) else {
+            return;
+        };
+        let members = body.vars().iter().filter(|(_, var)| {
+            var.name == decl.name && var.scope == decl.scope && var.number.is_some()
+        });
+        for (id, var) in members {
+            let at = offset + size * u64::from(var.number.unwrap_or(0));
+            self.places.insert(id, Position::Frame(at));
+        }
+    }
+
+    fn parameter(
+        &mut self,
+        module: &Module,
+        param: &Param,
+        layout: &mut Layout,
+        is_kernel: bool,
+        register: impl Fn(&Param) -> Option<Place>,
+    ) -> Parameter {
+        let of = param.layout(module.pool());
+        let (size, align) = of.map_or((0, 1), |l| (l.size.unwrap_or(0), l.align));
+        let offset = layout.add(size, align);
+        if let Binding::Var(var) = param.binding {
+            let position = match is_kernel {
+                true => Position::Kernel(offset),
+                false => Position::Frame(offset),
+            };
+            self.places.insert(var, position);
+        }
+        Parameter {
+            bytes: size,
+            offset,
+            register: register(param),
+        }
+    }
+}

@@ -1,0 +1,622 @@
+//! Decodes instructions.
+
+use std::collections::HashMap;
+
+use ptx_analysis::fold::Video;
+use ptx_ir::facts::{Callees, Facts, Flow, Space, Targets};
+use ptx_ir::query::{Environment, Mnemonic, Queries};
+use ptx_ir::{InstId, LabelId, Operand, SymbolKind};
+use ptx_isa::{
+    Destination, Expr, Form, Length, Marks, Nesting, Role, ScalarType, SlotAssignment, StateSpace,
+};
+
+use super::operands::Context;
+use super::step::{
+    Access, Act, ActOperand, Argument, Atomic, AtomicElement, Call, Callee, Fold, Step, Window,
+};
+use crate::lanes::{Integer, Kind, Place};
+use crate::lower::{InMemory, Lowering, Source};
+
+/// The step that each label stands before.
+pub(super) type Labels = HashMap<LabelId, u32>;
+
+/// The form of an instruction and its operands.
+struct Chosen {
+    form: &'static Form,
+    slots: SlotAssignment,
+    mnemonic: Mnemonic,
+    /// The operands of the form, in its order.
+    operands: Vec<Option<Operand>>,
+    /// The number of elements of vectors.
+    lengths: Vec<Option<usize>>,
+    types: Vec<Option<ScalarType>>,
+}
+
+impl Chosen {
+    fn result_type(&self) -> Option<ScalarType> {
+        let mut operands = self.form.operands().iter();
+        let first = operands.position(|o| o.role() == Role::Def)?;
+        self.types[first]
+    }
+}
+
+/// Decodes an instruction and its guard.
+pub(super) fn decode(
+    context: &mut Context<'_>,
+    queries: &mut Queries<()>,
+    inst: InstId,
+    labels: &Labels,
+) -> (Option<(u32, bool)>, Step) {
+    let facts = context.facts.inst(inst);
+    let guard = facts.guard_register().and_then(|(place, negated)| {
+        let place = context.register(place.register, place.lane);
+        match place[..] {
+            [Place::Predicate(at)] => Some((at, negated)),
+            _ => None,
+        }
+    });
+    if facts.guard().is_some() && guard.is_none() {
+        return (None, unsupported("its guard is not a register"));
+    }
+    let step = match facts.flow() {
+        Flow::Next => ordinary(context, queries, inst),
+        Flow::Jump => match facts.targets() {
+            Targets::Label(label) => labels.get(&label).map(|&to| Step::Jump(to)),
+            _ => None,
+        }
+        .ok_or("its target is unknown"),
+        Flow::Table => table(context, inst, &facts, labels).ok_or("its targets are unknown"),
+        Flow::Call => call(context, inst, &facts).ok_or("what it calls is unknown"),
+        Flow::Return => Ok(Step::Return),
+        Flow::Exit => Ok(Step::Exit),
+        Flow::Trap => Ok(Step::Trap),
+        _ => Err("it is unknown"),
+    };
+    (guard, step.unwrap_or_else(unsupported))
+}
+
+fn unsupported(why: &str) -> Step {
+    Step::Unsupported(why.into())
+}
+
+fn table(
+    context: &mut Context<'_>,
+    inst: InstId,
+    facts: &Facts<'_>,
+    labels: &Labels,
+) -> Option<Step> {
+    let Targets::List(list) = facts.targets() else {
+        return None;
+    };
+    let index = *context.facts.body().operands(inst).first()?;
+    let index = match context.source(index, Some(ScalarType::U32))?[..] {
+        [place] => place,
+        _ => return None,
+    };
+    let target = |operand: &Operand| match operand {
+        Operand::Label(label) => labels.get(label).copied(),
+        _ => None,
+    };
+    let targets: Option<Vec<u32>> = list.operands.iter().map(target).collect();
+    Some(Step::Table(index, targets?))
+}
+
+fn call(context: &mut Context<'_>, inst: InstId, facts: &Facts<'_>) -> Option<Step> {
+    let body = context.facts.body();
+    let module = context.facts.module();
+    let operands = body.operands(inst);
+    let callee = match facts.callees()? {
+        Callees::Function(symbol) => match module.symbols().get(symbol)?.kind {
+            SymbolKind::Function(id) if module.body(id).is_some() => Callee::Function(id),
+            SymbolKind::Function(_) => {
+                Callee::System(module.name(module.symbols().get(symbol)?.name).into())
+            }
+            _ => return None,
+        },
+        _ => {
+            let register = operands.iter().find_map(|&operand| match operand {
+                Operand::Reg(register) => Some(context.register(register, None)),
+                _ => None,
+            })?;
+            match register[..] {
+                [place] => Callee::Indirect(place),
+                _ => return None,
+            }
+        }
+    };
+    let is_callee = |operand: &Operand| matches!(operand, Operand::Symbol(_) | Operand::Reg(_));
+    let at = operands.iter().position(is_callee)?;
+    let mut lists = [Vec::new(), Vec::new()];
+    for (index, operand) in operands.iter().enumerate() {
+        if let Operand::List(list) = operand {
+            let list = body.pool().list(*list);
+            let into = &mut lists[usize::from(index > at)];
+            for &part in list {
+                into.push(argument(context, part)?);
+            }
+        }
+    }
+    let [results, arguments] = lists;
+    Some(Step::Call(Box::new(Call {
+        callee,
+        arguments,
+        results,
+    })))
+}
+
+fn argument(context: &mut Context<'_>, operand: Operand) -> Option<Argument> {
+    Some(match operand {
+        Operand::Sink => Argument::None,
+        Operand::Var(_) => Argument::Memory(context.address(operand, Window::Local)?.offset),
+        other => match context.source(other, None)?[..] {
+            [place] => Argument::Register(place),
+            _ => return None,
+        },
+    })
+}
+
+/// An instruction after which the next one follows.
+fn ordinary(
+    context: &mut Context<'_>,
+    queries: &mut Queries<()>,
+    inst: InstId,
+) -> Result<Step, &'static str> {
+    let chosen = choose(context, queries, inst).ok_or("no form has its operands")?;
+    if let Some(action) = chosen.form.action() {
+        let operands = act_operands(context, inst, &chosen);
+        return Ok(Step::Act(Box::new(Act {
+            action,
+            modifiers: chosen.mnemonic.modifiers().to_vec(),
+            operands,
+        })));
+    }
+    let Some(computation) = chosen.form.computation() else {
+        return Err("the tables do not state what it does");
+    };
+    let memory = computation.assignments().iter().find_map(|a| {
+        let of = |expr: Expr| match expr {
+            Expr::Memory(at) => Some(usize::from(at)),
+            _ => None,
+        };
+        match a.target() {
+            Destination::Memory(at) => Some(at.into()),
+            _ => of(a.value()),
+        }
+    });
+    match memory {
+        Some(at) => memory_step(context, inst, &chosen, at),
+        None => computed(context, inst, &chosen),
+    }
+}
+
+/// The form of an instruction, with the operand of each of its operands.
+fn choose(context: &Context<'_>, queries: &mut Queries<()>, inst: InstId) -> Option<Chosen> {
+    let (module, body) = (context.facts.module(), context.facts.body());
+    let mnemonic = Mnemonic::of(module, body.inst(inst)?.sig)?;
+    let written = body.operands(inst);
+    let environment = Environment::of(module);
+    let pool = body.pool();
+    let found = queries.ask(body, &mnemonic, written, |query| {
+        let selected = environment.select(query).ok()?;
+        let (form, binding) = (selected.form(), selected.operands());
+        let mut operands = Vec::new();
+        let mut lengths = Vec::new();
+        let mut types = Vec::new();
+        for (index, operand) in form.operands().iter().enumerate() {
+            let part = binding.part(index);
+            let whole = binding.written(index).and_then(|w| written.get(w)).copied();
+            let whole = whole.filter(|_| binding.get(index).is_some());
+            operands.push(whole.and_then(|whole| match (operand.nesting(), whole) {
+                (Nesting::Bracket(_), Operand::Bracket(list))
+                | (Nesting::Vector(_), Operand::Vector(list)) => pool.list(list).get(part).copied(),
+                (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
+                (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
+                _ => Some(whole),
+            }));
+            let bits = selected.width(index);
+            let ty = operand.ty().scalar_type(selected.assignment(), form);
+            let each = ty.map(|ty| u32::from(ty.bits()).max(1));
+            lengths.push(bits.zip(each).map(|(bits, each)| (bits / each) as usize));
+            types.push(ty);
+        }
+        Some((
+            form,
+            selected.assignment().clone(),
+            operands,
+            lengths,
+            types,
+        ))
+    });
+    let (form, slots, operands, lengths, types) = found??;
+    Some(Chosen {
+        form,
+        slots,
+        mnemonic,
+        operands,
+        lengths,
+        types,
+    })
+}
+
+/// The places of the operands of a form. Vectors in the place of one value are put together, and taken apart by the second result.
+fn places(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+) -> Option<(Vec<Option<Source>>, Vec<(Vec<Option<Place>>, Place)>)> {
+    let mut all = Vec::new();
+    let mut split = Vec::new();
+    for (index, operand) in chosen.form.operands().iter().enumerate() {
+        let Some(written) = chosen.operands[index] else {
+            all.push(None);
+            continue;
+        };
+        if written == Operand::Sink {
+            all.push(None);
+            continue;
+        }
+        let ty = chosen.types[index];
+        let scalar = operand.length() == Length::Scalar;
+        match operand.role() {
+            Role::Def | Role::ReadWrite => match (written, ty) {
+                (Operand::Vector(list), Some(ty)) if scalar => {
+                    let parts = context.facts.body().pool().list(list).to_vec();
+                    let mut elements = Vec::new();
+                    for part in parts {
+                        elements.push(destination(context, part)?);
+                    }
+                    let whole = context.code.new_register(ty.bits());
+                    split.push((elements, whole));
+                    all.push(Some(vec![whole]));
+                }
+                _ => all.push(Some(context.source(written, ty)?)),
+            },
+            Role::Use | Role::Imm | Role::Sreg | Role::Symbol | Role::Func => match (written, ty) {
+                (Operand::Vector(list), Some(ty)) if scalar => {
+                    let parts = context.facts.body().pool().list(list).to_vec();
+                    let bits = ty.bits() / (parts.len().max(1) as u16);
+                    let part = ScalarType::ALL
+                        .iter()
+                        .copied()
+                        .find(|t| t.bits() == bits && t.kind() == ptx_isa::TypeKind::Bits)?;
+                    let mut elements = Vec::new();
+                    for one in parts {
+                        elements.extend(context.source(one, Some(part))?);
+                    }
+                    all.push(Some(vec![joined(context, &elements, ty.bits(), bits)?]));
+                }
+                _ => all.push(Some(context.source(written, ty)?)),
+            },
+            _ => all.push(None),
+        }
+    }
+    Some((all, split))
+}
+
+fn destination(context: &mut Context<'_>, operand: Operand) -> Option<Option<Place>> {
+    match operand {
+        Operand::Sink => Some(None),
+        other => match context.source(other, None)?[..] {
+            [place] => Some(Some(place)),
+            _ => None,
+        },
+    }
+}
+
+/// Elements side by side, the first one lowest.
+fn joined(context: &mut Context<'_>, elements: &[Place], bits: u16, each: u16) -> Option<Place> {
+    let code = &mut context.code;
+    if bits == 128 {
+        let to = code.new_register(128);
+        let Place::Quad(low) = to else { return None };
+        for (n, element) in elements.iter().enumerate() {
+            let Place::Double(from) = *element else {
+                return None;
+            };
+            code.push(Kind::Double(Integer::Copy), low + n as u32, [from; 3]);
+        }
+        return (elements.len() == 2).then_some(to);
+    }
+    let mut whole: Option<Place> = None;
+    for (n, element) in elements.iter().enumerate() {
+        let shift = n as u16 * each;
+        let part = match (bits, *element) {
+            (64, Place::Word(at)) => Place::Double(code.double(Kind::Widen, [at, 0, 0])),
+            (_, other) => other,
+        };
+        let part = match (part, shift) {
+            (part, 0) => part,
+            (Place::Double(at), _) => {
+                let by = code.constant_double(shift.into());
+                Place::Double(code.double(Kind::Double(Integer::ShiftLeft), [at, by, by]))
+            }
+            (Place::Word(at), _) => {
+                let by = code.constant_word(shift.into());
+                Place::Word(code.word(Kind::Word(Integer::ShiftLeft), [at, by, by]))
+            }
+            _ => return None,
+        };
+        whole = Some(match (whole, part) {
+            (None, part) => part,
+            (Some(Place::Double(a)), Place::Double(b)) => {
+                Place::Double(code.double(Kind::Double(Integer::Or), [a, b, b]))
+            }
+            (Some(Place::Word(a)), Place::Word(b)) => {
+                Place::Word(code.word(Kind::Word(Integer::Or), [a, b, b]))
+            }
+            _ => return None,
+        });
+    }
+    whole
+}
+
+/// Writes the parts of a value to registers.
+fn take_apart(context: &mut Context<'_>, elements: &[Option<Place>], whole: Place) -> Option<()> {
+    let code = &mut context.code;
+    let total = code.width(whole);
+    let each = total / (elements.len().max(1) as u16);
+    for (n, element) in elements.iter().enumerate() {
+        let Some(to) = *element else { continue };
+        let shift = n as u32 * u32::from(each);
+        let part = match whole {
+            Place::Quad(low) => Place::Double(low + shift / 64),
+            Place::Double(at) if each == 32 => {
+                Place::Word(code.word(Kind::Narrow, [at, 0, shift / 32]))
+            }
+            Place::Double(at) => {
+                let high = code.word(Kind::Narrow, [at, 0, shift / 32]);
+                let by = code.constant_word(shift % 32);
+                let kind = Kind::Word(Integer::ShiftRight { signed: false });
+                let at = code.word(kind, [high, by, by]);
+                code.extend(Place::Word(at), each, false)
+            }
+            Place::Word(at) => {
+                let by = code.constant_word(shift);
+                let kind = Kind::Word(Integer::ShiftRight { signed: false });
+                let at = code.word(kind, [at, by, by]);
+                code.extend(Place::Word(at), each, false)
+            }
+            Place::Predicate(_) => return None,
+        };
+        code.copy(to, part);
+    }
+    Some(())
+}
+
+/// An instruction whose results are a function of its operands.
+fn computed(
+    context: &mut Context<'_>,
+    inst: InstId,
+    chosen: &Chosen,
+) -> Result<Step, &'static str> {
+    if let Some(step) = changing_register(context, chosen) {
+        return Ok(step);
+    }
+    let start = context.code.ops.len() as u32;
+    let lowered = lower(context, chosen);
+    if lowered.is_some() {
+        return Ok(Step::Lanes(start, context.code.ops.len() as u32));
+    }
+    context.code.ops.truncate(start as usize);
+    folded(context, inst, chosen).ok_or("its operands are not supported")
+}
+
+/// A copy of a special register whose value changes.
+fn changing_register(context: &mut Context<'_>, chosen: &Chosen) -> Option<Step> {
+    let special = chosen.operands.iter().find_map(|o| match o {
+        Some(Operand::Special(register)) if register.is_volatile() => Some(*register),
+        _ => None,
+    })?;
+    let at = chosen
+        .form
+        .operands()
+        .iter()
+        .position(|o| o.role() == Role::Def)?;
+    match context.source(chosen.operands[at]?, None)?[..] {
+        [place] => Some(Step::Special(special, place)),
+        _ => None,
+    }
+}
+
+fn lower(context: &mut Context<'_>, chosen: &Chosen) -> Option<()> {
+    let negated = chosen.operands.iter().flatten().any(|o| {
+        matches!(o, Operand::Neg(_))
+            || matches!(o, Operand::Lane(selector, _) if selector.element().is_none())
+    });
+    if negated {
+        return None;
+    }
+    let (operands, split) = places(context, chosen)?;
+    let lengths = chosen.form.operands().iter().zip(&chosen.lengths);
+    let elements = lengths
+        .filter(|(o, _)| o.role() == Role::Def && o.length() != Length::Scalar)
+        .filter_map(|(_, length)| *length)
+        .max()
+        .unwrap_or(1);
+    for element in 0..elements {
+        let mut lowering = Lowering::new(
+            &mut context.code,
+            chosen.form,
+            &chosen.slots,
+            chosen.mnemonic.modifiers(),
+            &operands,
+        );
+        lowering.element = element;
+        lowering.lower()?;
+    }
+    for (elements, whole) in split {
+        take_apart(context, &elements, whole)?;
+    }
+    Some(())
+}
+
+/// An instruction that is evaluated lane by lane.
+fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<Step> {
+    let facts = context.facts.inst(inst);
+    let mut sources = Vec::new();
+    let mut results = Vec::new();
+    let start = context.code.ops.len();
+    for (index, operand) in chosen.form.operands().iter().enumerate() {
+        let Some(written) = chosen.operands[index] else {
+            continue;
+        };
+        let ty = chosen.types[index];
+        match operand.role() {
+            Role::Def if written == Operand::Sink => results.push(Vec::new()),
+            Role::Def => results.push(context.source(written, ty)?),
+            Role::Use | Role::Imm => sources.extend(context.source(written, ty)?),
+            _ => return None,
+        }
+    }
+    // The operands must be places that need no operation.
+    if context.code.ops.len() != start {
+        context.code.ops.truncate(start);
+        return None;
+    }
+    let mut results = results.into_iter();
+    let first = results.next()?;
+    Some(Step::Fold(Box::new(Fold {
+        opcode: chosen.mnemonic.opcode(),
+        modifiers: chosen.mnemonic.modifiers().to_vec(),
+        video: Video::default(),
+        sources,
+        results: first,
+        ty: chosen.result_type(),
+        second: results.next().and_then(|second| second.first().copied()),
+        reads_carry: facts.reads_carry(),
+        writes_carry: facts.writes_carry(),
+    })))
+}
+
+/// The window of the access of an instruction.
+fn window(context: &Context<'_>, inst: InstId) -> Window {
+    let facts = context.facts.inst(inst);
+    let space = facts
+        .memory()
+        .find(|a| a.operand.is_some())
+        .map(|a| a.space);
+    match space {
+        Some(Space::State(space)) => Window::State(space),
+        _ => Window::Generic,
+    }
+}
+
+/// The address operand of an instruction. A variable on the stack or a parameter of the kernel is where it is.
+fn address_of(
+    context: &mut Context<'_>,
+    operand: Operand,
+    window: Window,
+) -> Option<super::Address> {
+    let window = match window {
+        Window::State(space) => match space.base() {
+            StateSpace::Local => Window::Local,
+            StateSpace::Global | StateSpace::Const => Window::State(StateSpace::Global),
+            StateSpace::Shared => Window::State(StateSpace::Shared),
+            StateSpace::Param if !context.is_entry => Window::Local,
+            StateSpace::Param => Window::KernelParameters,
+            _ => window,
+        },
+        other => other,
+    };
+    context.address(operand, window)
+}
+
+/// An instruction that reads or changes memory.
+fn memory_step(
+    context: &mut Context<'_>,
+    inst: InstId,
+    chosen: &Chosen,
+    at: usize,
+) -> Result<Step, &'static str> {
+    let window = window(context, inst);
+    let operand = chosen.operands.get(at).copied().flatten();
+    let operand = operand.ok_or("its address is missing")?;
+    let address = address_of(context, operand, window).ok_or("its address is not supported")?;
+    memory_access(context, chosen, address).ok_or("its operands are not supported")
+}
+
+fn memory_access(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+    address: super::Address,
+) -> Option<Step> {
+    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
+    let data = of(Role::Def).or_else(|| of(Role::Use))?;
+    let ty = chosen.types[data]?;
+    let bytes = (ty.bits() / 8) as u8;
+    let assignments = chosen.form.computation()?.assignments();
+    if let [only] = assignments {
+        let written = chosen.operands[data]?;
+        let mut places = Vec::new();
+        match written {
+            Operand::Sink => places.push(None),
+            Operand::Vector(list) => {
+                for part in context.facts.body().pool().list(list).to_vec() {
+                    match part {
+                        Operand::Sink => places.push(None),
+                        other => {
+                            places.extend(context.source(other, Some(ty))?.into_iter().map(Some))
+                        }
+                    }
+                }
+            }
+            other => places.extend(context.source(other, Some(ty))?.into_iter().map(Some)),
+        }
+        let access = Box::new(Access {
+            address,
+            bytes,
+            places,
+            ty,
+        });
+        return match (only.target(), only.value()) {
+            (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load(access)),
+            (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store(access)),
+            _ => None,
+        };
+    }
+    let (operands, _) = places(context, chosen)?;
+    let count = chosen.lengths[data].unwrap_or(1);
+    let first = context.code.ops.len() as u32;
+    let mut elements = Vec::new();
+    for element in 0..count {
+        let old = context.code.new_register(ty.bits());
+        let start = context.code.ops.len() as u32;
+        let mut lowering = Lowering::new(
+            &mut context.code,
+            chosen.form,
+            &chosen.slots,
+            chosen.mnemonic.modifiers(),
+            &operands,
+        );
+        lowering.element = element;
+        lowering.loaded = Some(InMemory { ty, place: old });
+        let new = lowering.lower()??;
+        let ops = (start, context.code.ops.len() as u32);
+        elements.push(AtomicElement { old, ops, new });
+    }
+    Some(Step::Atomic(Box::new(Atomic {
+        address,
+        bytes,
+        elements,
+        start: first,
+    })))
+}
+
+/// The operands of an action.
+fn act_operands(
+    context: &mut Context<'_>,
+    inst: InstId,
+    chosen: &Chosen,
+) -> Vec<Option<ActOperand>> {
+    let window = window(context, inst);
+    let mut all = Vec::new();
+    for (index, operand) in chosen.form.operands().iter().enumerate() {
+        let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
+        let ty = chosen.types[index];
+        let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
+        all.push(written.and_then(|written| match is_address {
+            true => address_of(context, written, window).map(ActOperand::Address),
+            false => context.source(written, ty).map(ActOperand::Places),
+        }));
+    }
+    all
+}

@@ -1,0 +1,69 @@
+//! A module as it is executed: each function decoded once, variables with their addresses.
+
+mod decode;
+mod frame;
+mod instruction;
+mod operands;
+mod step;
+mod variables;
+
+use ptx_ir::{FuncId, Module};
+
+pub(crate) use frame::{Frame, Parameter};
+pub(crate) use step::{
+    Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, Fold, Step, Target,
+    Window,
+};
+pub(crate) use variables::{
+    CODE, GLOBAL, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
+};
+
+use crate::lower::Code;
+use ptx_isa::SpecialReg;
+
+/// A function that can be executed.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) is_entry: bool,
+    pub(crate) code: Code,
+    /// What is executed, in the order of the text.
+    pub(crate) steps: Vec<Target>,
+    /// Where parameters, results and local variables are.
+    pub(crate) frame: Frame,
+    /// The special registers that have a place, and which of their components.
+    pub(crate) special: Vec<(SpecialReg, u8, crate::lanes::Place)>,
+}
+
+/// A module that can be executed.
+#[derive(Debug)]
+pub(crate) struct Program {
+    functions: Vec<Option<Function>>,
+    pub(crate) variables: Variables,
+}
+
+impl Program {
+    /// Decodes all functions. Linear.
+    pub(crate) fn new(module: &Module) -> Self {
+        let variables = Variables::new(module);
+        let facts = ptx_ir::facts::ModuleFacts::new(module);
+        let mut queries = ptx_ir::query::Queries::new(module);
+        let mut functions = Vec::new();
+        for (id, _) in module.functions().iter() {
+            let function = facts
+                .function(id)
+                .map(|of| decode::function(of, id, &variables, &mut queries));
+            functions.push(function);
+        }
+        Self {
+            functions,
+            variables,
+        }
+    }
+
+    /// A function that has a body.
+    #[inline]
+    pub(crate) fn function(&self, id: FuncId) -> Option<&Function> {
+        self.functions.get(id.as_u32() as usize)?.as_ref()
+    }
+}

@@ -1,0 +1,240 @@
+//! The operands of instructions: where their values are.
+
+use ptx_ir::constant::ConstKind;
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{FuncId, Operand, RegId, SymbolKind};
+use ptx_isa::{ScalarType, SpecialReg, StateSpace, TypeKind};
+
+use super::frame::{Frame, Position};
+use super::step::{Address, Base, Window};
+use super::variables::Variables;
+use crate::lanes::{Kind, Logic, Place};
+use crate::lower::Code;
+
+/// What is known while the instructions of a function are decoded.
+pub(super) struct Context<'a> {
+    pub(super) facts: FunctionFacts<'a>,
+    pub(super) id: FuncId,
+    pub(super) is_entry: bool,
+    pub(super) variables: &'a Variables,
+    pub(super) frame: Frame,
+    pub(super) code: Code,
+    /// Where each variable, as [`ptx_analysis::reg_lanes`] numbers them, is.
+    pub(super) registers: Vec<Place>,
+    pub(super) numbers: ptx_analysis::reg_lanes::Variables,
+    pub(super) special: Vec<(SpecialReg, u8, Place)>,
+}
+
+impl Context<'_> {
+    /// The places of a register: one, or of a vector register one per element.
+    pub(super) fn register(&self, register: RegId, lane: Option<u8>) -> Vec<Place> {
+        let place = ptx_ir::facts::RegLane { register, lane };
+        let range = self.numbers.of(place);
+        let range = range.start as usize..range.end as usize;
+        self.registers.get(range).unwrap_or_default().to_vec()
+    }
+
+    /// The places of the value of an operand of a type; of a vector, of its elements. Operations may be added that compute it.
+    pub(super) fn source(
+        &mut self,
+        operand: Operand,
+        ty: Option<ScalarType>,
+    ) -> Option<Vec<Place>> {
+        let body = self.facts.body();
+        let pool = body.pool();
+        Some(match operand {
+            Operand::Reg(register) => self.register(register, None),
+            Operand::Lane(selector, at) => match pool.get(at) {
+                Operand::Reg(register) => self.register(register, Some(selector.element()?)),
+                Operand::Special(register) => {
+                    vec![self.special(register, selector.element()?)]
+                }
+                _ => return None,
+            },
+            Operand::Special(register) => {
+                let lanes = match register.is_vector() {
+                    true => 4,
+                    false => 1,
+                };
+                (0..lanes)
+                    .map(|lane| self.special(register, lane))
+                    .collect()
+            }
+            Operand::Small(value) => vec![self.integer(i128::from(value) as u128, ty)],
+            Operand::Imm(id) => vec![self.immediate(pool.immediate(id)?.value, ty)?],
+            Operand::Not(at) => {
+                let inner = self.source(pool.get(at), ty)?;
+                let [Place::Predicate(at)] = inner[..] else {
+                    return None;
+                };
+                let kind = Kind::Predicate(Logic::Not);
+                vec![Place::Predicate(self.code.predicate(kind, [at; 3]))]
+            }
+            Operand::Vector(list) => {
+                let mut places = Vec::new();
+                for &part in pool.list(list) {
+                    places.extend(self.source(part, ty)?);
+                }
+                places
+            }
+            Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) => {
+                vec![self.address_value(operand, ty)?]
+            }
+            _ => return None,
+        })
+    }
+
+    /// Where a special register is that keeps its value.
+    fn special(&mut self, register: SpecialReg, lane: u8) -> Place {
+        let known = |(r, l, _): &&(SpecialReg, u8, Place)| (*r, *l) == (register, lane);
+        if let Some((.., place)) = self.special.iter().find(known) {
+            return *place;
+        }
+        let place = self.code.new_register(register.scalar_type().bits());
+        self.special.push((register, lane, place));
+        place
+    }
+
+    fn integer(&mut self, bits: u128, ty: Option<ScalarType>) -> Place {
+        match ty {
+            Some(ty) if ty.kind() == TypeKind::Predicate => {
+                Place::Predicate(self.code.constant_predicate(bits != 0))
+            }
+            Some(ty) => self.code.constant(ty.bits(), bits),
+            None => self.code.constant(32, bits),
+        }
+    }
+
+    /// A constant, converted to a type.
+    fn immediate(
+        &mut self,
+        value: ptx_ir::constant::ConstValue,
+        ty: Option<ScalarType>,
+    ) -> Option<Place> {
+        let bits = match (value.kind(), ty) {
+            (ConstKind::Invalid, _) => return None,
+            (ConstKind::Signed, _) => i128::from(value.bits() as i64) as u128,
+            (ConstKind::Unsigned, _) => value.bits().into(),
+            (ConstKind::Single, Some(ty)) if ty.bits() == 64 => {
+                f64::from(f32::from_bits(value.bits() as u32))
+                    .to_bits()
+                    .into()
+            }
+            (ConstKind::Double, Some(ty)) if ty.bits() == 32 => {
+                ((f64::from_bits(value.bits()) as f32).to_bits()).into()
+            }
+            _ => value.bits().into(),
+        };
+        Some(self.integer(bits, ty))
+    }
+
+    /// The address of a variable or a function as a value, in its state space.
+    fn address_value(&mut self, operand: Operand, ty: Option<ScalarType>) -> Option<Place> {
+        let bits = ty.map_or(64, ScalarType::bits);
+        let address = self.address(operand, Window::Generic)?;
+        match (address.base, address.window) {
+            (Base::Zero, Window::KernelParameters) => None,
+            (Base::Zero, _) => Some(self.code.constant(bits, address.offset.into())),
+            (Base::Frame, _) => {
+                let (place, kind) = match bits {
+                    ..=32 => {
+                        let a = self.code.word(Kind::Narrow, [Code::FRAME, 0, 0]);
+                        let a = Place::Word(a);
+                        (a, Kind::Word(crate::lanes::Integer::Add))
+                    }
+                    _ => (
+                        Place::Double(Code::FRAME),
+                        Kind::Double(crate::lanes::Integer::Add),
+                    ),
+                };
+                let offset = self
+                    .code
+                    .constant(bits.max(32), address.offset.into())
+                    .index();
+                let sources = [place.index(), offset, offset];
+                Some(match place {
+                    Place::Word(_) => Place::Word(self.code.word(kind, sources)),
+                    _ => Place::Double(self.code.double(kind, sources)),
+                })
+            }
+            (Base::Register(_), _) => None,
+        }
+    }
+
+    /// The address that an operand is, in a window.
+    pub(super) fn address(&mut self, operand: Operand, window: Window) -> Option<Address> {
+        let body = self.facts.body();
+        let pool = body.pool();
+        let plain = |base, offset| Address {
+            window,
+            base,
+            offset,
+        };
+        match operand {
+            Operand::Address(id) => {
+                let address = *pool.address(id)?;
+                let offset = match address.offset {
+                    Operand::Absent => 0,
+                    other => pool.integer(other)?,
+                };
+                let mut of = self.address(address.base, window)?;
+                of.offset = of.offset.wrapping_add(offset as u64);
+                Some(of)
+            }
+            Operand::Reg(register) => match self.register(register, None)[..] {
+                [place] => Some(plain(Base::Register(place), 0)),
+                _ => None,
+            },
+            Operand::Lane(selector, at) => match pool.get(at) {
+                Operand::Reg(register) => match self.register(register, selector.element())[..] {
+                    [place] => Some(plain(Base::Register(place), 0)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Operand::Small(value) => Some(plain(Base::Zero, i64::from(value) as u64)),
+            Operand::Imm(id) => Some(plain(Base::Zero, pool.immediate(id)?.value.bits())),
+            Operand::Symbol(symbol) => {
+                let module = self.facts.module();
+                let address = self.variables.symbol(module, symbol)?;
+                let space = match module.symbols().get(symbol)?.kind {
+                    SymbolKind::Variable(space, _) => space.base(),
+                    _ => StateSpace::Global,
+                };
+                Some(self.variable(space, address, window))
+            }
+            Operand::Var(var) => {
+                if let Some(address) = self.variables.local(self.id, var) {
+                    let space = body.vars().get(var)?.space.base();
+                    return Some(self.variable(space, address, window));
+                }
+                Some(match self.frame.places.get(&var)? {
+                    Position::Frame(offset) => Address {
+                        window: Window::Local,
+                        base: Base::Frame,
+                        offset: *offset,
+                    },
+                    Position::Kernel(offset) => Address {
+                        window: Window::KernelParameters,
+                        base: Base::Zero,
+                        offset: *offset,
+                    },
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// A variable of the module: its own space decides where it is.
+    fn variable(&self, space: StateSpace, address: u64, window: Window) -> Address {
+        Address {
+            window: match (space, window) {
+                (StateSpace::Shared, Window::Generic) => Window::State(StateSpace::Shared),
+                (_, Window::Generic) => Window::State(StateSpace::Global),
+                (_, window) => window,
+            },
+            base: Base::Zero,
+            offset: address,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What is executed.
+
+use ptx_ir::{FuncId, InstId};
+use ptx_isa::{Action, Modifier, Opcode, ScalarType, SpecialReg, StateSpace};
+
+use crate::lanes::Place;
+
+/// An instruction with its guard.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The predicate that guards it, and whether it is inverted.
+    pub(crate) guard: Option<(u32, bool)>,
+    pub(crate) step: Step,
+    /// Operations that compute operands of the step, by their first and one past their last.
+    pub(crate) before: (u32, u32),
+    pub(crate) inst: InstId,
+    /// The position of its block in an order in which a block comes before those that only it reaches.
+    pub(crate) rank: u32,
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Operations on all lanes, by their first and one past their last.
+    Lanes(u32, u32),
+    /// An instruction that is evaluated lane by lane.
+    Fold(Box<Fold>),
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    /// Reads a special register whose value changes.
+    Special(SpecialReg, Place),
+    Jump(u32),
+    /// Goes to one of several steps, by the value of an index.
+    Table(Place, Vec<u32>),
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Act(Box<Act>),
+    /// An instruction that cannot be executed: why.
+    Unsupported(Box<str>),
+}
+
+/// An instruction that [`ptx_analysis::fold`] evaluates.
+#[derive(Debug)]
+pub(crate) struct Fold {
+    pub(crate) opcode: Opcode,
+    pub(crate) modifiers: Vec<Modifier>,
+    pub(crate) video: ptx_analysis::fold::Video,
+    pub(crate) sources: Vec<Place>,
+    /// The place of the result; of a vector, those of its elements.
+    pub(crate) results: Vec<Place>,
+    pub(crate) second: Option<Place>,
+    /// The type of the result.
+    pub(crate) ty: Option<ScalarType>,
+    pub(crate) reads_carry: bool,
+    pub(crate) writes_carry: bool,
+}
+
+/// The memory that an address is in.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Window {
+    /// The address says which.
+    Generic,
+    State(StateSpace),
+    /// The parameters of the kernel.
+    KernelParameters,
+    /// The stack of the thread.
+    Local,
+}
+
+/// What an offset is added to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Base {
+    Register(Place),
+    /// The beginning of the frame of the function.
+    Frame,
+    Zero,
+}
+
+/// An address of each lane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Address {
+    pub(crate) window: Window,
+    pub(crate) base: Base,
+    pub(crate) offset: u64,
+}
+
+/// A load or a store.
+#[derive(Debug)]
+pub(crate) struct Access {
+    pub(crate) address: Address,
+    /// Bytes of an element.
+    pub(crate) bytes: u8,
+    /// The elements; `None` where one is dropped.
+    pub(crate) places: Vec<Option<Place>>,
+    /// The type of the elements, which fills registers that are wider.
+    pub(crate) ty: ScalarType,
+}
+
+/// An atomic operation on the elements of a vector, one after the other.
+#[derive(Debug)]
+pub(crate) struct Atomic {
+    pub(crate) address: Address,
+    pub(crate) bytes: u8,
+    pub(crate) elements: Vec<AtomicElement>,
+    /// The first operation of the first element.
+    pub(crate) start: u32,
+}
+
+/// How an element in memory is changed.
+#[derive(Debug)]
+pub(crate) struct AtomicElement {
+    /// Where the value in memory is put.
+    pub(crate) old: Place,
+    /// The operations that compute the new value.
+    pub(crate) ops: (u32, u32),
+    pub(crate) new: Place,
+}
+
+/// The function that a call calls.
+#[derive(Debug)]
+pub(crate) enum Callee {
+    Function(FuncId),
+    /// A function of the system, by its name.
+    System(Box<str>),
+    /// The register that has the address.
+    Indirect(Place),
+}
+
+/// A call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) callee: Callee,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) results: Vec<Argument>,
+}
+
+/// An argument or a result of a call, in the caller.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Argument {
+    Register(Place),
+    /// The bytes of the frame from here on.
+    Memory(u64),
+    /// A result that is dropped.
+    None,
+}
+
+/// An action of the machine.
+#[derive(Debug)]
+pub(crate) struct Act {
+    pub(crate) action: Action,
+    pub(crate) modifiers: Vec<Modifier>,
+    /// The operands of the form, in its order.
+    pub(crate) operands: Vec<Option<ActOperand>>,
+}
+
+/// An operand of an action.
+#[derive(Debug)]
+pub(crate) enum ActOperand {
+    /// A register, a constant, or the elements of a vector.
+    Places(Vec<Place>),
+    Address(Address),
+}

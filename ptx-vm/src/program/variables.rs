@@ -1,0 +1,334 @@
+//! The variables of a module: their addresses and what they hold at the start.
+
+use std::collections::HashMap;
+
+use ptx_ir::{
+    Binding, DeclId, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId,
+    SymbolKind, VarDecl, VarId,
+};
+use ptx_isa::StateSpace;
+
+use super::frame::Layout;
+
+/// The generic address of the first byte of variables in `.global` and `.const`.
+pub(crate) const GLOBAL: u64 = 0x1000_0000;
+/// The generic address of the first byte of shared memory.
+pub(crate) const SHARED: u64 = 0x7000_0000_0000;
+/// The generic address of the first byte of the stack of a thread.
+pub(crate) const LOCAL: u64 = 0x7100_0000_0000;
+/// The generic address of the first byte of the parameters of the kernel.
+pub(crate) const PARAMETERS: u64 = 0x7200_0000_0000;
+/// The address of the first function.
+pub(crate) const CODE: u64 = 0x7300_0000_0000;
+/// Bytes between the shared memory of one CTA of a cluster and that of the next one.
+pub(crate) const SHARED_STRIDE: u64 = 1 << 24;
+
+/// A value that is written into a variable at the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Initial {
+    pub(crate) address: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The variables in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variables {
+    /// The address of each variable, in the window of its space.
+    symbols: HashMap<SymbolId, u64>,
+    /// Of variables that are declared inside functions.
+    locals: HashMap<(FuncId, VarId), u64>,
+    /// What has to be written at the start.
+    pub(crate) initial: Vec<Initial>,
+    /// Ranges of addresses in `.global` and `.const`, by name.
+    pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
+    /// Bytes of shared memory whose size the module determines.
+    pub(crate) shared: u64,
+    /// Where dynamic shared memory begins.
+    pub(crate) dynamic: u64,
+    /// One past the last address in `.global` and `.const`.
+    pub(crate) end: u64,
+}
+
+/// A declaration of variables.
+struct Declared<'m> {
+    module: &'m Module,
+    all: &'m Declarations,
+    pool: &'m OperandPool,
+    function: Option<FuncId>,
+}
+
+/// The places where variables are put.
+struct Layouts {
+    global: Layout,
+    shared: Layout,
+}
+
+impl Variables {
+    pub(super) fn new(module: &Module) -> Self {
+        let mut variables = Self::default();
+        let mut layouts = Layouts {
+            global: Layout::default(),
+            shared: Layout::default(),
+        };
+        let declared = Declared {
+            module,
+            all: module.declarations(),
+            pool: module.pool(),
+            function: None,
+        };
+        let mut written = variables.place(&declared, &mut layouts);
+        let mut inner = Vec::new();
+        for (id, _) in module.functions().iter() {
+            if let Some(body) = module.body(id) {
+                let declared = Declared {
+                    module,
+                    all: body.declarations(),
+                    pool: body.pool(),
+                    function: Some(id),
+                };
+                let found = variables.place(&declared, &mut layouts);
+                inner.push((declared, found));
+            }
+        }
+        variables.shared = layouts.shared.bytes();
+        variables.dynamic = layouts.shared.add(0, 16);
+        for address in variables
+            .symbols
+            .values_mut()
+            .chain(variables.locals.values_mut())
+        {
+            if *address == u64::MAX {
+                *address = variables.dynamic;
+            }
+        }
+        variables.end = GLOBAL + layouts.global.bytes();
+        for (declarator, address, decl) in written.drain(..) {
+            variables.initialize(&declared, &declarator, &decl, address);
+        }
+        for (declared, found) in inner {
+            for (declarator, address, decl) in found {
+                variables.initialize(&declared, &declarator, &decl, address);
+            }
+        }
+        variables
+    }
+
+    /// Gives the variables of a list of declarations their addresses.
+    fn place(
+        &mut self,
+        declared: &Declared<'_>,
+        layouts: &mut Layouts,
+    ) -> Vec<(Declarator, u64, VarDecl)> {
+        let mut found = Vec::new();
+        for (id, decl) in declared.all.decls.iter() {
+            let space = decl.space.base();
+            if !matches!(
+                space,
+                StateSpace::Global | StateSpace::Const | StateSpace::Shared
+            ) {
+                continue;
+            }
+            for declarator in declared.all.declarators(id) {
+                let layout = decl.layout(declarator, declared.pool);
+                let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
+                let address = match (space, size) {
+                    // Its place follows all others.
+                    (StateSpace::Shared, None) => u64::MAX,
+                    (StateSpace::Shared, Some(size)) => layouts.shared.add(size, align),
+                    (_, size) => GLOBAL + layouts.global.add(size.unwrap_or(0), align),
+                };
+                if !self.name(declared, id, declarator, address) {
+                    continue;
+                }
+                if space != StateSpace::Shared {
+                    let name = declared.module.name(declarator.name);
+                    let end = address + size.unwrap_or(0);
+                    self.ranges.push((name.into(), address, end));
+                    found.push((*declarator, address, *decl));
+                }
+            }
+        }
+        found
+    }
+
+    /// Notes the address of a variable; false if it already has one, from an earlier declaration.
+    fn name(
+        &mut self,
+        declared: &Declared<'_>,
+        _: DeclId,
+        declarator: &Declarator,
+        address: u64,
+    ) -> bool {
+        match (declarator.binding, declared.function) {
+            (Binding::Symbol(symbol), _) => match self.symbols.entry(symbol) {
+                std::collections::hash_map::Entry::Occupied(_) => false,
+                std::collections::hash_map::Entry::Vacant(free) => {
+                    free.insert(address);
+                    true
+                }
+            },
+            (Binding::Var(var), Some(function)) => {
+                self.locals.insert((function, var), address);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The address of a variable or a function of the module.
+    pub(crate) fn symbol(&self, module: &Module, symbol: SymbolId) -> Option<u64> {
+        match module.symbols().get(symbol)?.kind {
+            SymbolKind::Function(id) => Some(function_address(id)),
+            SymbolKind::Variable(..) => self.symbols.get(&symbol).copied(),
+            _ => None,
+        }
+    }
+
+    /// The address of a variable that is declared inside a function, unless it is on the stack.
+    pub(super) fn local(&self, function: FuncId, var: VarId) -> Option<u64> {
+        self.locals.get(&(function, var)).copied()
+    }
+
+    /// Writes what a variable is initialized with.
+    fn initialize(
+        &mut self,
+        declared: &Declared<'_>,
+        declarator: &Declarator,
+        decl: &VarDecl,
+        address: u64,
+    ) {
+        let Some(ty) = decl.ty.known() else { return };
+        let each = u64::from(ty.bits() / 8);
+        let mut values = Vec::new();
+        self.flatten(declared, declarator.init, &mut values);
+        for (n, (bits, mask)) in (0u64..).zip(values) {
+            let bytes = match mask {
+                true => vec![bits.integer() as u8],
+                false => value_bytes(bits, ty, each),
+            };
+            let address = address + n * each;
+            self.initial.push(Initial { address, bytes });
+        }
+    }
+
+    fn flatten(&self, declared: &Declared<'_>, operand: Operand, into: &mut Vec<(Value, bool)>) {
+        match operand {
+            Operand::Absent => {}
+            Operand::Vector(list) => {
+                for &part in declared.pool.list(list) {
+                    self.flatten(declared, part, into);
+                }
+            }
+            Operand::Masked(at) => {
+                let mask = declared.pool.integer(declared.pool.get(at)).unwrap_or(0) as u64;
+                let (_, of) = declared.pool.pair(at);
+                let value = self.value(declared, of).integer();
+                let byte = value >> mask.trailing_zeros().min(63) & 0xff;
+                into.push((Value::Integer(byte), true));
+            }
+            other => into.push((self.value(declared, other), false)),
+        }
+    }
+
+    fn value(&self, declared: &Declared<'_>, operand: Operand) -> Value {
+        let pool = declared.pool;
+        match operand {
+            Operand::Small(value) => Value::Integer(i64::from(value) as u64),
+            Operand::Imm(id) => {
+                let value = pool.immediate(id).map(|i| i.value);
+                match value.map(|v| (v.as_float(), v.bits())) {
+                    Some((Some(float), _)) => Value::Number(float),
+                    Some((None, bits)) => Value::Integer(bits),
+                    None => Value::Integer(0),
+                }
+            }
+            Operand::Generic(at) => {
+                let inner = pool.get(at);
+                let base = match self.space(declared, inner) {
+                    Some(StateSpace::Shared) => SHARED,
+                    _ => 0,
+                };
+                Value::Integer(self.value(declared, inner).integer().wrapping_add(base))
+            }
+            Operand::Address(id) => match pool.address(id) {
+                Some(address) => {
+                    let base = self.value(declared, address.base).integer();
+                    let offset = match address.offset {
+                        Operand::Absent => 0,
+                        other => self.value(declared, other).integer(),
+                    };
+                    Value::Integer(base.wrapping_add(offset))
+                }
+                None => Value::Integer(0),
+            },
+            Operand::Symbol(symbol) => {
+                Value::Integer(self.symbol(declared.module, symbol).unwrap_or(0))
+            }
+            Operand::Var(var) => {
+                let address = declared.function.and_then(|f| self.local(f, var));
+                Value::Integer(address.unwrap_or(0))
+            }
+            _ => Value::Integer(0),
+        }
+    }
+
+    fn space(&self, declared: &Declared<'_>, operand: Operand) -> Option<StateSpace> {
+        match operand {
+            Operand::Symbol(symbol) => match declared.module.symbols().get(symbol)?.kind {
+                SymbolKind::Variable(space, _) => Some(space.base()),
+                _ => None,
+            },
+            Operand::Address(id) => self.space(declared, declared.pool.address(id)?.base),
+            _ => None,
+        }
+    }
+}
+
+/// A constant.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Value {
+    Integer(u64),
+    Number(f64),
+}
+
+impl Value {
+    const fn integer(self) -> u64 {
+        match self {
+            Self::Integer(value) => value,
+            Self::Number(value) => value.to_bits(),
+        }
+    }
+}
+
+/// The bytes of a value of a type.
+fn value_bytes(value: Value, ty: ptx_isa::ScalarType, each: u64) -> Vec<u8> {
+    let bits = match value {
+        Value::Integer(bits) => bits,
+        Value::Number(float) if ty.bits() == 32 => (float as f32).to_bits().into(),
+        Value::Number(float) => float.to_bits(),
+    };
+    let mut bytes = bits.to_le_bytes().to_vec();
+    bytes.resize(each as usize, 0);
+    bytes
+}
+
+/// The address of a function.
+pub(crate) fn function_address(id: FuncId) -> u64 {
+    CODE + 16 * u64::from(id.as_u32())
+}
+
+/// The function at an address.
+pub(crate) fn function_at(address: u64) -> Option<FuncId> {
+    let index = address.checked_sub(CODE)?;
+    (index % 16 == 0).then(|| FuncId::new(u32::try_from(index / 16).unwrap_or(u32::MAX)))
+}
+
+/// The base of a space among the generic addresses.
+pub(crate) const fn window(space: StateSpace) -> u64 {
+    match space.base() {
+        StateSpace::Shared => SHARED,
+        StateSpace::Local => LOCAL,
+        StateSpace::Param => PARAMETERS,
+        _ => 0,
+    }
+}
