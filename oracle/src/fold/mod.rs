@@ -7,6 +7,7 @@ mod bugs;
 mod disassembler;
 mod expected;
 mod kernel;
+mod machine;
 mod module;
 mod sass;
 mod tally;

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use anyhow::{Result, anyhow};
 use fastrand::Rng;
 use ptx_isa::{PtxVersion, Target};
+use ptx_vm::Machine;
 
 use super::bugs;
 use super::disassembler::Disassembler;
 use super::expected::{self, Known};
 use super::kernel::{self, Kernel, Store, Valued};
+use super::machine;
 use super::sass::{self, Stored};
 use super::tally::{Difference, Outcome};
 use super::template::Template;
@@ -77,14 +79,19 @@ pub(super) fn judge<'a>(
     }
     let mut theirs = sass::stored(&code?);
     let mut ours = expected::stored(&text);
+    let module = ptx_parse::parse(text.as_bytes()).module;
+    let mut machine = Machine::new(&module);
     let judged = parts.iter().zip(written).enumerate();
     let judged = judged.map(|(i, (part, written))| {
         let name = kernel::name(i);
         let (ours, theirs) = (ours.remove(&name), theirs.remove(&name));
-        let both = (ours.unwrap_or_default(), theirs.unwrap_or_default());
+        let (ours, theirs) = (ours.unwrap_or_default(), theirs.unwrap_or_default());
+        let executed = machine::stored(&mut machine, &name, &written.kernel.stores);
+        let mut outcomes = compare(&written, target, &ours, &theirs);
+        outcomes.extend(execution(&written, target, &ours, executed));
         Judged {
             part: *part,
-            outcomes: Ok(compare(&written, target, &both.0, &both.1)),
+            outcomes: Ok(outcomes),
         }
     });
     Ok(judged.collect())
@@ -137,6 +144,33 @@ pub(super) fn is_computed(template: &Template) -> bool {
     expected::stored(&text)
         .values()
         .any(|known| !known.is_empty())
+}
+
+/// The results of the virtual machine that differ from ours.
+fn execution(
+    written: &Written,
+    target: Target,
+    ours: &Known,
+    executed: Result<Known, String>,
+) -> Vec<Outcome> {
+    let mut different = Vec::new();
+    let executed = executed.unwrap_or_else(|error| {
+        different.push((error, 0, 0));
+        Known::new()
+    });
+    for store in &written.kernel.stores {
+        let (ours, theirs) = (ours.get(&store.offset), executed.get(&store.offset));
+        if let (Some(&ours), Some(&theirs)) = (ours, theirs)
+            && ours & super::values::mask(store.bits) as u64 != theirs
+        {
+            let (text, _) = &written.cases[store.case];
+            different.push((format!("{target} virtual machine: {text}"), ours, theirs));
+        }
+    }
+    let different = different
+        .into_iter()
+        .map(|(what, ours, theirs)| Difference { what, ours, theirs });
+    different.map(Outcome::Different).collect()
 }
 
 /// The outcome of each case of a kernel.

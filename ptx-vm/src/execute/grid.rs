@@ -82,7 +82,7 @@ impl Grid<'_> {
         let mut statements = body.statements();
         let is_inst = |s: &ptx_ir::Statement| *s == ptx_ir::Statement::Inst(step.inst);
         if let Some((statement, _)) = statements.find(|(_, s)| is_inst(s)) {
-            let span = body.span(statement);
+            let span = body.source_span(statement);
             error.span = Some(span);
             error.instruction = String::from_utf8_lossy(span.of(self.module.source())).into();
         }

@@ -2,7 +2,7 @@
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
 use super::registers::Registers;
-use super::{Conversion, Float, FloatComparison, Kind, LaneOp};
+use super::{Conversion, Float, FloatComparison, Kind, LaneOp, Rounding};
 
 /// The NaN that operations on 32 bits give.
 const NAN: u32 = 0x7fff_ffff;
@@ -263,6 +263,23 @@ impl Registers {
                     }
                 };
                 to_word(self, &|i| number(a[i]).to_bits());
+            }
+            Conversion::LongToDouble { signed, rounding } => {
+                let a = self.double(op.a);
+                let round = match rounding {
+                    Rounding::Nearest => f64::round_ties_even,
+                    Rounding::Zero => f64::trunc,
+                    Rounding::Down => f64::floor,
+                    Rounding::Up => f64::ceil,
+                };
+                to_double(self, &|i| {
+                    let number = round(f64::from_bits(a[i]));
+                    if signed {
+                        number as i64 as u64
+                    } else {
+                        number as u64
+                    }
+                });
             }
             Conversion::DoubleToLong { signed } => {
                 let a = self.double(op.a);

@@ -162,6 +162,16 @@ pub(crate) struct FloatComparison {
     pub(crate) unordered: bool,
 }
 
+/// How a number is rounded to an integer.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Rounding {
+    /// To the nearest one, and to the even one of two.
+    Nearest,
+    Zero,
+    Down,
+    Up,
+}
+
 /// A conversion between formats of numbers; results are rounded to nearest.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Conversion {
@@ -171,6 +181,11 @@ pub(crate) enum Conversion {
     SingleToHalf,
     BrainToSingle,
     SingleToBrain,
+    /// To the nearest 64-bit integer of the range; 0 for NaN.
+    LongToDouble {
+        signed: bool,
+        rounding: Rounding,
+    },
     /// From a 64-bit integer.
     DoubleToSingle {
         signed: bool,
@@ -184,7 +199,10 @@ pub(crate) enum Conversion {
 impl Conversion {
     /// Whether the result has 64 bits.
     pub(crate) const fn is_long(self) -> bool {
-        matches!(self, Self::SingleToLong | Self::DoubleToLong { .. })
+        matches!(
+            self,
+            Self::SingleToLong | Self::DoubleToLong { .. } | Self::LongToDouble { .. }
+        )
     }
 }
 

@@ -1,10 +1,10 @@
 //! Expressions that are integers.
 
-use ptx_isa::{Expr, ExprFunction as Function};
+use ptx_isa::{Expr, ExprFunction as Function, Modifier};
 
 use super::range::Range;
 use super::{Assigned, Lowering};
-use crate::lanes::{Integer, Kind, Place};
+use crate::lanes::{Conversion, Integer, Kind, Place, Rounding};
 
 /// An integer in a word or a double.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -89,6 +89,9 @@ impl Lowering<'_> {
     /// The integer of a type that a value is; of a packed one, its element.
     pub(super) fn read(&mut self, place: Place, ty: ptx_isa::ScalarType) -> Option<Int> {
         let element = ty.element().unwrap_or(ty);
+        if element.is_float() {
+            return None;
+        }
         let (range, signed) = (Range::of_type(element)?, Self::is_signed(element));
         let place = match self.lane {
             Some(lane) if ty.lanes() > 1 => self.element_bits(place, element, lane)?,
@@ -194,9 +197,39 @@ impl Lowering<'_> {
                 Some(Int::exact(Place::Double(at), Range::new(0, most)))
             }
             Function::Field => self.field(arguments),
+            Function::Convert => self.convert(argument(0)?, argument(1)?),
             Function::Lookup => self.lookup(arguments, need),
             _ => None,
         }
+    }
+
+    /// The integer of a type that is nearest to a number, or an integer.
+    fn convert(&mut self, ty: Expr, a: Expr) -> Option<Int> {
+        let ty = self.type_argument(ty)?;
+        let range = Range::of_type(ty)?;
+        let signed = range.is_signed();
+        let Some(number) = self.number(a, true) else {
+            let value = self.integer(a, Need::Exact)?;
+            let value = self.bounded(value, range.min, false)?;
+            return self.bounded(value, range.max, true);
+        };
+        let rounding = self.integer_rounding()?;
+        let kind = Kind::Convert(Conversion::LongToDouble { signed, rounding });
+        let at = self.code.double(kind, [number.index(), 0, 0]);
+        let value = Int::exact(Place::Double(at), Range::of_bits(64, signed));
+        let value = self.bounded(value, range.min, false)?;
+        self.bounded(value, range.max, true)
+    }
+
+    /// How a number is rounded to an integer.
+    fn integer_rounding(&self) -> Option<Rounding> {
+        Some(match () {
+            () if self.has(Modifier::Rni) => Rounding::Nearest,
+            () if self.has(Modifier::Rzi) => Rounding::Zero,
+            () if self.has(Modifier::Rmi) => Rounding::Down,
+            () if self.has(Modifier::Rpi) => Rounding::Up,
+            () => return None,
+        })
     }
 
     /// Bits of an integer, with the sign of a type.

@@ -48,6 +48,7 @@ impl Lowering<'_> {
             Modifier::Rp,
             Modifier::Rna,
             Modifier::Rs,
+            Modifier::Satfinite,
             Modifier::Approx,
             Modifier::Full,
         ];

@@ -7,7 +7,8 @@ use ptx_ir::facts::{Callees, Facts, Flow, Space, Targets};
 use ptx_ir::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{InstId, LabelId, Operand, SymbolKind};
 use ptx_isa::{
-    Destination, Expr, Form, Length, Marks, Nesting, Role, ScalarType, SlotAssignment, StateSpace,
+    Destination, Expr, Form, Length, Marks, Nesting, Role, ScalarType, Selector, SlotAssignment,
+    StateSpace,
 };
 
 use super::operands::Context;
@@ -454,7 +455,7 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
     let facts = context.facts.inst(inst);
     let mut sources = Vec::new();
     let mut results = Vec::new();
-    let start = context.code.ops.len();
+    let mut video = Video::default();
     for (index, operand) in chosen.form.operands().iter().enumerate() {
         let Some(written) = chosen.operands[index] else {
             continue;
@@ -462,22 +463,35 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
         let ty = chosen.types[index];
         match operand.role() {
             Role::Def if written == Operand::Sink => results.push(Vec::new()),
-            Role::Def => results.push(context.source(written, ty)?),
-            Role::Use | Role::Imm => sources.extend(context.source(written, ty)?),
+            Role::Def => {
+                let written = part(context, written, &mut video.into);
+                results.push(context.source(written, ty)?);
+            }
+            Role::Use | Role::Imm => {
+                let at = sources.len();
+                let mut selected = None;
+                let plain = match written {
+                    Operand::Neg(inner) => {
+                        *video.negative.get_mut(at)? = true;
+                        context.facts.body().pool().get(inner)
+                    }
+                    other => other,
+                };
+                let plain = part(context, plain, &mut selected);
+                if selected.is_some() {
+                    *video.parts.get_mut(at)? = selected;
+                }
+                sources.extend(context.source(plain, ty)?);
+            }
             _ => return None,
         }
-    }
-    // The operands must be places that need no operation.
-    if context.code.ops.len() != start {
-        context.code.ops.truncate(start);
-        return None;
     }
     let mut results = results.into_iter();
     let first = results.next()?;
     Some(Step::Fold(Box::new(Fold {
         opcode: chosen.mnemonic.opcode(),
         modifiers: chosen.mnemonic.modifiers().to_vec(),
-        video: Video::default(),
+        video,
         sources,
         results: first,
         ty: chosen.result_type(),
@@ -485,6 +499,17 @@ fn folded(context: &mut Context<'_>, inst: InstId, chosen: &Chosen) -> Option<St
         reads_carry: facts.reads_carry(),
         writes_carry: facts.writes_carry(),
     })))
+}
+
+/// An operand without the bytes or half-words that are selected of it.
+fn part(context: &Context<'_>, operand: Operand, selected: &mut Option<Selector>) -> Operand {
+    match operand {
+        Operand::Lane(selector, at) if selector.element().is_none() => {
+            *selected = Some(selector);
+            context.facts.body().pool().get(at)
+        }
+        other => other,
+    }
 }
 
 /// The window of the access of an instruction.

@@ -1,0 +1,31 @@
+//! What the virtual machine stores when it runs the kernels of a module.
+
+use std::collections::HashMap;
+
+use ptx_vm::{Launch, Machine};
+
+use super::expected::Known;
+use super::kernel::Store;
+
+/// The values that a kernel stores. The kernel must be able to run.
+pub(super) fn stored(
+    machine: &mut Machine<'_>,
+    name: &str,
+    stores: &[Store],
+) -> Result<Known, String> {
+    let bytes = 16 * stores.len() as u64;
+    let memory = machine.allocate(bytes).ok_or("no memory")?;
+    let launch = Launch::new(name).argument(memory.to_le_bytes());
+    machine.launch(&launch).map_err(|e| e.to_string())?;
+    let mut found = HashMap::new();
+    for store in stores {
+        let at = memory + u64::from(store.offset);
+        let bytes = machine.read(at, usize::from(store.bits / 8));
+        let mut value = [0; 8];
+        for (to, from) in value.iter_mut().zip(bytes.map_err(|e| e.to_string())?) {
+            *to = from;
+        }
+        found.insert(store.offset, u64::from_le_bytes(value));
+    }
+    Ok(found)
+}
