@@ -2,6 +2,8 @@
 //!
 //! Instructions of all forms get constant operands, and their results are stored. What ptxas computes itself is a constant in the machine code,
 //! which `nvdisasm` shows. Instructions that it leaves to the GPU are counted, not compared.
+//!
+//! `ptx-vm` runs the same kernels, and must store the values that `fold` computes.
 
 mod bugs;
 mod disassembler;

@@ -226,7 +226,7 @@ impl Cluster {
         self.stuck = false;
     }
 
-    /// Runs about so many steps; whether a thread made progress.
+    /// Runs about that many steps; whether a thread made progress.
     pub(crate) fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
         let mut left = steps;
         let mut any = false;

@@ -44,7 +44,7 @@ pub(crate) struct CallFrame {
     pub(crate) depth: u32,
 }
 
-/// After so many steps of one group another one that is ready runs, so that lanes that wait for it in a loop make progress.
+/// After this many steps of one group another one that is ready runs, so that lanes that wait for it in a loop make progress.
 pub(crate) const SLICE: u32 = 1024;
 
 /// The groups of a warp. Lanes of one call at one step are one group.

@@ -236,7 +236,7 @@ fn aligned(location: Location, bytes: u8) -> Result<(), Fault> {
 
 fn aligned_to(location: Location, bytes: u64) -> Result<(), Fault> {
     let at = location.address();
-    match bytes.is_power_of_two() && at % bytes != 0 {
+    match bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
         true => Err(Fault::Misaligned(at)),
         false => Ok(()),
     }

@@ -58,6 +58,16 @@ pub(crate) struct Now<'a> {
     pub(crate) active: u32,
 }
 
+/// The lanes of a mask for which a guard holds.
+fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &crate::lanes::Registers) -> u32 {
+    let Some((predicate, inverted)) = guard else {
+        return mask;
+    };
+    let bits = registers.predicates.get(predicate as usize);
+    let bits = bits.copied().unwrap_or(0);
+    mask & if inverted { !bits } else { bits }
+}
+
 /// The lanes of a mask.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
@@ -110,7 +120,7 @@ impl Warp {
         }
     }
 
-    /// Executes at most so many steps; gives how many were executed.
+    /// Executes at most that many steps; gives how many were executed.
     pub(crate) fn run(
         &mut self,
         block: &mut Block,
@@ -128,17 +138,18 @@ impl Warp {
             let Some(group) = self.groups.next(fair, rank) else {
                 return Ok(done);
             };
-            let (steps, whole) = self.run_group(group, block, grid, most - done)?;
+            let (steps, whole) = self.run_group(group, fair, block, grid, most - done)?;
             done += steps;
             fair = whole && !fair;
         }
         Ok(done)
     }
 
-    /// Runs a group until another one may be next; gives the number of steps, and whether it used its whole slice.
+    /// Runs a group until another one may be next, with `fair` for its whole slice; gives the number of steps, and whether it used its whole slice.
     fn run_group(
         &mut self,
         mut index: usize,
+        fair: bool,
         block: &mut Block,
         grid: &Grid<'_>,
         most: u64,
@@ -164,14 +175,7 @@ impl Warp {
                 self.return_from(index, mask, grid);
                 return Ok((steps, false));
             };
-            let active = match target.guard {
-                None => mask,
-                Some((predicate, inverted)) => {
-                    let bits = frame.registers.predicates.get(predicate as usize);
-                    let bits = bits.copied().unwrap_or(0);
-                    mask & if inverted { !bits } else { bits }
-                }
-            };
+            let active = guarded(target.guard, mask, &frame.registers);
             let (first, end) = target.before;
             if first != end && active != 0 {
                 for op in &function.code.ops[first as usize..end as usize] {
@@ -223,7 +227,7 @@ impl Warp {
             if steps >= most || !alone && steps >= u64::from(SLICE) {
                 return Ok((steps, true));
             }
-            if !alone && !self.is_first(index, grid) {
+            if !alone && !fair && !self.is_first(index, grid) {
                 return Ok((steps, false));
             }
         }
@@ -390,7 +394,7 @@ fn now_of(
     (index, call, at, mask, active)
 }
 
-/// What stands for a result that is not defined: the NaN that the hardware makes, or all ones.
+/// The bits of a result that is not defined: the NaN that the hardware makes, or all ones.
 fn undefined(ty: Option<ptx_isa::ScalarType>) -> u128 {
     let Some(ty) = ty else { return 0 };
     let bits = ty.bits().clamp(1, 127);

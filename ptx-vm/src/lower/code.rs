@@ -19,7 +19,7 @@ pub(crate) struct Code {
     used: Temporaries,
 }
 
-/// The intermediate results of each kind; each instruction uses them anew.
+/// The intermediate results of each kind; each instruction uses them again.
 #[derive(Clone, Debug, Default)]
 struct Temporaries {
     predicates: Vec<u32>,
@@ -86,7 +86,7 @@ impl Code {
         }
     }
 
-    /// The width of a value: of a word that is no register, 32.
+    /// The width of a value: of a word other than a register, 32.
     pub(crate) fn width(&self, place: Place) -> u16 {
         match place {
             Place::Predicate(_) => 1,
@@ -115,17 +115,6 @@ impl Code {
         let at = at.unwrap_or_else(|| self.new_predicate());
         self.used.predicates.push(at);
         at
-    }
-
-    /// A place for an intermediate value of a width in bits.
-    pub(crate) fn temporary(&mut self, bits: u16) -> Place {
-        match bits {
-            1 => Place::Predicate(self.temporary_predicate()),
-            ..=32 => Place::Word(self.temporary_word()),
-            33..=64 => Place::Double(self.temporary_double()),
-            // Pairs are not used again: their halves must be next to each other.
-            _ => self.new_register(128),
-        }
     }
 
     /// Whether the value is an intermediate result of the instruction.

@@ -80,6 +80,7 @@ impl Lowering<'_> {
             // A constant without a type.
             return match place {
                 Place::Word(_) => Some(Int::exact(place, Range::of_bits(32, false))),
+                Place::Double(_) => Some(Int::exact(place, Range::of_bits(64, false))),
                 _ => None,
             };
         };
@@ -115,7 +116,7 @@ impl Lowering<'_> {
     }
 
     fn choice(&mut self, when: Expr, then: Expr, otherwise: Expr, need: Need) -> Option<Int> {
-        // Any value may stand for an undefined one.
+        // An undefined value may be any.
         match (then, otherwise) {
             (Expr::Undefined, defined) | (defined, Expr::Undefined) => {
                 return self.integer(defined, need);

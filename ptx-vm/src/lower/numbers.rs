@@ -85,7 +85,7 @@ impl Lowering<'_> {
         otherwise: Expr,
         ty: ScalarType,
     ) -> Option<Place> {
-        // Any value may stand for an undefined one.
+        // An undefined value may be any.
         match (then, otherwise) {
             (Expr::Undefined, defined) | (defined, Expr::Undefined) => {
                 return self.rounded(defined, ty);

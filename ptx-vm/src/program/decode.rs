@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_analysis::cfg::Cfg;
-use ptx_analysis::graph::Dominators;
+use ptx_analysis::graph::PostDominators;
 use ptx_analysis::reg_lanes::Variables as Numbers;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::query::Queries;
@@ -29,10 +29,7 @@ pub(super) fn function(
     queries.enter(module, id, body);
     let mut code = Code::new();
     let numbers = Numbers::new(body);
-    let width = |v: u32| match numbers.class(body, v).map(|c| c.bits()) {
-        Some(bits) => bits,
-        None => 64,
-    };
+    let width = |v: u32| numbers.class(body, v).map_or(64, |c| c.bits());
     let registers: Vec<Place> = (0..numbers.len() as u32)
         .map(|v| code.new_register(width(v)))
         .collect();
@@ -89,14 +86,16 @@ pub(super) fn function(
     }
 }
 
-/// The step that each label stands before, and the rank of each step.
+/// The step that follows each label, and the rank of each step: a block that post-dominates another one comes after it, so that lanes
+/// wait where they meet again.
 fn positions(facts: FunctionFacts<'_>) -> (Labels, Vec<u32>) {
     let body = facts.body();
     let cfg = Cfg::new(facts);
-    let dominators = Dominators::new(&cfg);
+    // From the ends of the function: a block comes after those that it dominates in the reversed graph.
     let mut order = HashMap::new();
-    for (rank, block) in (0u32..).zip(dominators.order()) {
-        order.insert(block.as_u32(), rank);
+    let from_ends = PostDominators::new(&cfg);
+    for (position, block) in (0u32..).zip(from_ends.tree().order()) {
+        order.insert(block, u32::MAX - position);
     }
     let mut labels: HashMap<LabelId, u32> = HashMap::new();
     let mut ranks = Vec::new();
@@ -108,7 +107,7 @@ fn positions(facts: FunctionFacts<'_>) -> (Labels, Vec<u32>) {
             Statement::Inst(_) => {
                 let block = cfg.of_statement(id);
                 let rank = block.and_then(|b| order.get(&b.as_u32())).copied();
-                ranks.push(rank.unwrap_or(u32::MAX));
+                ranks.push(rank.unwrap_or(0));
             }
             _ => {}
         }

@@ -18,7 +18,7 @@ use super::step::{
 use crate::lanes::{Integer, Kind, Place};
 use crate::lower::{InMemory, Lowering, Source};
 
-/// The step that each label stands before.
+/// The step that follows each label.
 pub(super) type Labels = HashMap<LabelId, u32>;
 
 /// The form of an instruction and its operands.
@@ -40,6 +40,9 @@ impl Chosen {
         self.types[first]
     }
 }
+
+/// The registers that a value is divided among, and where it is.
+type Split = (Vec<Option<Place>>, Place);
 
 /// Decodes an instruction and its guard.
 pub(super) fn decode(
@@ -220,13 +223,7 @@ fn choose(context: &Context<'_>, queries: &mut Queries<()>, inst: InstId) -> Opt
             lengths.push(bits.zip(each).map(|(bits, each)| (bits / each) as usize));
             types.push(ty);
         }
-        Some((
-            form,
-            selected.assignment().clone(),
-            operands,
-            lengths,
-            types,
-        ))
+        Some((form, *selected.assignment(), operands, lengths, types))
     });
     let (form, slots, operands, lengths, types) = found??;
     Some(Chosen {
@@ -240,10 +237,7 @@ fn choose(context: &Context<'_>, queries: &mut Queries<()>, inst: InstId) -> Opt
 }
 
 /// The places of the operands of a form. Vectors in the place of one value are put together, and taken apart by the second result.
-fn places(
-    context: &mut Context<'_>,
-    chosen: &Chosen,
-) -> Option<(Vec<Option<Source>>, Vec<(Vec<Option<Place>>, Place)>)> {
+fn places(context: &mut Context<'_>, chosen: &Chosen) -> Option<(Vec<Option<Source>>, Vec<Split>)> {
     let mut all = Vec::new();
     let mut split = Vec::new();
     for (index, operand) in chosen.form.operands().iter().enumerate() {

@@ -1,0 +1,232 @@
+//! Kernels, and what they leave in memory.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+use ptx_vm::{Launch, Machine, Reason, RunError};
+
+/// A kernel `k` with a pointer to 32-bit integers in `%out`.
+fn kernel(before: &str, body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n{before}\n\
+         .visible .entry k(.param .u64 data)\n{{\n\
+         .reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<16>;\n.reg .b64 %out;\n.reg .b64 %mine;\n\
+         ld.param.u64 %out, [data];\n\
+         mov.u32 %r0, %tid.x;\nmul.wide.u32 %mine, %r0, 4;\nadd.s64 %mine, %mine, %out;\n\
+         {body}\nret;\n}}\n"
+    )
+}
+
+/// The first words of memory after a launch with words in it.
+fn run(text: &str, grid: u32, block: u32, words: &[u32]) -> Result<Vec<u32>, RunError> {
+    let parsed = ptx_parse::parse_str(text);
+    let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut machine = Machine::new(&parsed.module);
+    let data = machine.allocate(4 * words.len() as u64).unwrap();
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    machine.write(data, &bytes)?;
+    let mut launch = Launch::new("k")
+        .shape(grid, block)
+        .argument(data.to_le_bytes());
+    launch.limits.steps = 100_000;
+    machine.launch(&launch)?;
+    let bytes = machine.read(data, bytes.len())?;
+    let words = bytes
+        .chunks(4)
+        .map(|w| u32::from_le_bytes(w.try_into().unwrap()));
+    Ok(words.collect())
+}
+
+/// The words that a body leaves, one for each thread.
+fn threads(before: &str, body: &str, block: u32) -> Vec<u32> {
+    run(&kernel(before, body), 1, block, &vec![0; block as usize]).unwrap()
+}
+
+#[test]
+fn lanes_leave_a_loop_at_different_times() {
+    let body = "mov.u32 %r1, 0;\nmov.u32 %r2, 0;\n\
+                LOOP: setp.ge.u32 %p1, %r1, %r0;\n@%p1 bra DONE;\n\
+                add.u32 %r1, %r1, 1;\nadd.u32 %r2, %r2, %r1;\nbra LOOP;\n\
+                DONE: activemask.b32 %r3;\npopc.b32 %r3, %r3;\n\
+                mad.lo.u32 %r2, %r3, 1000, %r2;\nst.global.u32 [%mine], %r2;";
+    // All lanes meet after the loop.
+    let expected: Vec<u32> = (0..32).map(|i| 32_000 + i * (i + 1) / 2).collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+#[test]
+fn a_lane_gets_a_lock_that_another_lane_of_the_warp_holds() {
+    let body = "SPIN: atom.global.cas.b32 %r1, [%out], 0, 1;\n\
+                setp.ne.u32 %p1, %r1, 0;\n@%p1 bra SPIN;\n\
+                ld.global.u32 %r2, [%out+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%out+4], %r2;\n\
+                atom.global.exch.b32 %r1, [%out], 0;";
+    let found = run(&kernel("", body), 1, 32, &[0, 0]).unwrap();
+    assert_eq!(found, [0, 32]);
+}
+
+#[test]
+fn warps_exchange_words_through_shared_memory() {
+    let before = ".shared .align 4 .b8 words[512];";
+    let body = "mov.u32 %r1, words;\nshl.b32 %r2, %r0, 2;\nadd.u32 %r3, %r1, %r2;\n\
+                st.shared.u32 [%r3], %r0;\nbar.sync 0;\n\
+                sub.u32 %r4, 508, %r2;\nadd.u32 %r4, %r1, %r4;\nld.shared.u32 %r5, [%r4];\n\
+                st.global.u32 [%mine], %r5;";
+    let expected: Vec<u32> = (0..128).rev().collect();
+    assert_eq!(threads(before, body, 128), expected);
+}
+
+#[test]
+fn barriers_reduce() {
+    let body = "setp.lt.u32 %p1, %r0, 37;\nbar.red.popc.u32 %r1, 0, %p1;\n\
+                bar.red.and.pred %p2, 1, %p1;\nbar.red.or.pred %p3, 1, !%p1;\n\
+                selp.u32 %r2, 100, 0, %p2;\nselp.u32 %r3, 200, 0, %p3;\n\
+                add.u32 %r1, %r1, %r2;\nadd.u32 %r1, %r1, %r3;\nst.global.u32 [%mine], %r1;";
+    assert_eq!(threads("", body, 64), [237; 64]);
+}
+
+#[test]
+fn lanes_exchange_values() {
+    let body = "mov.u32 %r1, %r0;\n\
+                shfl.sync.bfly.b32 %r2, %r1, 16, 31, -1;\nadd.u32 %r1, %r1, %r2;\n\
+                shfl.sync.bfly.b32 %r2, %r1, 8, 31, -1;\nadd.u32 %r1, %r1, %r2;\n\
+                shfl.sync.bfly.b32 %r2, %r1, 4, 31, -1;\nadd.u32 %r1, %r1, %r2;\n\
+                shfl.sync.bfly.b32 %r2, %r1, 2, 31, -1;\nadd.u32 %r1, %r1, %r2;\n\
+                shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;\nadd.u32 %r1, %r1, %r2;\n\
+                shfl.sync.up.b32 %r3|%p1, %r0, 1, 0, -1;\nselp.u32 %r3, %r3, 1000, %p1;\n\
+                add.u32 %r1, %r1, %r3;\nst.global.u32 [%mine], %r1;";
+    let expected: Vec<u32> = (0..32u32)
+        .map(|i| 496 + i.checked_sub(1).unwrap_or(1000))
+        .collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+#[test]
+fn lanes_at_different_places_vote_together() {
+    let body = "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra EVEN;\n\
+                vote.sync.ballot.b32 %r2, %p1, -1;\nbra END;\n\
+                EVEN: vote.sync.ballot.b32 %r2, %p1, -1;\n\
+                END: st.global.u32 [%mine], %r2;";
+    assert_eq!(threads("", body, 32), [0x5555_5555; 32]);
+}
+
+#[test]
+fn lanes_with_equal_values_find_each_other() {
+    let body = "shr.u32 %r1, %r0, 3;\nmatch.any.sync.b32 %r2, %r1, -1;\n\
+                redux.sync.max.s32 %r3, %r0, -1;\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%mine], %r2;";
+    let expected: Vec<u32> = (0..32)
+        .map(|i: u32| (0xffu32 << (i / 8 * 8)).wrapping_add(31))
+        .collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+/// The factorial, by recursion, with parameters in memory.
+const FACTORIAL: &str = ".func (.param .b32 result) factorial(.param .b32 n)\n{\n\
+    .reg .b32 %r<4>;\n.reg .pred %p;\n.local .b32 kept;\n\
+    ld.param.u32 %r0, [n];\nsetp.gt.u32 %p, %r0, 1;\n@%p bra MORE;\n\
+    st.param.b32 [result], 1;\nret;\n\
+    MORE: st.local.u32 [kept], %r0;\nsub.u32 %r1, %r0, 1;\n\
+    {\n.param .b32 argument;\n.param .b32 found;\n\
+    st.param.b32 [argument], %r1;\ncall (found), factorial, (argument);\n\
+    ld.param.b32 %r2, [found];\n}\n\
+    ld.local.u32 %r3, [kept];\nmul.lo.u32 %r2, %r2, %r3;\nst.param.b32 [result], %r2;\nret;\n}";
+
+#[test]
+fn functions_call_themselves() {
+    let body = "and.b32 %r1, %r0, 7;\n\
+                {\n.param .b32 argument;\n.param .b32 found;\n\
+                st.param.b32 [argument], %r1;\ncall (found), factorial, (argument);\n\
+                ld.param.b32 %r2, [found];\n}\nst.global.u32 [%mine], %r2;";
+    let factorial = |n: u32| (1..=n).product::<u32>();
+    let expected: Vec<u32> = (0..32).map(|i| factorial(i & 7)).collect();
+    assert_eq!(threads(FACTORIAL, body, 32), expected);
+}
+
+#[test]
+fn lanes_call_different_functions() {
+    let before = ".func (.reg .u32 d) twice(.reg .u32 a) { add.u32 d, a, a; ret; }\n\
+                  .func (.reg .u32 d) square(.reg .u32 a) { mul.lo.u32 d, a, a; ret; }\n\
+                  .global .u64 functions[2] = { twice, square };";
+    let body = "prototype: .callprototype (.reg .u32 d) _ (.reg .u32 a);\n\
+                and.b32 %r1, %r0, 1;\nmul.wide.u32 %rd1, %r1, 8;\nmov.u64 %rd2, functions;\nadd.s64 %rd2, %rd2, %rd1;\n\
+                ld.global.u64 %rd3, [%rd2];\ncall (%r2), %rd3, (%r0), prototype;\nst.global.u32 [%mine], %r2;";
+    let expected: Vec<u32> = (0..32)
+        .map(|i| if i % 2 == 0 { 2 * i } else { i * i })
+        .collect();
+    assert_eq!(threads(before, body, 32), expected);
+}
+
+#[test]
+fn an_index_selects_a_label() {
+    let body = "targets: .branchtargets A, B, C;\nrem.u32 %r1, %r0, 3;\nbrx.idx %r1, targets;\n\
+                A: mov.u32 %r2, 10;\nbra END;\nB: mov.u32 %r2, 20;\nbra END;\nC: mov.u32 %r2, 30;\n\
+                END: st.global.u32 [%mine], %r2;";
+    let expected: Vec<u32> = (0..32).map(|i| [10, 20, 30][i % 3]).collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+#[test]
+fn atomic_operations_of_all_lanes_count() {
+    let body = "atom.global.add.u32 %r1, [%out], 1;\nred.global.max.u32 [%out+4], %r0;\n\
+                atom.global.inc.u32 %r2, [%out+8], 9;\n\
+                cvt.rn.f32.u32 %f1, %r0;\nred.global.add.f32 [%out+12], %f1;";
+    let found = run(&kernel("", body), 2, 64, &[0; 4]).unwrap();
+    assert_eq!(found, [128, 63, 8, 4032.0f32.to_bits()]);
+}
+
+#[test]
+fn bytes_vectors_and_generic_addresses() {
+    let before =
+        ".const .align 4 .b8 table[4] = { 0x80, 2, 3, 4 };\n.shared .align 16 .b8 buffer[64];";
+    let body = "mov.u64 %rd1, table;\nld.const.s8 %r1, [%rd1];\nst.global.u32 [%out], %r1;\n\
+                ld.const.u8 %r2, [table+3];\nst.global.u32 [%out+4], %r2;\n\
+                mov.u64 %rd2, buffer;\ncvta.shared.u64 %rd3, %rd2;\n\
+                st.v4.u32 [%rd3+16], {1, 2, 3, 4};\nld.shared.v2.u32 {%r3, %r4}, [buffer+24];\n\
+                st.global.v2.u32 [%out+8], {%r3, %r4};\nisspacep.shared %p1, %rd3;\nisspacep.global %p2, %rd3;\n\
+                selp.u32 %r5, 1, 0, %p1;\nselp.u32 %r6, 2, 0, %p2;\nadd.u32 %r5, %r5, %r6;\nst.global.u32 [%out+16], %r5;";
+    let found = run(&kernel(before, body), 1, 1, &[0; 6]).unwrap();
+    assert_eq!(found, [0xffff_ff80, 4, 3, 4, 1, 0]);
+}
+
+#[test]
+fn addresses_of_variables_are_initial_values() {
+    let before =
+        ".global .u32 value = 7;\n.global .u64 pointer = generic(value);\n.global .f32 half = 0.5;";
+    let body = "ld.global.u64 %rd1, [pointer];\nld.u32 %r1, [%rd1];\nst.global.u32 [%out], %r1;\n\
+                ld.global.f32 %f1, [half];\nst.global.f32 [%out+4], %f1;";
+    let found = run(&kernel(before, body), 1, 1, &[0; 2]).unwrap();
+    assert_eq!(found, [7, 0.5f32.to_bits()]);
+}
+
+fn reason(body: &str, block: u32) -> Reason {
+    run(&kernel("", body), 1, block, &[0; 64])
+        .unwrap_err()
+        .reason
+}
+
+#[test]
+fn faults_end_a_run() {
+    assert_eq!(reason("trap;", 1), Reason::Trap);
+    assert_eq!(reason("FOREVER: bra FOREVER;", 1), Reason::StepLimit);
+    assert!(matches!(
+        reason("ld.global.u32 %r1, [%out+2];", 1),
+        Reason::Misaligned(_)
+    ));
+    assert!(matches!(
+        reason("mov.u64 %rd1, 64;\nld.global.u32 %r1, [%rd1];", 1),
+        Reason::OutOfBounds(64)
+    ));
+    assert_eq!(
+        reason("mov.u32 %r2, 1024;\nld.shared.u32 %r1, [%r2];", 1),
+        Reason::OutOfBounds(1024)
+    );
+    let waits = "setp.eq.u32 %p1, %r0, 0;\n@%p1 bra END;\nbar.sync 0, 64;\nEND:";
+    assert_eq!(reason(waits, 64), Reason::Deadlock);
+}
+
+#[test]
+fn an_error_names_the_place() {
+    let body = "setp.eq.u32 %p1, %r0, 5;\n@%p1 trap;";
+    let error = run(&kernel("", body), 1, 32, &[0]).unwrap_err();
+    assert_eq!(error.thread, [5, 0, 0]);
+    assert_eq!(error.function, "k");
+    assert_eq!(error.instruction, "@%p1 trap;");
+}
