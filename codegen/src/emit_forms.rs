@@ -10,10 +10,11 @@ use crate::naming::{constant, variant};
 use crate::output::Output;
 use crate::rust::{Printer, list};
 use crate::schema::{Availability, Block, Definition, Family, Form, RuleKind, Slot};
+use crate::shared_lists::{Lists, SharedLists};
 use crate::vocabulary::Vocabulary;
 
 /// Longer lists have one item per line.
-const WIDTH: usize = 150;
+pub(crate) const WIDTH: usize = 150;
 
 /// The instructions by name: the paths of their forms and what the name itself requires.
 #[derive(Default)]
@@ -105,6 +106,7 @@ fn family_file<'f>(
             .find(|n| taken.insert(n.clone()));
         let ident = ident.unwrap_or(base);
         let mut own = SlotNames::default();
+        let lists = SharedLists::new(p, block, &ident);
         let mut forms = String::new();
         for form in &block.forms {
             let mut slots = Vec::new();
@@ -115,10 +117,11 @@ fn family_file<'f>(
                     Definition::Block => own.name(&format!("{ident}_"), slot),
                 });
             }
-            self::form(p, form, &slots, &mut forms)?;
+            self::form(p, form, &slots, &lists, &mut forms)?;
         }
         writeln!(blocks, "\n// {}", block.names.join(" "))?;
         own.print(p, "", &mut blocks)?;
+        lists.print(&mut blocks);
         writeln!(
             blocks,
             "pub(crate) static {ident}: [Form; {}] = [\n{forms}];",
@@ -160,7 +163,13 @@ fn add_instructions<'f>(
     }
 }
 
-fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Result<()> {
+fn form(
+    p: &Printer<'_>,
+    form: &Form,
+    slots: &[String],
+    lists: &SharedLists,
+    out: &mut String,
+) -> Result<()> {
     write!(
         out,
         "    form({:?}, {:?}, &[{}], {})",
@@ -180,27 +189,10 @@ fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Res
             call(out, &format!(".{name}({})", p.modifiers(ids)));
         }
     }
-    section(
-        out,
-        "operands",
-        form.operands.iter().map(|o| p.operand(o)).collect(),
-    )?;
-    section(out, "rules", form.rules.iter().map(|r| p.rule(r)).collect())?;
-    let tables = form.tables.iter().map(|table| {
-        let rows = list(&table.rows, |row| {
-            format!("\n                {}", p.row(row))
-        });
-        format!(
-            "table(&{:?}, &{:?}, &[{}])",
-            table.columns, table.operands, rows
-        )
-    });
-    section(out, "tables", tables.collect())?;
-    section(
-        out,
-        "effects",
-        form.effects.iter().map(|e| p.effect(e)).collect(),
-    )?;
+    let [operands, rules, tables, effects, notes, differences] = Lists::of(p, form).0;
+    for list in [&operands, &rules, &tables, &effects] {
+        lists.section(out, list);
+    }
     if let Some(computation) = &form.computation {
         call(out, &p.computation(computation));
     }
@@ -210,49 +202,20 @@ fn form(p: &Printer<'_>, form: &Form, slots: &[String], out: &mut String) -> Res
     if let Some(about) = &form.about {
         call(out, &format!(".about({about:?})"));
     }
-    section(
-        out,
-        "notes",
-        form.notes.iter().map(|n| format!("{n:?}")).collect(),
-    )?;
-    section(
-        out,
-        "differences",
-        form.differences.iter().map(|d| format!("{d:?}")).collect(),
-    )?;
+    for list in [&notes, &differences] {
+        lists.section(out, list);
+    }
     out.push_str(",\n");
     Ok(())
 }
 
-/// A call with a list: on one line where it fits, else on lines below.
-fn section(out: &mut String, name: &str, items: Vec<String>) -> Result<()> {
-    let one_line = items.join(", ");
-    if one_line.len() < WIDTH || items.len() == 1 {
-        if !items.is_empty() {
-            call(out, &format!(".with_{name}(&[{one_line}])"));
-        }
-    } else {
-        write!(out, "\n        .with_{name}(&[\n            ")?;
-        for (i, item) in items.iter().enumerate() {
-            if i > 0 {
-                out.push(',');
-                append(out, " ", "\n            ", item);
-            } else {
-                out.push_str(item);
-            }
-        }
-        out.push_str("])");
-    }
-    Ok(())
-}
-
 /// Appends a call to the line, or on a new one where it does not fit.
-fn call(out: &mut String, text: &str) {
+pub(crate) fn call(out: &mut String, text: &str) {
     append(out, "", "\n        ", text);
 }
 
 /// Appends a text to the line after `space`, or after `new_line` where it does not fit.
-fn append(out: &mut String, space: &str, new_line: &str, text: &str) {
+pub(crate) fn append(out: &mut String, space: &str, new_line: &str, text: &str) {
     let line = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
     let fits = line + space.len() + text.len() <= WIDTH;
     out.push_str(if fits { space } else { new_line });

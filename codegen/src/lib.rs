@@ -24,6 +24,7 @@ mod readme;
 mod rust;
 #[allow(dead_code, reason = "fields that are printed by `{:?}` alone")]
 mod schema;
+mod shared_lists;
 #[cfg(test)]
 mod tests;
 mod vocabulary;

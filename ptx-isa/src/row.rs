@@ -6,13 +6,13 @@ pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
     Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope,
     Destination as To, Digits as D, Effect, EffectKind as E, Enforcement, ErrorLimit as Limit,
-    Expr as X, ExprFunction as F, Form, Instruction, Length as L, Marks as K, Modifier as M,
-    ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R,
-    ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
+    Expr as X, ExprFunction as F, Form, FormOperand, Instruction, Length as L, Marks as K,
+    Modifier as M, ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy,
+    Role as R, Rule, ScalarType as S, Size, Slot, Spaces, Table, TypeExpr as T,
 };
 use crate::{
-    Assignment, Computation, ErrorBound, FormOperand, ImmRange, MagnitudeRange, Modifier,
-    ModifierSet, PtxVersion, Row, Rule, RuleKind, Since, Table, TargetSet,
+    Assignment, Computation, ErrorBound, ImmRange, MagnitudeRange, Modifier, ModifierSet,
+    PtxVersion, Row, RuleKind, Since, TargetSet,
 };
 
 /// A set of targets.

@@ -11,22 +11,23 @@ const REPORT_OPT: &Slot = &slot(".report", &[M::MbarrierReportDisabled, M::Mbarr
 // cp.async
 const CP_ASYNC_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
+static CP_ASYNC_RULES: [Rule; 2] = [ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])];
+static CP_ASYNC_RULES_2: [Rule; 2] = [
+    since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])];
 pub(crate) static CP_ASYNC: [Form; 4] = [
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(4, 16, 0), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES)
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(16, 16, 1), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES)
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
@@ -34,8 +35,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(4, 16, 0),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES_2)
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
@@ -43,8 +43,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(16, 16, 1),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
-        .with_rules(&[since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES_2)
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
 ];
 
@@ -78,6 +77,9 @@ const CP_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::
 const CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optional();
 const CP_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
+static CP_ASYNC_BULK_EFFECTS: [Effect; 4] = [
+    effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
+    effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
 pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
@@ -89,10 +91,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
         .with_rules(&[
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])]).with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -112,9 +111,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::Operand(0, Q::Below(32)), C::Operand(1, Q::Below(64)), C::Operand(3, Q::Below(32))]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(3, Q::SpecialRegister), C::Operand(3, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
+        .with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -124,10 +121,8 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
         .with_rules(&[
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(5)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(5)])), since(C::Filled(5), &[ptx(8, 3, &t::SM_90)]),
-            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), deny(holds(1, &[M::Gpu, M::Sys]))])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
+            since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), deny(holds(1, &[M::Gpu, M::Sys]))]).with_effects(&CP_ASYNC_BULK_EFFECTS)
+        .performing(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -155,9 +150,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkCopy),
+        .with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
 ];
 
 // multimem.cp.async.bulk
@@ -192,6 +185,14 @@ const CP_REDUCE_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 const CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::B32, M::U32, M::S32, M::B64, M::U64]);
 const CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
 const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
+static CP_REDUCE_ASYNC_BULK_OPERANDS: [FormOperand; 4] = [
+    op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+    op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+    op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+    op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static CP_REDUCE_ASYNC_BULK_EFFECTS: [Effect; 4] = [
+    effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
+    effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))];
 pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -212,34 +213,19 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
-            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_tables(&[table(&[6, 7], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkReduce),
+        .with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).performing(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
-            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkReduce),
+            since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).performing(Action::BulkReduce),
 ];
 
 // multimem.cp.reduce.async.bulk
@@ -251,32 +237,28 @@ const MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE: &Slot = &slot(".type", &[M::F16, M::Bf16, M::B32, M::U32, M::S32, M::B64, M::U64, M::S64, M::F32, M::F64]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::F32]);
+static MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS: [FormOperand; 3] = [
+    op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+    op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
+    op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)];
+static MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS: [Effect; 4] = [
+    effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
+    effect(E::Async(Completion::Bulk, AsyncPhase::Start))];
 pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(9, 1, &t::SM_90)])
-        .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
-            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
+        .with_operands(&MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_tables(&[table(&[5, 6], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
+        .with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS),
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, l::ADD, l::NOFTZ, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(9, 1, &t::SM_90)])
-        .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Value(2)),
-            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
+        .with_operands(&MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
+            since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS),
 ];
 
 // cp.async.bulk.prefetch
@@ -309,6 +291,9 @@ const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile,
 const CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2: &Slot = &slot(".load_mode", &[M::Tile, M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]).with_default(M::Tile).optional();
 const CP_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_TENSOR_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
+static CP_ASYNC_BULK_TENSOR_EFFECTS: [Effect; 3] = [
+    effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
+    effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
 pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
@@ -330,9 +315,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             require(C::Filled(9), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
@@ -361,9 +344,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             deny(C::All(&[C::Filled(10), holds(6, &[M::MulticastCluster, M::MulticastCluster16b])])),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(7)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
+        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),

@@ -17,13 +17,37 @@ const ATOM_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Shared, M::SharedC
 const ATOM_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64, M::F32, M::F64]);
 const ATOM_VEC_16_BIT: &Slot = &slot(".vec_16_bit", &[M::V2, M::V4, M::V8]);
 const ATOM_VEC_32_BIT: &Slot = &slot(".vec_32_bit", &[M::V2, M::V4]);
+static ATOM_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
+static ATOM_DIFFERENCES: [&str; 1] = ["bitwise operations, and an exchange with an additional operand: accepted by ptxas"];
+static ATOM_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+    op("b", 2, R::Use).with_ty(T::Slot(4)), op("c", 3, R::Use).with_ty(T::Slot(4))];
+static ATOM_OPERANDS_2: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(5)).with_marks(&[K::DISCARD]),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+    op("b", 2, R::Use).with_ty(T::Slot(5)), op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))];
+static ATOM_OPERANDS_3: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+    op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+    op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static ATOM_OPERANDS_4: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(6)),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+    op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+    op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static ATOM_RULES: [Rule; 2] = [
+    deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
+    deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))];
+static ATOM_OPERANDS_5: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+    op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+    op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
 pub(crate) static ATOM: [Form; 14] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_TYPE], &[ptx(1, 1, &t::SM_11)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(5)), op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(5, &[M::B64, M::U64, M::S64]), &[ptx(1, 2, &t::SM_12)]), since(holds(2, &[M::Shared]), &[ptx(1, 2, &t::SM_12)]),
@@ -39,15 +63,11 @@ pub(crate) static ATOM: [Form; 14] = [
             require(holds(3, &[M::Min, M::Max]), holds(5, &[M::U32, M::S32, M::U64, M::S64])),
             since(C::All(&[holds(3, &[M::Add]), holds(5, &[M::F64])]), &[ptx(5, 0, &t::SM_60)]),
             since(C::All(&[holds(3, &[M::And, M::Or, M::Xor, M::Min, M::Max]), holds(5, &[M::B64, M::U64, M::S64])]), &[ptx(3, 1, &t::SM_32)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.op.castype d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP_2, ATOM_CASTYPE], &[ptx(1, 1, &t::SM_11)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)), op("c", 3, R::Use).with_ty(T::Slot(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(2, &[M::Shared]), &[ptx(1, 2, &t::SM_12)]), since(C::Not(&C::Filled(2)), &[ptx(2, 0, &t::SM_20)]),
@@ -58,158 +78,98 @@ pub(crate) static ATOM: [Form; 14] = [
             deny(C::All(&[holds(3, &[M::And, M::Or, M::Xor, M::Exch]), C::Operand(3, Q::Immediate), C::Not(&C::Operand(3, Q::Floating))])),
             since(holds(4, &[M::B64]), &[ptx(1, 2, &t::SM_12)]),
             since(C::All(&[holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B64])]), &[ptx(3, 1, &t::SM_32)]),
-            since(C::All(&[holds(2, &[M::Shared]), holds(4, &[M::B64])]), &[ptx(2, 0, &t::SM_20)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            since(C::All(&[holds(2, &[M::Shared]), holds(4, &[M::B64])]), &[ptx(2, 0, &t::SM_20)])]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .cas then (if d == b then c else d) else if .and then d & b else if .or then d | b else if .xor then d ^ b else b", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::Cas), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Operand(2)]), X::Operand(3), X::Assigned(0)]), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::Operand(2)])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B16], &[ptx(6, 3, &t::SM_70)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)), op("c", 3, R::Use).with_ty(T::Slot(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)])]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if d == b then c else d", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Operand(2)]), X::Operand(3), X::Assigned(0)]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B128], &[ptx(8, 3, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(4)), op("c", 3, R::Use).with_ty(T::Slot(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(1, &[M::Sys]), &[ptx(8, 4, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            since(holds(1, &[M::Sys]), &[ptx(8, 4, &t::SM_90)])]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if d == b then c else d", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Operand(2)]), X::Operand(3), X::Assigned(0)]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::EXCH, ATOM_LEVEL_CACHE_HINT_OPT, l::B128], &[ptx(8, 3, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(5)), op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             deny(C::All(&[C::Filled(4), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])), since(holds(1, &[M::Sys]), &[ptx(8, 4, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16], &[ptx(6, 3, &t::SM_70)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_3)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16X2], &[ptx(6, 2, &t::SM_60)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_3)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
             since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_4).with_rules(&ATOM_RULES)
+        .with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
         .with_differences(&[
             "bitwise operations, and an exchange with an additional operand: accepted by ptxas",
             "`_` as the result crashes ptxas, also with `.bf16x2`; `red` has the same effect"]),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(6)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_4).with_rules(&ATOM_RULES)
+        .with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F32], &[ptx(9, 4, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(6)), op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_rules(&ATOM_RULES).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(9, 4, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
             op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))]).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_16_BIT, ATOM_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_5).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, ATOM_PACKED_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD, K::DISCARD_VECTOR]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
-            op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_5).with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
-        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
+        .with_differences(&ATOM_DIFFERENCES),
 ];
 
 // red
@@ -224,6 +184,16 @@ const RED_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Shared, M::SharedCt
 const RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64, M::F32, M::F64]);
 const RED_VEC_16_BIT: &Slot = &slot(".vec_16_bit", &[M::V2, M::V4, M::V8]);
 const RED_VEC_32_BIT: &Slot = &slot(".vec_32_bit", &[M::V2, M::V4]);
+static RED_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
+static RED_OPERANDS: [FormOperand; 3] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+    op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static RED_RULES: [Rule; 1] = [deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))];
+static RED_OPERANDS_2: [FormOperand; 3] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+    op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
 pub(crate) static RED: [Form; 10] = [
     form("9.7.13.6", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, RED_OP, RED_LEVEL_CACHE_HINT_OPT, RED_TYPE], &[ptx(1, 2, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -243,90 +213,51 @@ pub(crate) static RED: [Form; 10] = [
             require(holds(3, &[M::Min, M::Max]), holds(5, &[M::U32, M::S32, M::U64, M::S64])),
             since(C::All(&[holds(3, &[M::Add]), holds(5, &[M::F64])]), &[ptx(5, 0, &t::SM_60)]),
             since(C::All(&[holds(3, &[M::And, M::Or, M::Xor, M::Min, M::Max]), holds(5, &[M::B64, M::U64, M::S64])]), &[ptx(3, 1, &t::SM_32)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F16], &[ptx(6, 3, &t::SM_70)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS)
         .with_rules(&[
             since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))]).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F16X2], &[ptx(6, 2, &t::SM_60)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS)
         .with_rules(&[
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
             since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))]).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS).with_rules(&RED_RULES).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS).with_rules(&RED_RULES).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, l::F32], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))]).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F32], &[ptx(9, 4, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(6)), op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .with_rules(&RED_RULES).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.global}.add.noftz{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, l::F32], &[ptx(9, 4, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS_2).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, RED_OP_2, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_16_BIT, RED_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS_2).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
     form("9.7.13.6", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, RED_OP_2, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, RED_PACKED_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RED_OPERANDS_2).with_effects(&RED_EFFECTS)
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
 ];
 
@@ -359,35 +290,21 @@ const RED_ASYNC_TYPE_2: &Slot = &slot(".type", &[M::U32, M::S32]);
 const RED_ASYNC_TYPE_3: &Slot = &slot(".type", &[M::B32]);
 const RED_ASYNC_TYPE_4: &Slot = &slot(".type", &[M::U32, M::S32, M::U64]);
 const RED_ASYNC_TYPE_5: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
+static RED_ASYNC_OPERANDS: [FormOperand; 3] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(5)),
+    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))];
+static RED_ASYNC_EFFECTS: [Effect; 3] = [
+    effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))];
 pub(crate) static RED_ASYNC: [Form; 5] = [
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP, RED_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_2, RED_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_3, RED_ASYNC_TYPE_3], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, l::ADD, RED_ASYNC_TYPE_4], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
     form("9.7.13.7", "{.mmio}.sem.scope{.ss}.add.type [a], b", &[l::MMIO_OPT, RED_ASYNC_SEM_2, RED_ASYNC_SCOPE_2, RED_ASYNC_SS_OPT_2, l::ADD, RED_ASYNC_TYPE_5], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),

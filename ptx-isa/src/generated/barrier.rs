@@ -25,25 +25,23 @@ pub(crate) static BARRIER_ARRIVE: [Form; 1] = [
 
 // barrier.red barrier.cta.red
 const BARRIER_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
+static BARRIER_RED_RULES: [Rule; 1] = [deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()];
+static BARRIER_RED_EFFECTS: [Effect; 4] = [
+    effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
+    effect(E::Scope(Source::Fixed(M::Cta)))];
 pub(crate) static BARRIER_RED: [Form; 2] = [
     form("9.7.13.1", ".popc{.aligned}.u32 d, a{, b}, c", &[l::POPC, l::ALIGNED_OPT, l::U32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_range(0, 4294967264, 32),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[
-            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierReduce),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
+        .performing(Action::BarrierReduce),
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
-            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])])
-        .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[
-            effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierReduce),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
+        .performing(Action::BarrierReduce),
 ];
 
 // bar bar.cta
@@ -66,23 +64,24 @@ pub(crate) static BAR_ARRIVE: [Form; 1] = [
 
 // bar.red bar.cta.red
 const BAR_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
+static BAR_RED_RULES: [Rule; 1] = [deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()];
+static BAR_RED_EFFECTS: [Effect; 4] = [
+    effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
+    effect(E::Scope(Source::Fixed(M::Cta)))];
+static BAR_RED_NOTES: [&str; 1] = ["a barrier that reduces must not be used without a reduction before it completes"];
 pub(crate) static BAR_RED: [Form; 2] = [
     form("9.7.13.1", ".popc.u32 d, a{, b}, c", &[l::POPC, l::U32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_range(0, 4294967264, 32),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
-        .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .performing(Action::BarrierReduce).with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
+        .performing(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
-            op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
-        .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
-        .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .performing(Action::BarrierReduce).with_notes(&["a barrier that reduces must not be used without a reduction before it completes"]),
+            op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
+        .performing(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
 ];
 
 // bar.warp
@@ -115,6 +114,8 @@ pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [
 const FENCE_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_SEM_OPT: &Slot = &slot(".sem", &[M::Sc, M::AcqRel, M::Acquire, M::Release]).with_default(M::AcqRel).optional();
+static FENCE_EFFECTS: [Effect; 3] = [effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))];
+static FENCE_EFFECTS_2: [Effect; 3] = [effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))];
 pub(crate) static FENCE: [Form; 6] = [
     form("9.7.13.4", "{.sem}.scope", &[FENCE_SEM_OPT, FENCE_SCOPE], &[ptx(6, 0, &t::SM_70)])
         .with_rules(&[since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
@@ -123,14 +124,13 @@ pub(crate) static FENCE: [Form; 6] = [
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Proxy(Proxy::Async))])
         .performing(Action::Fence),
     form("9.7.13.4", ".acquire.sync_restrict::shared::cluster.cluster", &[l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS).performing(Action::Fence),
     form("9.7.13.4", ".release.sync_restrict::shared::cta.cluster", &[l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS).performing(Action::Fence),
     form("9.7.13.4", ".mbarrier_init.release{.restrict}.cluster", &[l::MBARRIER_INIT, l::RELEASE, FENCE_RESTRICT_OPT, l::CLUSTER], &[ptx(8, 0, &t::SM_90)])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence),
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])]).with_effects(&FENCE_EFFECTS_2).performing(Action::Fence),
     form("9.7.13.4", ".alias.release.sync_restrict::read.sys", &[l::ALIAS, l::RELEASE, l::SYNC_RESTRICT_READ, l::SYS], &[ptx(9, 5, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS_2).performing(Action::Fence),
 ];
 
 // fence.proxy
@@ -141,34 +141,33 @@ const FENCE_PROXY_ORDER_2: &Slot = &slot(".order", &[M::Acquire, M::Release, M::
 const FENCE_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).with_sequences(&[&[M::Async, M::Global], &[M::Async, M::SharedCta], &[M::Async, M::SharedCluster]]);
 const FENCE_PROXY_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_PROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
+static FENCE_PROXY_DIFFERENCES: [&str; 1] = ["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"];
+static FENCE_PROXY_EFFECTS: [Effect; 4] = [
+    effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))];
+static FENCE_PROXY_EFFECTS_2: [Effect; 4] = [
+    effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))];
 pub(crate) static FENCE_PROXY: [Form; 8] = [
     form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
         .with_rules(&[since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence)]).performing(Action::Fence)
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&[effect(E::Fence)]).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
-        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&FENCE_PROXY_EFFECTS).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))])
-        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&FENCE_PROXY_EFFECTS).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cluster::read.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CLUSTER_READ, l::CLUSTER], &[ptx(9, 4, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))])
-        .performing(Action::Fence).with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".alias.order.sys", &[l::ALIAS, FENCE_PROXY_ORDER, l::SYS], &[ptx(9, 4, &t::SM_90)])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence)
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
         .with_rules(&[require(C::Not(&holds(3, &[M::Sys])), holds(2, &[M::AcqRel])).ptxas()])
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence)
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_differences(&FENCE_PROXY_DIFFERENCES),
 ];
 
 // membar

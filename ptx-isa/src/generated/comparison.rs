@@ -109,6 +109,18 @@ const SET_3_DTYPE: &Slot = &slot(".dtype", &[M::U16, M::S16, M::U32, M::S32]);
 const SET_3_DTYPE_2: &Slot = &slot(".dtype", &[M::F16x2, M::U32, M::S32]);
 const SET_3_DTYPE_3: &Slot = &slot(".dtype", &[M::Bf16x2, M::U32, M::S32]);
 const SET_3_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::F32, M::F64]);
+static SET_3_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])];
+static SET_3_OPERANDS_2: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])];
+static SET_3_OPERANDS_3: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
+static SET_3_OPERANDS_4: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])];
 pub(crate) static SET_3: [Form; 12] = [
     form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -149,53 +161,30 @@ pub(crate) static SET_3: [Form; 12] = [
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))])
         .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS)
         .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_2)
         .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_3)
         .computing("t = compare(.CmpOp, a, b); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(1))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_4)
         .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]).with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS)
+        .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])])
         .computing("d = if packed(d) then (if compare(.CmpOp, a, b) then 1 else 0) else (if compare(.CmpOp, element(a, 0), element(b, 0)) then 65535 else 0) | (if compare(.CmpOp, element(a, 1), element(b, 1)) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, l::FTZ_OPT, SET_3_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_2)
         .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])])
         .computing("d = if packed(d) then (if combine(.BoolOp, compare(.CmpOp, a, b), c) then 1 else 0) else (if combine(.BoolOp, compare(.CmpOp, element(a, 0), element(b, 0)), c) then 65535 else 0) | (if combine(.BoolOp, compare(.CmpOp, element(a, 1), element(b, 1)), c) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_3_CMPOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_3)
         .computing("d = if packed(d) then (if compare(.CmpOp, a, b) then 1 else 0) else (if compare(.CmpOp, element(a, 0), element(b, 0)) then 65535 else 0) | (if compare(.CmpOp, element(a, 1), element(b, 1)) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_3_CMPOP, SET_3_BOOLOP, SET_3_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SET_3_OPERANDS_4)
         .computing("d = if packed(d) then (if combine(.BoolOp, compare(.CmpOp, a, b), c) then 1 else 0) else (if combine(.BoolOp, compare(.CmpOp, element(a, 0), element(b, 0)), c) then 65535 else 0) | (if combine(.BoolOp, compare(.CmpOp, element(a, 1), element(b, 1)), c) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
 ];
 
@@ -204,6 +193,7 @@ const SETP_2_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SETP_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
 const SETP_2_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2]);
 const SETP_2_TYPE_2: &Slot = &slot(".type", &[M::Bf16, M::Bf16x2]);
+static SETP_2_NOTES: [&str; 1] = ["of packed types p is the result of the low half and q of the high one"];
 pub(crate) static SETP_2: [Form; 4] = [
     form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -213,7 +203,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::F16]), C::Operand(1, Q::Present)]))])
         .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = t; q = u", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Assigned(0)), set(To::Operand(1), X::Assigned(1))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
+        .with_notes(&SETP_2_NOTES).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -223,7 +213,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::All(&[holds(3, &[M::F16]), C::Operand(1, Q::Present)]))])
         .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = combine(.BoolOp, t, c); q = combine(.BoolOp, u, c)", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(3))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Assigned(1), X::Operand(4)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
+        .with_notes(&SETP_2_NOTES).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -232,7 +222,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(1, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = t; q = u", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(1))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Assigned(0)), set(To::Operand(1), X::Assigned(1))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
+        .with_notes(&SETP_2_NOTES).with_differences(&["ptxas also accepts p alone"]),
     form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -242,5 +232,5 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .computing("t = if packed(a) then compare(.CmpOp, element(a, 0), element(b, 0)) else compare(.CmpOp, a, b); u = if packed(a) then compare(.CmpOp, element(a, 1), element(b, 1)) else ~t; p = combine(.BoolOp, t, c); q = combine(.BoolOp, u, c)", &[set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(0)]), X::Call(F::Element, &[X::Operand(3), X::Integer(0)])]), X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])])), set(To::Local, X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(2), X::Integer(1)]), X::Call(F::Element, &[X::Operand(3), X::Integer(1)])]), X::Call(F::Not, &[X::Assigned(0)])])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Assigned(1), X::Operand(4)]))])
-        .with_notes(&["of packed types p is the result of the low half and q of the high one"]).with_differences(&["ptxas also accepts p alone"]),
+        .with_notes(&SETP_2_NOTES).with_differences(&["ptxas also accepts p alone"]),
 ];

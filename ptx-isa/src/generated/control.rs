@@ -17,25 +17,23 @@ pub(crate) static BRX_IDX: [Form; 1] = [
 ];
 
 // call
+static CALL_EFFECTS: [Effect; 3] = [effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)];
+static CALL_NOTES: [&str; 1] = ["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"];
 pub(crate) static CALL: [Form; 3] = [
     form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("func", 1, R::Func),
-            op("param-list", 2, R::Args).nested(N::Parentheses).optional()])
-        .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
-        .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
+            op("param-list", 2, R::Args).nested(N::Parentheses).optional()]).with_effects(&CALL_EFFECTS).with_notes(&CALL_NOTES),
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, flist", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("fptr", 1, R::Func).with_marks(&[K::REG]),
-            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("flist", 3, R::LabelTable)])
-        .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
-        .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
+            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("flist", 3, R::LabelTable)]).with_effects(&CALL_EFFECTS)
+        .with_notes(&CALL_NOTES),
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, fproto", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("fptr", 1, R::Func).with_marks(&[K::REG]),
-            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("fproto", 3, R::LabelTable)])
-        .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
-        .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
+            op("param-list", 2, R::Args).nested(N::Parentheses).optional(), op("fproto", 3, R::LabelTable)]).with_effects(&CALL_EFFECTS)
+        .with_notes(&CALL_NOTES),
 ];
 
 // ret

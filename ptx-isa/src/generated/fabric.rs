@@ -35,6 +35,11 @@ pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
 ];
 
 // fabric.try_put.async
+static FABRIC_TRY_PUT_ASYNC_RULES: [Rule; 2] = [
+    require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))];
+static FABRIC_TRY_PUT_ASYNC_EFFECTS: [Effect; 5] = [
+    effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
+    effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))];
 pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::CP_MASK_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
@@ -44,11 +49,8 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
-            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
-        .with_rules(&[require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))]).with_rules(&FABRIC_TRY_PUT_ASYNC_RULES)
+        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS),
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -57,11 +59,8 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)),
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
-            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))])
-        .with_effects(&[
-            effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))]).with_rules(&FABRIC_TRY_PUT_ASYNC_RULES)
+        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS),
 ];
 
 // fabric.try_red.async

@@ -124,12 +124,14 @@ pub(crate) static MAD: [Form; 3] = [
 
 // div
 const DIV_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
+static DIV_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))];
+static DIV_OPERANDS_2: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
 pub(crate) static DIV: [Form; 5] = [
-    form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
+    form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)]).with_operands(&DIV_OPERANDS)
         .approximating("d = a / b within 2 ulp for 2^-126 <= b <= 2^126", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))], &[bound(Limit::Ulp(2), C::Always, Some(within(2, 0x3810000000000000, 0x47d0000000000000)))]),
-    form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))])
+    form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)]).with_operands(&DIV_OPERANDS)
         .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()])
         .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::ALL)])
@@ -138,12 +140,10 @@ pub(crate) static DIV: [Form; 5] = [
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])])
         .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
-    form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+    form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)]).with_operands(&DIV_OPERANDS_2)
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .approximating("d = flush(d, flush(a, a) / flush(b, b)) within 2 ulp for 2^-126 <= b <= 2^126", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)]), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(2)])])]))], &[bound(Limit::Ulp(2), C::Always, Some(within(2, 0x3810000000000000, 0x47d0000000000000)))]),
-    form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
+    form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::ALL)]).with_operands(&DIV_OPERANDS_2)
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
 ];
@@ -213,27 +213,22 @@ pub(crate) static MAX: [Form; 3] = [
 
 // rcp
 const RCP_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
+static RCP_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))];
+static RCP_RULES: [Rule; 2] = [
+    deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
+    since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])];
 pub(crate) static RCP: [Form; 5] = [
     form("9.7.3.13", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RCP_OPERANDS)
         .approximating("d = 1 / a within 1 ulp", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))], &[bound(Limit::Ulp(1), C::Always, None)]),
     form("9.7.3.13", ".rnd{.ftz}.f32 d, a", &[RCP_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RCP_OPERANDS)
         .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))]),
     form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[
-            deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))]).with_rules(&RCP_RULES)
         .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))]),
     form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::ALL)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
-        .with_rules(&[
-            deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
-            since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RCP_OPERANDS).with_rules(&RCP_RULES)
         .computing("d = 1 / a", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))])
         .with_notes(&["without effect: there is nothing to flush"]),
     form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -253,14 +248,14 @@ pub(crate) static RCP_2: [Form; 1] = [
 
 // sqrt
 const SQRT_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
+static SQRT_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))];
+static SQRT_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
 pub(crate) static SQRT: [Form; 5] = [
     form("9.7.3.15", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SQRT_OPERANDS)
         .approximating("d = sqrt(a) within 2^-23 relative", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))], &[bound(Limit::Relative(-23000), C::Always, None)]),
     form("9.7.3.15", ".rnd{.ftz}.f32 d, a", &[SQRT_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SQRT_OPERANDS)
         .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
     form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
@@ -269,16 +264,15 @@ pub(crate) static SQRT: [Form; 5] = [
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
         .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
     form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .with_operands(&SQRT_OPERANDS_2).with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .approximating("d = flush(d, sqrt(flush(a, a))) within 2^-23 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Sqrt, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Relative(-23000), C::Always, None)]),
     form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .with_operands(&SQRT_OPERANDS_2).with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
 ];
 
 // rsqrt
+static RSQRT_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
 pub(crate) static RSQRT: [Form; 4] = [
     form("9.7.3.16", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -288,12 +282,10 @@ pub(crate) static RSQRT: [Form; 4] = [
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .approximating("d = 1 / sqrt(a) within unspecified", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[]),
     form("9.7.3.16", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .with_operands(&RSQRT_OPERANDS).with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .approximating("d = flush(d, 1 / sqrt(flush(a, a))) within 2^-22.9 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])])]))], &[bound(Limit::Relative(-22900), C::Always, None)]),
     form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
+        .with_operands(&RSQRT_OPERANDS).with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])])
         .approximating("d = 1 / sqrt(a) within unspecified", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[]),
 ];
 

@@ -6,19 +6,18 @@ use crate::row::*;
 // add
 const ADD_STYPE: &Slot = &slot(".stype", &[M::S32, M::U32, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
 const ADD_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
+static ADD_DIFFERENCES: [&str; 1] = ["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"];
 pub(crate) static ADD: [Form; 2] = [
     form("9.7.1.1", ".type d, a, b", &[ADD_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
-        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))])
-        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"]),
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]).with_differences(&ADD_DIFFERENCES),
     form("9.7.1.1", ".sat.stype d, a, b", &[l::SAT, ADD_STYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(1, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)]),
             since(holds(1, &[M::U32, M::U16x2, M::S16x2]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
-        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))])
-        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"]),
+        .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]).with_differences(&ADD_DIFFERENCES),
 ];
 
 // sub
@@ -26,24 +25,23 @@ const SUB_PTYPE: &Slot = &slot(".ptype", &[M::U8x4, M::S8x4]);
 const SUB_PTYPE_2: &Slot = &slot(".ptype", &[M::U16x2, M::S16x2]);
 const SUB_STYPE: &Slot = &slot(".stype", &[M::U8x4, M::S8x4]);
 const SUB_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
+static SUB_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
+static SUB_OPERANDS_2: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
 pub(crate) static SUB: [Form; 5] = [
     form("9.7.1.2", ".sat.stype d, a, b", &[l::SAT, SUB_STYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SUB_OPERANDS_2)
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
+        .with_operands(&SUB_OPERANDS).computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas().ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])])
+        .with_operands(&SUB_OPERANDS).with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])])
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.2", ".type d, a, b", &[SUB_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
+        .with_operands(&SUB_OPERANDS).computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.2", "{.sat}.s32 d, a, b", &[l::SAT_OPT, l::S32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
-        .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
+        .with_operands(&SUB_OPERANDS_2).computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
 // mul.hi mul.lo
@@ -157,37 +155,36 @@ pub(crate) static ABS: [Form; 1] = [
 // neg
 const NEG_PTYPE: &Slot = &slot(".ptype", &[M::S16x2, M::U16x2]);
 const NEG_TYPE: &Slot = &slot(".type", &[M::S16, M::S32, M::S64]);
+static NEG_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
 pub(crate) static NEG: [Form; 3] = [
     form("9.7.1.11", ".s8x4 d, a", &[l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
+        .with_operands(&NEG_OPERANDS).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.1.11", ".ptype d, a", &[NEG_PTYPE], &[ptx(1, 0, &t::ALL)]).ptxas().ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])]).computing("d = undefined", &[set(To::Operand(0), X::Undefined)])
+        .with_operands(&NEG_OPERANDS).with_rules(&[removed_in(C::Always, &[ptx(9, 4, &t::ALL)])])
+        .computing("d = undefined", &[set(To::Operand(0), X::Undefined)])
         .with_notes(&["ptxas negates the register as one 32-bit integer, so that the high half depends on the low one."]),
     form("9.7.1.11", ".type d, a", &[NEG_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
-        .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
+        .with_operands(&NEG_OPERANDS).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
 // min
 const MIN_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MIN_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
+static MIN_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
+static MIN_OPERANDS_2: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
 pub(crate) static MIN: [Form; 4] = [
     form("9.7.1.12", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
+        .with_operands(&MIN_OPERANDS).computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.12", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MIN_OPERANDS_2)
         .computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.12", ".atype d, a, b", &[MIN_ATYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])])
+        .with_operands(&MIN_OPERANDS).with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])])
         .computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.12", "{.relu}.btype d, a, b", &[l::RELU_OPT, MIN_BTYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MIN_OPERANDS_2)
         .with_rules(&[since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
 ];
@@ -195,21 +192,21 @@ pub(crate) static MIN: [Form; 4] = [
 // max
 const MAX_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MAX_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
+static MAX_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
+static MAX_OPERANDS_2: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
 pub(crate) static MAX: [Form; 4] = [
     form("9.7.1.13", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
+        .with_operands(&MAX_OPERANDS).computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.13", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MAX_OPERANDS_2)
         .computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.13", ".atype d, a, b", &[MAX_ATYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])])
+        .with_operands(&MAX_OPERANDS).with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])])
         .computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.13", "{.relu}.btype d, a, b", &[l::RELU_OPT, MAX_BTYPE], &[ptx(1, 0, &t::ALL)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MAX_OPERANDS_2)
         .with_rules(&[since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
 ];

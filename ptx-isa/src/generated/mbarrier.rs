@@ -37,43 +37,46 @@ pub(crate) static MBARRIER_INVAL: [Form; 1] = [
 const MBARRIER_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_EXPECT_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
+static MBARRIER_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [
     form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierExpect),
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))]).with_effects(&MBARRIER_EXPECT_TX_EFFECTS)
+        .performing(Action::MbarrierExpect),
     form("9.7.13.15.11", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierExpect),
+        .with_effects(&MBARRIER_EXPECT_TX_EFFECTS).performing(Action::MbarrierExpect),
 ];
 
 // mbarrier.complete_tx
 const MBARRIER_COMPLETE_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_COMPLETE_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_COMPLETE_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
+static MBARRIER_COMPLETE_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
     form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierComplete),
+        .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))]).with_effects(&MBARRIER_COMPLETE_TX_EFFECTS)
+        .performing(Action::MbarrierComplete),
     form("9.7.13.15.12", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierComplete),
+        .with_effects(&MBARRIER_COMPLETE_TX_EFFECTS).performing(Action::MbarrierComplete),
 ];
 
 // mbarrier.arrive
 const MBARRIER_ARRIVE_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
+static MBARRIER_ARRIVE_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
@@ -86,8 +89,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])]).with_effects(&MBARRIER_ARRIVE_EFFECTS).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -99,8 +101,8 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))]).with_effects(&MBARRIER_ARRIVE_EFFECTS)
+        .performing(Action::MbarrierArrive),
     form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -120,31 +122,29 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EFFECTS).performing(Action::MbarrierArrive),
 ];
 
 // mbarrier.arrive.expect_tx
 const MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
+static MBARRIER_ARRIVE_EXPECT_TX_RULES: [Rule; 4] = [
+    deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+    require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))];
+static MBARRIER_ARRIVE_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&MBARRIER_ARRIVE_EXPECT_TX_RULES)
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&MBARRIER_ARRIVE_EXPECT_TX_RULES)
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -153,12 +153,13 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
 ];
 
 // mbarrier.arrive_drop
 const MBARRIER_ARRIVE_DROP_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
+static MBARRIER_ARRIVE_DROP_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
     form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
@@ -171,7 +172,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -182,7 +183,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -202,12 +203,13 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
 ];
 
 // mbarrier.arrive_drop.expect_tx
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
+static MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
 pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
     form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
@@ -216,8 +218,8 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])), since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
-            require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::MbarrierDrop),
+            require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))]).with_effects(&MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS)
+        .performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -225,8 +227,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
-            deny(C::Operand(1, Q::Unified))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierDrop),
+            deny(C::Operand(1, Q::Unified))]).with_effects(&MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS).performing(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask", &[MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -270,12 +271,15 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
 // mbarrier.test_wait.parity
 const MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TEST_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
+static MBARRIER_TEST_WAIT_PARITY_OPERANDS: [FormOperand; 3] = [
+    op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+    op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+    op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)];
+static MBARRIER_TEST_WAIT_PARITY_EFFECTS: [Effect; 3] = [
+    effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
 pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&[
-            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
+        .with_operands(&MBARRIER_TEST_WAIT_PARITY_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
@@ -291,17 +295,12 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
             op("phaseParity", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))]).with_effects(&MBARRIER_TEST_WAIT_PARITY_EFFECTS)
         .performing(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
-        .with_operands(&[
-            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
+        .with_operands(&MBARRIER_TEST_WAIT_PARITY_OPERANDS)
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierTest),
+        .with_effects(&MBARRIER_TEST_WAIT_PARITY_EFFECTS).performing(Action::MbarrierTest),
 ];
 
 // mbarrier.try_wait
@@ -337,13 +336,16 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
 // mbarrier.try_wait.parity
 const MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TRY_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
+static MBARRIER_TRY_WAIT_PARITY_OPERANDS: [FormOperand; 4] = [
+    op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+    op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+    op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
+    op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))];
+static MBARRIER_TRY_WAIT_PARITY_EFFECTS: [Effect; 3] = [
+    effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
 pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
-        .with_operands(&[
-            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
-            op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_operands(&MBARRIER_TRY_WAIT_PARITY_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
@@ -359,18 +361,12 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
             op("suspendTimeHint", 4, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
-            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+            deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))]).with_effects(&MBARRIER_TRY_WAIT_PARITY_EFFECTS)
         .performing(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
-        .with_operands(&[
-            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
-            op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
+        .with_operands(&MBARRIER_TRY_WAIT_PARITY_OPERANDS)
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierWait),
+        .with_effects(&MBARRIER_TRY_WAIT_PARITY_EFFECTS).performing(Action::MbarrierWait),
 ];
 
 // mbarrier.pending_count

@@ -105,6 +105,9 @@ pub(crate) static FMA: [Form; 1] = [
 const MUL_ATYPE: &Slot = &slot(".atype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const MUL_BTYPE: &Slot = &slot(".btype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const MUL_DTYPE: &Slot = &slot(".dtype", &[M::E5m2x4, M::E4m3x4]);
+static MUL_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
 pub(crate) static MUL: [Form; 5] = [
     form("9.7.5", ".rz.ftz.f16x2.f32x2.f32x2 d, a, b", &[l::RZ, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -119,16 +122,10 @@ pub(crate) static MUL: [Form; 5] = [
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", ".bf16x2.bf16x2.f16x2 d, a, b", &[l::BF16X2, l::BF16X2, l::F16X2], &[ptx(9, 4, &t::SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MUL_OPERANDS)
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", ".f16x2.f16x2.bf16x2 d, a, b", &[l::F16X2, l::F16X2, l::BF16X2], &[ptx(9, 4, &t::SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MUL_OPERANDS)
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.5", "{.rn}{.satfinite}.dtype.atype.btype d, a, b", &[l::RN_OPT, l::SATFINITE_OPT, MUL_DTYPE, MUL_ATYPE, MUL_BTYPE], &[ptx(9, 4, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])

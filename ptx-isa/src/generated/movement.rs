@@ -13,47 +13,41 @@ const MOV_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64, M::U16
 const MOV_VEC: &Slot = &slot(".vec", &[M::V2, M::V4]);
 const MOV_VEC_2: &Slot = &slot(".vec", &[M::V4]);
 const MOV_VTYPE: &Slot = &slot(".vtype", &[M::U32, M::S32, M::B32, M::U16, M::S16, M::B16]);
+static MOV_RULES: [Rule; 1] = [deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))];
+static MOV_DIFFERENCES: [&str; 1] = ["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"];
 pub(crate) static MOV: [Form; 8] = [
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))])
-        .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
-        .computing("d = a", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))]).with_rules(&MOV_RULES)
+        .computing("d = a", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
+        .with_rules(&MOV_RULES)
         .computing("n = width(a) / (if .v4 then 4 else 2); d = if .v4 then field(.u64, a, 0, n) | field(.u64, a, n, n) << width(a) | field(.u64, a, 2 * n, n) << 2 * width(a) | field(.u64, a, 3 * n, n) << 3 * width(a) else field(.u64, a, 0, n) | field(.u64, a, n, n) << width(a)", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Width, &[X::Type(T::Slot(1))]), X::If(&[X::Has(M::V4), X::Integer(4), X::Integer(2)])])), set(To::Operand(0), X::If(&[X::Has(M::V4), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Integer(0), X::Assigned(0)]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Assigned(0), X::Assigned(0)]), X::Call(F::Width, &[X::Type(T::Slot(1))])])]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Call(F::Mul, &[X::Integer(2), X::Assigned(0)]), X::Assigned(0)]), X::Call(F::Mul, &[X::Integer(2), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Call(F::Mul, &[X::Integer(3), X::Assigned(0)]), X::Assigned(0)]), X::Call(F::Mul, &[X::Integer(3), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]), X::Call(F::Or, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Integer(0), X::Assigned(0)]), X::Call(F::ShiftLeft, &[X::Call(F::Field, &[X::Type(T::Scalar(S::U64)), X::Operand(1), X::Assigned(0), X::Assigned(0)]), X::Call(F::Width, &[X::Type(T::Slot(1))])])])]))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".vec.etype d, sreg", &[MOV_VEC, MOV_ETYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]), op("sreg", 1, R::Sreg).with_ty(T::Slot(1))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64])]))])
-        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Fixed(4)), op("sreg", 1, R::Sreg).with_ty(T::Slot(1)).with_length(L::Fixed(4))])
-        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
-        .computing("d = a", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = a", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
-        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
-        .computing("d = avar", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = avar", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
     form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("fname", 1, R::Func)])
-        .computing("d = fname", &[set(To::Operand(0), X::Operand(1))])
-        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
+        .computing("d = fname", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
 ];
 
 // mov
@@ -122,6 +116,29 @@ const LD_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const LD_SS_OPT: &Slot = &slot(".ss", &[M::Const, M::Global, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]).optional();
 const LD_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
+static LD_DIFFERENCES: [&str; 1] = ["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"];
+static LD_OPERANDS: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
+    op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
+    op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static LD_RULES: [Rule; 20] = [
+    deny(C::All(&[holds(7, &[M::V8]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])),
+    require(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
+    deny(C::All(&[holds(8, &[M::B128]), C::Filled(7)])),
+    require(C::Filled(4), C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])])),
+    require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5), C::Filled(6)]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
+    deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
+    deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
+    deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
+    since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
+    since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+    since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+    since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+    since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+    since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+    since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])];
+static LD_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
+static LD_EFFECTS_2: [Effect; 3] = [effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
 pub(crate) static LD: [Form; 8] = [
     form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -142,7 +159,7 @@ pub(crate) static LD: [Form; 8] = [
             since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -164,7 +181,7 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -184,56 +201,13 @@ pub(crate) static LD: [Form; 8] = [
             since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[holds(7, &[M::V8]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])),
-            require(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(C::All(&[holds(8, &[M::B128]), C::Filled(7)])),
-            require(C::Filled(4), C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])])),
-            require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5), C::Filled(6)]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
-            deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
-            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_operands(&LD_OPERANDS).with_rules(&LD_RULES).with_effects(&LD_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
+        .with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[holds(7, &[M::V8]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])),
-            require(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(C::All(&[holds(8, &[M::B128]), C::Filled(7)])),
-            require(C::Filled(4), C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])])),
-            require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5), C::Filled(6)]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
-            deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
-            deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_operands(&LD_OPERANDS).with_rules(&LD_RULES).with_effects(&LD_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
+        .with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -242,10 +216,8 @@ pub(crate) static LD: [Form; 8] = [
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])]).with_effects(&LD_EFFECTS_2)
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", ".mmio.acquire.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::ACQUIRE, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(9, 3, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -253,9 +225,8 @@ pub(crate) static LD: [Form; 8] = [
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+            deny(C::Filled(4)).ptxas()]).with_effects(&LD_EFFECTS_2).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
+        .with_differences(&LD_DIFFERENCES),
     form("9.7.9.8", "{.global}{.vec}.proxy::readonly.type d, [a]", &[l::GLOBAL_OPT, LD_VEC_OPT, l::PROXY_READONLY, LD_TYPE], &[ptx(9, 4, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -264,8 +235,7 @@ pub(crate) static LD: [Form; 8] = [
             deny(C::All(&[holds(1, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[holds(3, &[M::B128]), C::Filled(1)])),
             since(C::Any(&[C::All(&[holds(1, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(1, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(holds(3, &[M::B128]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak))), effect(E::Proxy(Proxy::ReadOnly))])
-        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).with_differences(&LD_DIFFERENCES),
 ];
 
 // ld
@@ -338,6 +308,29 @@ const ST_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const ST_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]).optional();
 const ST_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
+static ST_OPERANDS: [FormOperand; 3] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
+    op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
+static ST_RULES: [Rule; 19] = [
+    deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
+    require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
+    require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
+    deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
+    require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
+    require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
+    deny(holds(2, &[M::Local, M::Param, M::ParamFunc])), since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]), since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+    since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+    since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+    since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]), since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+    since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+    since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+    deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))];
+static ST_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
+static ST_OPERANDS_2: [FormOperand; 2] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])];
+static ST_EFFECTS_2: [Effect; 3] = [effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
 pub(crate) static ST: [Form; 7] = [
     form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -395,70 +388,26 @@ pub(crate) static ST: [Form; 7] = [
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
         .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
-            require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
-            require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])), since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .with_operands(&ST_OPERANDS).with_rules(&ST_RULES).with_effects(&ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
-        .with_rules(&[
-            deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
-            require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
-            require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            deny(holds(2, &[M::Local, M::Param, M::ParamFunc])), since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]), since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]), since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+        .with_operands(&ST_OPERANDS).with_rules(&ST_RULES).with_effects(&ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, &t::SM_70)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])])
+        .with_operands(&ST_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
             deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])), since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
-        .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
+            deny(C::Filled(4)).ptxas(), since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])]).with_effects(&ST_EFFECTS_2)
         .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
     form("9.7.9.11", ".mmio.release.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELEASE, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(9, 3, &t::SM_70)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])])
+        .with_operands(&ST_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
             deny(C::Operand(1, Q::Discard)), deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
-            deny(C::Filled(4)).ptxas()]).with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
+            deny(C::Filled(4)).ptxas()]).with_effects(&ST_EFFECTS_2).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
 ];
 
 // st.async
@@ -472,29 +421,20 @@ const ST_ASYNC_SS_OPT_3: &Slot = &slot(".ss", &[M::Global]).optional();
 const ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::B128, M::U32, M::U64, M::S32, M::S64, M::F32, M::F64]);
 const ST_ASYNC_TYPE_2: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const ST_ASYNC_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
+static ST_ASYNC_OPERANDS: [FormOperand; 3] = [
+    op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+    op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
+    op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))];
+static ST_ASYNC_RULES: [Rule; 5] = [
+    deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
+    since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
+    deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))];
+static ST_ASYNC_EFFECTS: [Effect; 1] = [effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
 pub(crate) static ST_ASYNC: [Form; 4] = [
     form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[
-            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
-            deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
-        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::StoreAsync),
+        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).performing(Action::StoreAsync),
     form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[
-            deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])), deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
-            deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
-        .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))])
-        .performing(Action::StoreAsync),
+        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).performing(Action::StoreAsync),
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
@@ -510,19 +450,18 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
 ];
 
 // st.bulk
+static ST_BULK_RULES: [Rule; 1] = [deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()];
 pub(crate) static ST_BULK: [Form; 2] = [
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8), op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
+        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]), op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
+        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
 ];
 
 // multimem.ld_reduce
@@ -535,6 +474,7 @@ const MULTIMEM_LD_REDUCE_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_LD_REDUCE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_LD_REDUCE_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_LD_REDUCE_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
+static MULTIMEM_LD_REDUCE_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
@@ -545,7 +485,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS),
     form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -572,7 +512,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS),
     form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -599,20 +539,21 @@ const MULTIMEM_ST_STSEM_OPT: &Slot = &slot(".stsem", &[M::Relaxed, M::Release]).
 const MULTIMEM_ST_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_ST_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
+static MULTIMEM_ST_DIFFERENCES: [&str; 1] = [
+    "ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"];
+static MULTIMEM_ST_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MULTIMEM_ST: [Form; 4] = [
     form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))]).with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
+        .with_effects(&MULTIMEM_ST_EFFECTS).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
+            op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -626,8 +567,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
+        .with_effects(&MULTIMEM_ST_EFFECTS).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -639,8 +579,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
 ];
 
 // multimem.red
@@ -652,6 +591,7 @@ const MULTIMEM_RED_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::G
 const MULTIMEM_RED_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_RED_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
+static MULTIMEM_RED_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 pub(crate) static MULTIMEM_RED: [Form; 2] = [
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -662,7 +602,7 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&MULTIMEM_RED_EFFECTS),
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -675,8 +615,7 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
-                row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+                row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16])], &[], &[])])]).with_effects(&MULTIMEM_RED_EFFECTS),
 ];
 
 // multimem.st.async
@@ -697,19 +636,17 @@ const PREFETCH_LEVEL: &Slot = &slot(".level", &[M::L1, M::L2]);
 const PREFETCH_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictLast, M::L2EvictNormal]);
 const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).optional();
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
+static PREFETCH_OPERANDS: [FormOperand; 1] = [op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))];
 pub(crate) static PREFETCH: [Form; 5] = [
-    form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Hint),
+    form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)]).with_operands(&PREFETCH_OPERANDS)
+        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Hint),
+        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Hint),
+        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
@@ -811,19 +748,17 @@ pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
 
 // isspacep
 const ISSPACEP_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
+static ISSPACEP_RULES: [Rule; 5] = [
+    since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+    since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+    since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])];
 pub(crate) static ISSPACEP: [Form; 2] = [
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::TestSpace),
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&ISSPACEP_RULES)
+        .performing(Action::TestSpace),
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))])
-        .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::TestSpace),
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]).with_rules(&ISSPACEP_RULES)
+        .performing(Action::TestSpace),
 ];
 
 // cvta
@@ -875,10 +810,38 @@ const CVT_HFTYPE: &Slot = &slot(".hftype", &[M::F16, M::Bf16]);
 const CVT_IRND_OPT: &Slot = &slot(".irnd", &[M::Rni, M::Rzi, M::Rmi, M::Rpi]).optional();
 const CVT_STYPE: &Slot = &slot(".stype", &[M::E4m3x2, M::E5m2x2, M::E2m3x2, M::E3m2x2, M::E2m1x2]);
 const CVT_TYPE: &Slot = &slot(".type", &[M::F16x2, M::Bf16x2]);
+static CVT_NOTES: [&str; 2] = ["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"];
+static CVT_DIFFERENCES: [&str; 2] = [
+    "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+    "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"];
+static CVT_OPERANDS: [FormOperand; 2] = [
+    op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])];
+static CVT_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])];
+static CVT_RULES: [Rule; 2] = [since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])];
+static CVT_OPERANDS_3: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))];
+static CVT_OPERANDS_4: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))];
+static CVT_OPERANDS_5: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+    op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))];
+static CVT_OPERANDS_6: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
+    op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))];
+static CVT_RULES_2: [Rule; 2] = [
+    deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])];
+static CVT_OPERANDS_7: [FormOperand; 6] = [
+    op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+    op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+    op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])];
+static CVT_RULES_3: [Rule; 3] = [
+    deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
+    since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])];
+static CVT_OPERANDS_8: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
+static CVT_OPERANDS_9: [FormOperand; 3] = [
+    op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+    op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))];
 pub(crate) static CVT: [Form; 39] = [
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
         .with_tables(&[table(&[0, 1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -900,10 +863,7 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)])])])
         .computing("d = if floating(d) then (if .irnd then integral(a) else number(a)) else if ~floating(a) then a else if a == a then convert(d, a) else if max(width(d), width(a)) < 64 then 0 else 1 << width(d) - 1", &[set(To::Operand(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::If(&[X::Filled(0), X::Call(F::Integral, &[X::Operand(1)]), X::Call(F::Number, &[X::Operand(1)])]), X::If(&[X::Call(F::Not, &[X::Call(F::Floating, &[X::Type(T::Slot(4))])]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Operand(1), X::Operand(1)]), X::Call(F::Convert, &[X::Type(T::Slot(3)), X::Operand(1)]), X::If(&[X::Call(F::Less, &[X::Call(F::Max, &[X::Call(F::Width, &[X::Type(T::Slot(3))]), X::Call(F::Width, &[X::Type(T::Slot(4))])]), X::Integer(64)]), X::Integer(0), X::Call(F::ShiftLeft, &[X::Integer(1), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(3))]), X::Integer(1)])])])])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", "{.sat}.dtype.atype d, sreg", &[l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WIDEN]), op("sreg", 1, R::Sreg).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
@@ -916,14 +876,10 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -932,14 +888,10 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)])])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", "{.irnd}{.ftz}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[0, 1, 2, 3], &[], &[
                 row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
@@ -949,293 +901,151 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)])])])
         .computing("d = if floating(d) then (if .irnd then integral(a) else number(a)) else if a == a then convert(d, a) else if max(width(d), width(a)) < 64 then 0 else 1 << width(d) - 1", &[set(To::Operand(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(2))]), X::If(&[X::Filled(0), X::Call(F::Integral, &[X::Operand(1)]), X::Call(F::Number, &[X::Operand(1)])]), X::If(&[X::Call(F::Equal, &[X::Operand(1), X::Operand(1)]), X::Call(F::Convert, &[X::Type(T::Slot(2)), X::Operand(1)]), X::If(&[X::Call(F::Less, &[X::Call(F::Max, &[X::Call(F::Width, &[X::Type(T::Slot(2))]), X::Call(F::Width, &[X::Type(T::Slot(3))])]), X::Integer(64)]), X::Integer(0), X::Call(F::ShiftLeft, &[X::Integer(1), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(2))]), X::Integer(1)])])])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd{.ftz}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)])])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd{.ftz}.bf16.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::BF16, CVT_ATYPE], &[])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_3)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, &t::SM_80)])])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]), since(C::Filled(2), &[ptx(8, 1, &t::SM_70)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN]),
-            op("b", 2, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+            op("b", 2, R::Use).with_ty(T::Slot(5)).with_marks(&[K::WIDEN])]).with_rules(&CVT_RULES)
         .computing("d = if .pzo then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
             op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]), op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .computing("d = stochastic(d, if lane == 1 then a else b, bits(rbits) >> 16 * lane & ones(13))", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)]), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Call(F::Bits, &[X::Operand(3)]), X::Call(F::Mul, &[X::Integer(16), X::Lane])]), X::Call(F::Ones, &[X::Integer(13)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_4).with_rules(&CVT_RULES)
         .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}{.pzo}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::PZO_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)), op("b", 2, R::Use).with_ty(T::Slot(5))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
+        .with_rules(&CVT_RULES)
         .computing("d = if .pzo then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .computing("d = stochastic(d, if lane == 1 then a else b, bits(rbits) >> 16 * lane & ones(16))", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)]), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Call(F::Bits, &[X::Operand(3)]), X::Call(F::Mul, &[X::Integer(16), X::Lane])]), X::Call(F::Ones, &[X::Integer(16)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_3)
         .with_rules(&[deny(C::Operand(1, Q::NotF32Bits)).ptxas(), since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2{.satfinite}{.relu}{.pzo}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::PZO_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_4)
         .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)]), since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)])])
         .computing("d = if .pzo then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Has(M::Pzo), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
-            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_6).with_rules(&CVT_RULES_2)
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.f16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_5)
         .with_rules(&[deny(C::Operand(2, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f8x2type.bf16x2 d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_5)
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), C::Operand(1, Q::Function)])),
             since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_7)
         .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
-            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_6).with_rules(&CVT_RULES_2)
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f4x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_5).with_rules(&CVT_RULES_3)
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_7)
         .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.f32 d, a, b{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)), op("b", 2, R::Use).with_ty(T::Slot(6)),
-            op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[deny(C::Operand(3, Q::Function)), since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_6).with_rules(&CVT_RULES_2)
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(if lane == 1 then a else b)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.pzo}{.scaled::n1::ue8m0}.f6x2type.type d, a{, scale8}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::PZO_OPT, l::SCALED_N1_UE8M0_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(5)), op("a", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
-            op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(4))])
-        .with_rules(&[
-            deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(4), holds(6, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
-            since(C::Any(&[holds(0, &[M::Rz]), C::Filled(3), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_5).with_rules(&CVT_RULES_3)
         .computing("d = if .pzo | .scaled::n1::ue8m0 then undefined else number(a)", &[set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Pzo), X::Has(M::ScaledN1Ue8m0)]), X::Undefined, X::Call(F::Number, &[X::Operand(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A_SM_107A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)), op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)), op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_7)
         .computing("d = stochastic(d, if lane == 3 then a else if lane == 2 then b else if lane == 1 then e else f, undefined)", &[set(To::Operand(0), X::Call(F::Stochastic, &[X::Type(T::Slot(3)), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(3)]), X::Operand(1), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(2)]), X::Operand(2), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(3), X::Operand(4)])])]), X::Undefined]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
         .computing("d = number(if lane == 1 then a else b)", &[set(To::Operand(0), X::Call(F::Number, &[X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_2)
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_8)
+        .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd4.pzo.hftype.f32 d, a", &[CVT_FRND4, l::PZO, CVT_HFTYPE, l::F32], &[ptx(9, 4, &t::SM_107F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_3).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, l::F32], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, CVT_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1243,37 +1053,20 @@ pub(crate) static CVT: [Form; 39] = [
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
-            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn.f16x2.ue5m3x2 d, a", &[l::RN, l::F16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_8).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))]).with_notes(&CVT_NOTES)
+        .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_9)
         .computing("d = a * (if .scaled::n2::ue8m0 then number(scale) else 1)", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1281,31 +1074,16 @@ pub(crate) static CVT: [Form; 39] = [
             op("scale", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
         .computing("x = 64 * (if lane == 1 then a else b) / (if .scaled::n2::ue8m0 then number(scale) else 1); n = if x == x then convert(.s8, x) else 127; d = if .relu | (n > -128) then n else undefined", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Mul, &[X::Integer(64), X::If(&[X::Call(F::Equal, &[X::Lane, X::Integer(1)]), X::Operand(1), X::Operand(2)])]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(3)]), X::Integer(1)])])), set(To::Local, X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Assigned(0)]), X::Call(F::Convert, &[X::Type(T::Scalar(S::S8)), X::Assigned(0)]), X::Integer(127)])), set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Relu), X::Call(F::Greater, &[X::Assigned(1), X::Call(F::Negate, &[X::Integer(128)])])]), X::Assigned(1), X::Undefined]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd2.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[CVT_FRND2, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_9)
         .with_rules(&[since(holds(0, &[M::Rz]), &[ptx(9, 4, &t::SM_107A)])])
         .computing("x = 64 * a / (if .scaled::n2::ue8m0 then number(scale) else 1); n = if x == x then convert(.s8, x) else 127; d = if .relu | (n > -128) then n else undefined", &[set(To::Local, X::Call(F::Div, &[X::Call(F::Mul, &[X::Integer(64), X::Operand(1)]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])])), set(To::Local, X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Assigned(0)]), X::Call(F::Convert, &[X::Type(T::Scalar(S::S8)), X::Assigned(0)]), X::Integer(127)])), set(To::Operand(0), X::If(&[X::Call(F::Or, &[X::Has(M::Relu), X::Call(F::Greater, &[X::Assigned(1), X::Call(F::Negate, &[X::Integer(128)])])]), X::Assigned(1), X::Undefined]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_107A_SM_110A_SM_120A_SM_121A)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_9)
         .computing("d = number(a) / 64 * (if .scaled::n2::ue8m0 then number(scale) else 1)", &[set(To::Operand(0), X::Call(F::Mul, &[X::Call(F::Div, &[X::Call(F::Number, &[X::Operand(1)]), X::Integer(64)]), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])]))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"])
-        .with_differences(&[
-            "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
-            "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
 ];
 
 // cvt.pack
@@ -1330,51 +1108,48 @@ pub(crate) static CVT_PACK: [Form; 2] = [
 // mapa
 const MAPA_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const MAPA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
+static MAPA_DIFFERENCES: [&str; 1] = ["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"];
 pub(crate) static MAPA: [Form; 2] = [
     form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::MapShared)
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]).performing(Action::MapShared)
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]).performing(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
 ];
 
 // getctarank
 const GETCTARANK_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const GETCTARANK_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
+static GETCTARANK_DIFFERENCES: [&str; 1] = ["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"];
 pub(crate) static GETCTARANK: [Form; 2] = [
     form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::SharedRank)
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
-        .performing(Action::SharedRank)
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
+        .performing(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
 ];
 
 // spcompress
 const SPCOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
 const SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
 const SPCOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp2_4]);
+static SPCOMPRESS_RULES: [Rule; 1] = [deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))];
 pub(crate) static SPCOMPRESS: [Form; 2] = [
     form("9.7.9", ".b8.itype.ratio.num mdata, cdata, data, desc", &[l::B8, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 8)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])])
-        .with_rules(&[deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES),
     form("9.7.9", ".b16.itype.ratio.num mdata, cdata, data, desc", &[l::B16, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 16)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])])
-        .with_rules(&[deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))]),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES),
 ];
 
 // spdecompress

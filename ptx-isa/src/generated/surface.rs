@@ -27,20 +27,20 @@ const SUST_B_CTYPE: &Slot = &slot(".ctype", &[M::B8, M::B16, M::B32, M::B64]);
 const SUST_B_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d]);
 const SUST_B_GEOM_2: &Slot = &slot(".geom", &[M::A1d, M::A2d]);
 const SUST_B_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
+static SUST_B_RULES: [Rule; 2] = [
+    deny(C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64])])), since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])];
 pub(crate) static SUST_B: [Form; 2] = [
     form("9.7.11.2", ".geom{.cop}{.vec}.ctype.clamp [a, b], c", &[SUST_B_GEOM, SUST_B_COP_OPT, SUST_B_VEC_OPT, SUST_B_CTYPE, SUST_B_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
-            op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])])
-        .with_rules(&[deny(C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64])])), since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])])
+            op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])]).with_rules(&SUST_B_RULES)
         .with_effects(&[effect(E::Proxy(Proxy::Surface))]),
     form("9.7.11.2", ".geom{.cop}{.vec}.ctype.clamp [a, b], c", &[SUST_B_GEOM_2, SUST_B_COP_OPT, SUST_B_VEC_OPT, SUST_B_CTYPE, SUST_B_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
-            op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])])
-        .with_rules(&[deny(C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64])])), since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])])
+            op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])]).with_rules(&SUST_B_RULES)
         .with_effects(&[effect(E::Proxy(Proxy::Surface))]),
 ];
 

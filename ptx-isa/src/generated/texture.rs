@@ -7,6 +7,7 @@ use crate::row::*;
 const TEX_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
+static TEX_DIFFERENCES: [&str; 1] = ["ptxas accepts vectors with more elements than the geometry requires"];
 pub(crate) static TEX: [Form; 2] = [
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
@@ -30,8 +31,7 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a separate sampler requires .texmode_independent"])
-        .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
+        .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -51,8 +51,7 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a separate sampler requires .texmode_independent"])
-        .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
+        .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
 ];
 
 // tex.base
@@ -238,14 +237,14 @@ pub(crate) static TLD4: [Form; 1] = [
 // txq
 const TXQ_SQUERY: &Slot = &slot(".squery", &[M::ForceUnnormalizedCoords, M::FilterMode, M::AddrMode0, M::AddrMode1, M::AddrMode2]);
 const TXQ_TQUERY: &Slot = &slot(".tquery", &[M::Width, M::Height, M::Depth, M::ChannelDataType, M::ChannelOrder, M::NormalizedCoords, M::ArraySize, M::NumMipmapLevels, M::NumSamples]);
+static TXQ_OPERANDS: [FormOperand; 2] = [
+    op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])];
 pub(crate) static TXQ: [Form; 3] = [
-    form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
+    form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)]).with_operands(&TXQ_OPERANDS)
         .with_rules(&[
             since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]), since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
             since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]), since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
-    form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
+    form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)]).with_operands(&TXQ_OPERANDS)
         .with_rules(&[
             since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]),

@@ -170,18 +170,19 @@ const VMAD_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAD_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMAD_SCALE_OPT: &Slot = &slot(".scale", &[M::Shr7, M::Shr15]).optional();
+static VMAD_RULES: [Rule; 1] = [
+    deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))];
 pub(crate) static VMAD: [Form; 2] = [
     form("9.7.18.1.3", ".dtype.atype.btype{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
             op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES, K::NEG]), op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NEG])])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))])
+        .with_rules(&VMAD_RULES)
         .computing("s = signed(.atype) | signed(.btype) | (sign(a) * sign(b) < 0); r = s | (sign(c) < 0); n = if .shr7 then 7 else if .shr15 then 15 else 0; x = sign(a) * sign(b) * a * b + sign(c) * (if s then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) >> n; y = sign(a) * sign(b) * a * b + sign(c) * (if r then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) >> n; t = if .sat then (if r then saturate(.s32, 32, x) else saturate(.u32, 32, x)) else field(.u32, x, 0, 32); u = if .sat then (if r then saturate(.s32, 32, y) else saturate(.u32, 32, y)) else field(.u32, y, 0, 32); d = if t == u then t else undefined", &[set(To::Local, X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Signed, &[X::Type(T::Slot(1))]), X::Call(F::Signed, &[X::Type(T::Slot(2))])]), X::Call(F::Less, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Integer(0)])])), set(To::Local, X::Call(F::Or, &[X::Assigned(0), X::Call(F::Less, &[X::Call(F::Sign, &[X::Operand(3)]), X::Integer(0)])])), set(To::Local, X::If(&[X::Has(M::Shr7), X::Integer(7), X::If(&[X::Has(M::Shr15), X::Integer(15), X::Integer(0)])])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Operand(1)]), X::Operand(2)]), X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(3)]), X::If(&[X::Assigned(0), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])])]), X::Assigned(2)])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(1)]), X::Call(F::Sign, &[X::Operand(2)])]), X::Operand(1)]), X::Operand(2)]), X::Call(F::Mul, &[X::Call(F::Sign, &[X::Operand(3)]), X::If(&[X::Assigned(1), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])])]), X::Assigned(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(1), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(3)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(3)])]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Assigned(3), X::Integer(0), X::Integer(32)])])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(1), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(4)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(4)])]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Assigned(4), X::Integer(0), X::Integer(32)])])), set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Assigned(5), X::Assigned(6)]), X::Assigned(5), X::Undefined]))]),
     form("9.7.18.1.3", ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::PO, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))])
-        .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))])
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]), op("c", 3, R::Use).with_ty(T::Slot(0))]).with_rules(&VMAD_RULES)
         .computing("s = signed(.atype) | signed(.btype); n = if .shr7 then 7 else if .shr15 then 15 else 0; t = a * b + (if s then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) + 1 >> n; d = if .sat then (if s then saturate(.s32, 32, t) else saturate(.u32, 32, t)) else t", &[set(To::Local, X::Call(F::Or, &[X::Call(F::Signed, &[X::Type(T::Slot(1))]), X::Call(F::Signed, &[X::Type(T::Slot(2))])])), set(To::Local, X::If(&[X::Has(M::Shr7), X::Integer(7), X::If(&[X::Has(M::Shr15), X::Integer(15), X::Integer(0)])])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Assigned(0), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])]), X::Integer(1)]), X::Assigned(1)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(0), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(2)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(2)])]), X::Assigned(2)]))]),
 ];
 
@@ -212,18 +213,16 @@ pub(crate) static VSET: [Form; 3] = [
 const VADD2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VADD2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VADD2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VADD2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VADD2_OPERANDS)
         .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -231,18 +230,16 @@ pub(crate) static VADD2: [Form; 2] = [
 const VSUB2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VSUB2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VSUB2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSUB2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSUB2_OPERANDS)
         .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -250,18 +247,16 @@ pub(crate) static VSUB2: [Form; 2] = [
 const VAVRG2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VAVRG2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VAVRG2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VAVRG2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VAVRG2_OPERANDS)
         .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
@@ -269,18 +264,16 @@ pub(crate) static VAVRG2: [Form; 2] = [
 const VABSDIFF2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VABSDIFF2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VABSDIFF2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VABSDIFF2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VABSDIFF2_OPERANDS)
         .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
@@ -288,18 +281,16 @@ pub(crate) static VABSDIFF2: [Form; 2] = [
 const VMIN2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VMIN2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VMIN2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMIN2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMIN2_OPERANDS)
         .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -307,18 +298,16 @@ pub(crate) static VMIN2: [Form; 2] = [
 const VMAX2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VMAX2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VMAX2: [Form; 2] = [
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMAX2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMAX2_OPERANDS)
         .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -326,20 +315,15 @@ pub(crate) static VMAX2: [Form; 2] = [
 const VSET2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET2_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
+static VSET2_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VSET2: [Form; 2] = [
-    form("9.7.18.2.2", ".atype.btype.cmp d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+    form("9.7.18.2.2", ".atype.btype.cmp d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP], &[ptx(3, 0, &t::SM_30)]).with_operands(&VSET2_OPERANDS)
         .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.2", ".atype.btype.cmp.add d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSET2_OPERANDS)
         .computing("d = c + sum(d, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])])]))]),
 ];
 
@@ -347,18 +331,16 @@ pub(crate) static VSET2: [Form; 2] = [
 const VADD4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VADD4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VADD4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VADD4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VADD4_OPERANDS)
         .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -366,18 +348,16 @@ pub(crate) static VADD4: [Form; 2] = [
 const VSUB4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VSUB4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VSUB4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSUB4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSUB4_OPERANDS)
         .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -385,18 +365,16 @@ pub(crate) static VSUB4: [Form; 2] = [
 const VAVRG4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VAVRG4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VAVRG4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VAVRG4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VAVRG4_OPERANDS)
         .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
@@ -404,18 +382,16 @@ pub(crate) static VAVRG4: [Form; 2] = [
 const VABSDIFF4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VABSDIFF4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VABSDIFF4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VABSDIFF4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VABSDIFF4_OPERANDS)
         .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
@@ -423,18 +399,16 @@ pub(crate) static VABSDIFF4: [Form; 2] = [
 const VMIN4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VMIN4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VMIN4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMIN4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMIN4_OPERANDS)
         .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -442,18 +416,16 @@ pub(crate) static VMIN4: [Form; 2] = [
 const VMAX4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
+static VMAX4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VMAX4: [Form; 2] = [
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMAX4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VMAX4_OPERANDS)
         .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
@@ -461,19 +433,14 @@ pub(crate) static VMAX4: [Form; 2] = [
 const VSET4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET4_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
+static VSET4_OPERANDS: [FormOperand; 4] = [
+    op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
+    op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+    op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
 pub(crate) static VSET4: [Form; 2] = [
-    form("9.7.18.2.4", ".atype.btype.cmp d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+    form("9.7.18.2.4", ".atype.btype.cmp d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP], &[ptx(3, 0, &t::SM_30)]).with_operands(&VSET4_OPERANDS)
         .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.4", ".atype.btype.cmp.add d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
-        .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
-            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])])
+        .with_operands(&VSET4_OPERANDS)
         .computing("d = c + sum(d, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])])]))]),
 ];

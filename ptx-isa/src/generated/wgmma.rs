@@ -16,141 +16,83 @@ const WGMMA_MMA_ASYNC_SHAPE_2: &Slot = &slot(".shape", &[M::M64n8k8, M::M64n16k8
 const WGMMA_MMA_ASYNC_SHAPE_3: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n16k32, M::M64n24k32, M::M64n32k32, M::M64n40k32, M::M64n48k32, M::M64n56k32, M::M64n64k32, M::M64n72k32, M::M64n80k32, M::M64n88k32, M::M64n96k32, M::M64n104k32, M::M64n112k32, M::M64n120k32, M::M64n128k32, M::M64n136k32, M::M64n144k32, M::M64n152k32, M::M64n160k32, M::M64n168k32, M::M64n176k32, M::M64n184k32, M::M64n192k32, M::M64n200k32, M::M64n208k32, M::M64n216k32, M::M64n224k32, M::M64n232k32, M::M64n240k32, M::M64n248k32, M::M64n256k32]);
 const WGMMA_MMA_ASYNC_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n24k32, M::M64n16k32, M::M64n32k32, M::M64n48k32, M::M64n64k32, M::M64n80k32, M::M64n96k32, M::M64n112k32, M::M64n128k32, M::M64n144k32, M::M64n160k32, M::M64n176k32, M::M64n192k32, M::M64n208k32, M::M64n224k32, M::M64n240k32, M::M64n256k32]);
 const WGMMA_MMA_ASYNC_SHAPE_5: &Slot = &slot(".shape", &[M::M64n8k256, M::M64n24k256, M::M64n16k256, M::M64n32k256, M::M64n48k256, M::M64n64k256, M::M64n80k256, M::M64n96k256, M::M64n112k256, M::M64n128k256, M::M64n144k256, M::M64n160k256, M::M64n176k256, M::M64n192k256, M::M64n208k256, M::M64n224k256, M::M64n240k256, M::M64n256k256]);
+static WGMMA_MMA_ASYNC_EFFECTS: [Effect; 5] = [
+    effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
+    effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)];
+static WGMMA_MMA_ASYNC_OPERANDS: [FormOperand; 8] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1), op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+    op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2), op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1),
+    op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)];
+static WGMMA_MMA_ASYNC_OPERANDS_2: [FormOperand; 7] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1), op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+    op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2), op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)];
+static WGMMA_MMA_ASYNC_OPERANDS_3: [FormOperand; 6] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1), op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+    op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)];
+static WGMMA_MMA_ASYNC_OPERANDS_4: [FormOperand; 6] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1), op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+    op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)];
+static WGMMA_MMA_ASYNC_RULES: [Rule; 1] = [
+    since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])];
 pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_2).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_2).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_3).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_4).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_3).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_4).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).with_ty(T::Slot(4)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_RULES)
+        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).with_ty(T::Slot(4)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_RULES)
+        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).with_ty(T::Slot(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).with_ty(T::Slot(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_effects(&WGMMA_MMA_ASYNC_EFFECTS),
 ];
 
 // wgmma.mma_async
@@ -164,66 +106,43 @@ const WGMMA_MMA_ASYNC_2_SHAPE: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n16k
 const WGMMA_MMA_ASYNC_2_SHAPE_2: &Slot = &slot(".shape", &[M::M64n8k16, M::M64n16k16, M::M64n24k16, M::M64n32k16, M::M64n40k16, M::M64n48k16, M::M64n56k16, M::M64n64k16, M::M64n72k16, M::M64n80k16, M::M64n88k16, M::M64n96k16, M::M64n104k16, M::M64n112k16, M::M64n120k16, M::M64n128k16, M::M64n136k16, M::M64n144k16, M::M64n152k16, M::M64n160k16, M::M64n168k16, M::M64n176k16, M::M64n184k16, M::M64n192k16, M::M64n200k16, M::M64n208k16, M::M64n216k16, M::M64n224k16, M::M64n232k16, M::M64n240k16, M::M64n248k16, M::M64n256k16]);
 const WGMMA_MMA_ASYNC_2_SHAPE_3: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n16k64, M::M64n24k64, M::M64n32k64, M::M64n40k64, M::M64n48k64, M::M64n56k64, M::M64n64k64, M::M64n72k64, M::M64n80k64, M::M64n88k64, M::M64n96k64, M::M64n104k64, M::M64n112k64, M::M64n120k64, M::M64n128k64, M::M64n136k64, M::M64n144k64, M::M64n152k64, M::M64n160k64, M::M64n168k64, M::M64n176k64, M::M64n184k64, M::M64n192k64, M::M64n200k64, M::M64n208k64, M::M64n216k64, M::M64n224k64, M::M64n232k64, M::M64n240k64, M::M64n248k64, M::M64n256k64]);
 const WGMMA_MMA_ASYNC_2_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n24k64, M::M64n16k64, M::M64n32k64, M::M64n48k64, M::M64n64k64, M::M64n80k64, M::M64n96k64, M::M64n112k64, M::M64n128k64, M::M64n144k64, M::M64n160k64, M::M64n176k64, M::M64n192k64, M::M64n208k64, M::M64n224k64, M::M64n240k64, M::M64n256k64]);
+static WGMMA_MMA_ASYNC_2_EFFECTS: [Effect; 5] = [
+    effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
+    effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)];
+static WGMMA_MMA_ASYNC_2_OPERANDS: [FormOperand; 10] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+    op("sp-sel", 4, R::Imm).with_range(0, 1, 1), op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+    op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+    op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)];
+static WGMMA_MMA_ASYNC_2_OPERANDS_2: [FormOperand; 9] = [
+    op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+    op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+    op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+    op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+    op("sp-sel", 4, R::Imm).with_range(0, 1, 1), op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+    op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+    op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)];
+static WGMMA_MMA_ASYNC_2_RULES: [Rule; 1] = [
+    since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])];
 pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS_2)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1), op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
-        .with_operands(&[
-            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
-            op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS_2)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -235,9 +154,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -249,9 +166,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -263,9 +178,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -277,9 +190,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -289,11 +200,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_2_RULES)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -303,11 +211,8 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
-            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
-        .with_effects(&[
-            effect(E::Async(Completion::Wgmma, AsyncPhase::Start)), effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMultiply)])
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_2_RULES)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
 ];
 
