@@ -230,3 +230,27 @@ fn an_error_names_the_place() {
     assert_eq!(error.function, "k");
     assert_eq!(error.instruction, "@%p1 trap;");
 }
+
+#[test]
+fn approximations_are_the_rounded_exact_values() {
+    let cases: [(&str, f32, f32); 9] = [
+        ("sin.approx.f32", 1.0, 0.841_470_96),
+        ("cos.approx.ftz.f32", 1.0, 0.540_302_3),
+        ("ex2.approx.f32", 0.5, core::f32::consts::SQRT_2),
+        ("lg2.approx.ftz.f32", 10.0, core::f32::consts::LOG2_10),
+        ("rcp.approx.f32", 3.0, 0.333_333_34),
+        ("rsqrt.approx.f32", 2.0, core::f32::consts::FRAC_1_SQRT_2),
+        ("sqrt.approx.ftz.f32", 2.0, core::f32::consts::SQRT_2),
+        ("tanh.approx.f32", 0.5, 0.462_117_16),
+        // A subnormal number counts as zero.
+        ("rcp.approx.ftz.f32", 1e-40, f32::INFINITY),
+    ];
+    for (instruction, from, expected) in cases {
+        let body = format!(
+            "mov.b32 %f1, {};\n{instruction} %f2, %f1;\nst.global.f32 [%mine], %f2;",
+            from.to_bits()
+        );
+        let found = threads("", &body, 1).first().map(|w| f32::from_bits(*w));
+        assert_eq!(found, Some(expected), "{instruction}");
+    }
+}

@@ -97,6 +97,9 @@ fn single(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
             true => 0,
             false => canonical(x),
         },
+        Float::Exp2 | Float::Log2 | Float::Sin | Float::Cos | Float::Tanh => {
+            (f64::from_bits(long(operation, [f64::from(x).to_bits(); 3])) as f32).to_bits()
+        }
     }
 }
 
@@ -127,6 +130,12 @@ fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
             true => 0,
             false => one(x),
         },
+        // The same on every host, unlike those of the standard library.
+        Float::Exp2 => one(libm::exp2(x)),
+        Float::Log2 => one(libm::log2(x)),
+        Float::Sin => one(libm::sin(x)),
+        Float::Cos => one(libm::cos(x)),
+        Float::Tanh => one(libm::tanh(x)),
     }
 }
 

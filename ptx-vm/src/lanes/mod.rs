@@ -150,6 +150,12 @@ pub(crate) enum Float {
     Saturate,
     /// 0 for negative numbers.
     Relu,
+    /// Two to the power of a number. This function and the next ones are for numbers of 64 bits.
+    Exp2,
+    Log2,
+    Sin,
+    Cos,
+    Tanh,
 }
 
 /// A comparison of numbers.

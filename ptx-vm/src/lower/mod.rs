@@ -3,6 +3,7 @@
 //! Integers of the notation are exact. Here an expression is computed either exactly, in 32 or 64 bits that its range fits, or modulo a power of
 //! two, if no more bits matter. What neither fits, and numbers that are not rounded to nearest, are left to [`ptx_analysis::fold`].
 
+mod approximations;
 mod code;
 mod conditions;
 mod constants;

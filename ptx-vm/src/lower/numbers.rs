@@ -26,6 +26,10 @@ impl Lowering<'_> {
         {
             return self.rounded(expr, ty);
         }
+        let approximate = self.form.computation().is_some_and(|c| c.is_approximate());
+        if approximate {
+            return self.approximation(expr, element);
+        }
         if !self.rounds_to_nearest() {
             return None;
         }
@@ -49,8 +53,6 @@ impl Lowering<'_> {
             Modifier::Rna,
             Modifier::Rs,
             Modifier::Satfinite,
-            Modifier::Approx,
-            Modifier::Full,
         ];
         !other.into_iter().any(|m| self.has(m))
     }
@@ -321,7 +323,7 @@ impl Lowering<'_> {
     }
 
     /// The bits of a type of a number in 32 or 64 bits, after `.ftz`, `.sat` and `.relu`.
-    fn finished(&mut self, value: Place, ty: ScalarType) -> Option<Place> {
+    pub(super) fn finished(&mut self, value: Place, ty: ScalarType) -> Option<Place> {
         let mut value = value;
         if ty == ScalarType::F32 {
             value = self.flushed(value, ty);
@@ -353,7 +355,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn float(&mut self, operation: Float, [a, b, c]: [Place; 3]) -> Place {
+    pub(super) fn float(&mut self, operation: Float, [a, b, c]: [Place; 3]) -> Place {
         let sources = [a.index(), b.index(), c.index()];
         match a {
             Place::Double(_) => Place::Double(self.code.double(Kind::Long(operation), sources)),
