@@ -22,6 +22,8 @@ pub struct Limits {
     pub stack_bytes: u64,
     /// Bytes of shared memory of a CTA: 227 KiB.
     pub shared_bytes: u64,
+    /// Bytes of the heap of `malloc` in a launch: 8 MiB, as of the driver.
+    pub heap_bytes: u64,
     /// Clusters that run at the same time if they wait for each other: 1024.
     pub resident_clusters: usize,
     /// `%nsmid`: 1.
@@ -35,6 +37,7 @@ impl Default for Limits {
             call_depth: 4096,
             stack_bytes: 512 << 10,
             shared_bytes: 227 << 10,
+            heap_bytes: 8 << 20,
             resident_clusters: 1024,
             multiprocessors: 1,
         }
@@ -197,7 +200,10 @@ impl<'m> Machine<'m> {
         if shared > launch.limits.shared_bytes {
             return Err(impossible("there is not as much shared memory"));
         }
+        let heap = self.device.allocate(launch.limits.heap_bytes);
+        let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
         let grid = Grid {
+            heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
             program: &self.program,
             module: self.module,
             device: &self.device,

@@ -254,3 +254,90 @@ fn approximations_are_the_rounded_exact_values() {
         assert_eq!(found, Some(expected), "{instruction}");
     }
 }
+
+#[test]
+fn threads_wait_for_a_phase_of_an_mbarrier() {
+    let before = ".shared .align 8 .b64 barrier;\n.shared .align 16 .b8 words[512];";
+    // One thread expects the bytes of the copy; all threads wait for them.
+    let body = "mov.u32 %r1, barrier;\nmov.u32 %r2, words;\nsetp.ne.u32 %p1, %r0, 0;\n@%p1 bra WAIT;\n\
+                mbarrier.init.shared::cta.b64 [%r1], 1;\n\
+                mbarrier.arrive.expect_tx.shared::cta.b64 %rd1, [%r1], 256;\n\
+                cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%out], 256, [%r1];\n\
+                WAIT: bar.sync 0;\n\
+                SPIN: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;\n@!%p2 bra SPIN;\n\
+                shl.b32 %r3, %r0, 2;\nsub.u32 %r3, 252, %r3;\nadd.u32 %r3, %r2, %r3;\nld.shared.u32 %r4, [%r3];\n\
+                st.global.u32 [%mine], %r4;";
+    let words: Vec<u32> = (100..164).collect();
+    let found = run(&kernel(before, body), 1, 64, &words).unwrap();
+    assert_eq!(found, words.into_iter().rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn asynchronous_copies_fill_with_zeros() {
+    let before = ".shared .align 16 .b8 words[64];";
+    let body = "mov.u32 %r1, words;\nst.shared.u32 [words+12], 9;\n\
+                cp.async.ca.shared.global [%r1], [%out], 16, 8;\ncp.async.commit_group;\ncp.async.wait_group 0;\n\
+                ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [words];\nst.global.v4.u32 [%out+16], {%r2, %r3, %r4, %r5};";
+    let found = run(&kernel(before, body), 1, 1, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    assert_eq!(found, [1, 2, 3, 4, 1, 2, 0, 0]);
+}
+
+#[test]
+fn kernels_print() {
+    let text = |text: &str| {
+        let bytes: Vec<String> = text.bytes().map(|b| b.to_string()).collect();
+        format!("{{ {}, 0 }}", bytes.join(", "))
+    };
+    let before = format!(
+        ".extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);\n\
+         .global .b8 message[] = {};\n.global .b8 name[] = {};",
+        text("%s: %5d|%-6u|%08.3f|%#llx|%c|%g|%e%%\n"),
+        text("lane")
+    );
+    let body = "{\n.local .align 8 .b8 arguments[56];\n.reg .b64 %pointer;\n.reg .b64 %generic;\n\
+                .param .b64 first;\n.param .b64 second;\n.param .b32 written;\n\
+                mov.u64 %pointer, arguments;\ncvta.local.u64 %generic, %pointer;\n\
+                mov.u64 %rd1, name;\nst.local.u64 [%pointer], %rd1;\n\
+                sub.s32 %r1, 0, %r0;\nst.local.u32 [%pointer+8], %r1;\nst.local.u32 [%pointer+12], 42;\n\
+                st.local.f64 [%pointer+16], 0dC00921FB54442D18;\nst.local.u64 [%pointer+24], 0xabcdef0123;\n\
+                st.local.u32 [%pointer+32], 65;\nst.local.f64 [%pointer+40], 0d3F50624DD2F1A9FC;\n\
+                st.local.f64 [%pointer+48], 0d40F86A0000000000;\n\
+                st.param.b64 [first], message;\nst.param.b64 [second], %generic;\n\
+                call (written), vprintf, (first, second);\nld.param.b32 %r2, [written];\n}\nst.global.u32 [%mine], %r2;";
+    let text = kernel(&before, body).replace(
+        "st.param.b64 [first], message;",
+        "mov.u64 %rd2, message;\nst.param.b64 [first], %rd2;",
+    );
+    let parsed = ptx_parse::parse_str(&text);
+    let mut machine = Machine::new(&parsed.module);
+    let data = machine.allocate(8).unwrap();
+    let launch = Launch::new("k").shape(1, 2).argument(data.to_le_bytes());
+    let outcome = machine.launch(&launch).unwrap();
+    let line =
+        |n: &str| format!("lane: {n:>5}|42    |-003.142|0xabcdef0123|A|0.001|1.000000e+05%\n");
+    let expected = format!("{}{}", line("0"), line("-1"));
+    assert_eq!(String::from_utf8_lossy(&outcome.output), expected);
+    assert_eq!(machine.read(data, 4).unwrap(), [8, 0, 0, 0]);
+}
+
+#[test]
+fn clusters_reach_the_shared_memory_of_each_other() {
+    let before = ".shared .b32 word;";
+    let body = "mov.u32 %r1, %cluster_ctarank;\nadd.u32 %r2, %r1, 7;\nst.shared.u32 [word], %r2;\n\
+                barrier.cluster.arrive;\nbarrier.cluster.wait;\n\
+                xor.b32 %r3, %r1, 1;\nmov.u32 %r4, word;\nmapa.shared::cluster.u32 %r5, %r4, %r3;\n\
+                ld.shared::cluster.u32 %r6, [%r5];\n\
+                mov.u32 %r7, %ctaid.x;\nmul.wide.u32 %rd1, %r7, 4;\nadd.s64 %rd1, %out, %rd1;\nst.global.u32 [%rd1], %r6;\n\
+                barrier.cluster.arrive;\nbarrier.cluster.wait;";
+    let text = kernel(before, body);
+    let parsed = ptx_parse::parse_str(&text);
+    assert!(!parsed.has_errors());
+    let mut machine = Machine::new(&parsed.module);
+    let data = machine.allocate(16).unwrap();
+    let mut launch = Launch::new("k").shape(4, 1).argument(data.to_le_bytes());
+    launch.cluster = [2, 1, 1];
+    machine.launch(&launch).unwrap();
+    let words = machine.read(data, 16).unwrap();
+    let words: Vec<u8> = words.chunks(4).map(|w| w[0]).collect();
+    assert_eq!(words, [8, 7, 8, 7]);
+}

@@ -86,6 +86,18 @@ impl Warp {
             }
             Action::CopyAsync => self.copy(now, act, block, grid),
             Action::StoreBulk => self.fill(now, act, block, grid),
+            Action::BulkCopy => self.bulk_copy(now, act, block, grid),
+            Action::StoreAsync => self.store_async(now, act, block, grid),
+            Action::MbarrierInit
+            | Action::MbarrierInvalidate
+            | Action::MbarrierExpect
+            | Action::MbarrierComplete
+            | Action::MbarrierArrive
+            | Action::MbarrierDrop
+            | Action::MbarrierTest
+            | Action::MbarrierWait
+            | Action::MbarrierPending
+            | Action::CopyArrive => self.mbarrier(now, act, block, grid),
             other => {
                 let why = format!("the machine does not perform {other:?}");
                 Err((Reason::Unsupported(why), first))
@@ -209,12 +221,7 @@ impl Warp {
     /// Copies bytes to shared memory; they are there at once.
     fn copy(&mut self, now: Now<'_>, act: &Act, block: &mut Block, grid: &Grid<'_>) -> Outcome {
         let first = now.active.trailing_zeros() as usize;
-        let addresses: Vec<Address> = (act.operands.iter())
-            .filter_map(|o| match o {
-                Some(ActOperand::Address(address)) => Some(*address),
-                _ => None,
-            })
-            .collect();
+        let addresses = act.addresses();
         let [to, from] = addresses[..] else {
             return Err((Reason::Unsupported("its addresses".into()), first));
         };
@@ -262,19 +269,6 @@ impl Warp {
             }
         }
         Ok(Control::Next)
-    }
-
-    /// Calls a function that the system provides.
-    pub(super) fn system_call(
-        &mut self,
-        now: Now<'_>,
-        name: &str,
-        _: &Call,
-        _: &mut Block,
-        _: &Grid<'_>,
-    ) -> Outcome {
-        let first = now.active.trailing_zeros() as usize;
-        Err((Reason::Undefined(name.into()), first))
     }
 }
 

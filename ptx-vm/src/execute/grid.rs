@@ -32,6 +32,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) limits: Limits,
     /// The steps of all warps so far.
     pub(crate) steps: AtomicU64,
+    /// The next free byte of the heap, and its end.
+    pub(crate) heap: (AtomicU64, u64),
     /// What `printf` wrote.
     pub(crate) output: Mutex<Vec<u8>>,
 }
@@ -49,6 +51,16 @@ impl Grid<'_> {
     pub(crate) const fn thread(&self, linear: u32) -> [u32; 3] {
         let [x, y, _] = self.threads;
         [linear % x, linear / x % y, linear / (x * y)]
+    }
+
+    /// Memory of the heap; 0 if there is not enough.
+    pub(crate) fn allocate(&self, bytes: u64) -> u64 {
+        let (next, end) = &self.heap;
+        let size = bytes.max(1).div_ceil(16).saturating_mul(16);
+        let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
+            at.checked_add(size).filter(|after| after <= end)
+        });
+        taken.unwrap_or(0)
     }
 
     fn clusters(&self) -> [u32; 3] {

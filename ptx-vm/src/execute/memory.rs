@@ -212,13 +212,18 @@ pub(crate) fn generic(at: u64, rank: usize) -> Location {
     match at {
         LOCAL..PARAMETERS => Location::Local(at - LOCAL),
         PARAMETERS..CODE => Location::Parameter(at - PARAMETERS),
-        SHARED..LOCAL => shared(at - SHARED, rank),
+        SHARED..LOCAL => shared(at, rank),
         _ => Location::Global(at),
     }
 }
 
-/// An address of shared memory: offsets below the stride are in the CTA itself.
+/// An address of shared memory: offsets below the stride are in the CTA itself. Where an instruction does not name the state space, it is a
+/// generic address.
 fn shared(at: u64, rank: usize) -> Location {
+    let at = match at {
+        SHARED..LOCAL => at - SHARED,
+        offset => offset,
+    };
     match at / SHARED_STRIDE {
         0 => Location::Shared(rank, at),
         other => Location::Shared(other as usize - 1, at % SHARED_STRIDE),

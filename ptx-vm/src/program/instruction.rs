@@ -626,14 +626,23 @@ fn act_operands(
     inst: InstId,
     chosen: &Chosen,
 ) -> Vec<Option<ActOperand>> {
-    let window = window(context, inst);
+    let default = window(context, inst);
+    let facts = context.facts.inst(inst);
+    let window = |operand: Operand| {
+        let access = facts.memory().find(|a| a.operand == Some(operand));
+        match access.map(|a| a.space) {
+            Some(Space::State(space)) => Window::State(space),
+            Some(Space::Generic) => Window::Generic,
+            _ => default,
+        }
+    };
     let mut all = Vec::new();
     for (index, operand) in chosen.form.operands().iter().enumerate() {
         let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
         let ty = chosen.types[index];
         let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
         all.push(written.and_then(|written| match is_address {
-            true => address_of(context, written, window).map(ActOperand::Address),
+            true => address_of(context, written, window(written)).map(ActOperand::Address),
             false => context.source(written, ty).map(ActOperand::Places),
         }));
     }

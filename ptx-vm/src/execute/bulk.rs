@@ -1,0 +1,112 @@
+//! Asynchronous copies of blocks and stores. They are done at once; what waits for them sees them complete.
+
+use ptx_isa::Modifier;
+
+use super::block::Block;
+use super::grid::Grid;
+use super::memory::Location;
+use super::warp::{Control, Now, Warp, lanes};
+use crate::error::Reason;
+use crate::program::{Act, ActOperand};
+
+type Outcome = Result<Control, (Reason, usize)>;
+
+impl Warp {
+    /// Copies a block; with `.multicast::cluster` to the same place in several CTAs of the cluster.
+    pub(super) fn bulk_copy(
+        &mut self,
+        now: Now<'_>,
+        act: &Act,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Outcome {
+        let addresses = act.addresses();
+        let (values, first) = (act.values(), now.active.trailing_zeros() as usize);
+        let refused = [Modifier::CpMask, Modifier::IgnoreOob];
+        if refused.into_iter().any(|m| act.has(m)) {
+            let why = "copies of parts of blocks".into();
+            return Err((Reason::Unsupported(why), first));
+        }
+        let ([to, from] | [to, from, _]) = addresses[..] else {
+            return Err((Reason::Unsupported("its addresses".into()), first));
+        };
+        let multicast = act
+            .modifiers
+            .iter()
+            .any(|m| m.text().starts_with(".multicast"));
+        for lane in lanes(now.active) {
+            let value = |n: usize| {
+                values
+                    .get(n)
+                    .map_or(0, |p| self.get(now.call, *p, lane) as u64)
+            };
+            let (size, mask) = (value(0), value(1));
+            let source = self.location(now.call, &from, lane, block);
+            let target = self.location(now.call, &to, lane, block);
+            let object = addresses
+                .get(2)
+                .map(|a| self.location(now.call, a, lane, block));
+            let ranks: Vec<Option<usize>> = match multicast {
+                true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
+                false => vec![None],
+            };
+            for rank in ranks {
+                let target = in_block(target, rank);
+                for at in (0..size).step_by(16) {
+                    let data = self.read(source.plus(at), 16, lane, block, grid);
+                    data.and_then(|d| self.write(target.plus(at), 16, d, lane, block, grid))
+                        .map_err(|f| (f.into(), lane))?;
+                }
+                if let Some(object) = object {
+                    let object = in_block(object, rank);
+                    self.complete_transactions(object, size, lane, block, grid)?;
+                }
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    /// Stores values, and completes their bytes at an mbarrier object.
+    pub(super) fn store_async(
+        &mut self,
+        now: Now<'_>,
+        act: &Act,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Outcome {
+        let addresses = act.addresses();
+        let places = act.operands.iter().find_map(|o| match o {
+            Some(ActOperand::Places(places)) => Some(places),
+            _ => None,
+        });
+        let mut types = act.modifiers.iter().rev().filter_map(|m| m.scalar_type());
+        let (Some(to), Some(places), Some(ty)) = (addresses.first(), places, types.next()) else {
+            let first = now.active.trailing_zeros() as usize;
+            return Err((Reason::Unsupported("its operands".into()), first));
+        };
+        let bytes = (ty.bits() / 8) as u8;
+        for lane in lanes(now.active) {
+            let target = self.location(now.call, to, lane, block);
+            for (n, place) in (0u64..).zip(places) {
+                let bits = self.get(now.call, *place, lane);
+                let at = target.plus(n * u64::from(bytes));
+                self.write(at, bytes, bits, lane, block, grid)
+                    .map_err(|f| (f.into(), lane))?;
+            }
+            if let Some(object) = addresses.get(1) {
+                let object = self.location(now.call, object, lane, block);
+                let all = u64::from(bytes) * places.len() as u64;
+                self.complete_transactions(object, all, lane, block, grid)?;
+            }
+        }
+        Ok(Control::Next)
+    }
+}
+
+/// The same place in the shared memory of a CTA of the cluster.
+const fn in_block(location: Location, rank: Option<usize>) -> Location {
+    match (location, rank) {
+        (Location::Shared(_, at), Some(rank)) => Location::Shared(rank, at),
+        _ => location,
+    }
+}

@@ -1,0 +1,246 @@
+//! The format strings of `printf`.
+
+use crate::error::Reason;
+
+/// A conversion such as `%-8.3lf`.
+#[derive(Clone, Default)]
+struct Conversion {
+    left: bool,
+    plus: bool,
+    space: bool,
+    alternate: bool,
+    zero: bool,
+    width: usize,
+    precision: Option<usize>,
+    /// Whether an integer has 64 bits.
+    long: bool,
+}
+
+/// The arguments, one after the other at multiples of their size.
+struct Arguments<R> {
+    at: u64,
+    read: R,
+}
+
+impl<R: Fn(u64, u8) -> Result<u64, Reason>> Arguments<R> {
+    fn next(&mut self, bytes: u8) -> Result<u64, Reason> {
+        let size = u64::from(bytes);
+        let at = self.at.div_ceil(size) * size;
+        self.at = at + size;
+        (self.read)(at, bytes)
+    }
+}
+
+/// The text that a format string and its arguments give, and the number of arguments.
+pub(super) fn format(
+    format: &[u8],
+    read: impl Fn(u64, u8) -> Result<u64, Reason>,
+    string: impl Fn(u64) -> Result<Vec<u8>, Reason>,
+) -> Result<(Vec<u8>, u64), Reason> {
+    let mut arguments = Arguments { at: 0, read };
+    let (mut out, mut count) = (Vec::new(), 0);
+    let mut rest = format;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            out.push(byte);
+            continue;
+        }
+        let mut conversion = Conversion::default();
+        rest = conversion.flags(rest, &mut arguments)?;
+        let Some((&kind, after)) = rest.split_first() else {
+            break;
+        };
+        rest = after;
+        count += u64::from(kind != b'%');
+        let text = match kind {
+            b'%' => "%".into(),
+            b'c' => {
+                let byte = arguments.next(4)? as u8;
+                conversion.pad(&mut out, &[byte], 0);
+                continue;
+            }
+            b's' => {
+                let mut text = string(arguments.next(8)?)?;
+                text.truncate(conversion.precision.unwrap_or(usize::MAX));
+                conversion.pad(&mut out, &text, 0);
+                continue;
+            }
+            b'p' => format!("{:#x}", arguments.next(8)?),
+            b'd' | b'i' => {
+                let value = match conversion.long {
+                    true => arguments.next(8)? as i64,
+                    false => i64::from(arguments.next(4)? as i32),
+                };
+                conversion.signed(
+                    value < 0,
+                    conversion.digits(value.unsigned_abs().to_string()),
+                )
+            }
+            b'u' | b'x' | b'X' | b'o' => {
+                let value = arguments.next(if conversion.long { 8 } else { 4 })?;
+                conversion.unsigned(kind, value)
+            }
+            b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
+                let value = f64::from_bits(arguments.next(8)?);
+                conversion.signed(
+                    value.is_sign_negative(),
+                    conversion.number(kind, value.abs()),
+                )
+            }
+            other => {
+                let what = format!("printf does not know %{}", char::from(other));
+                return Err(Reason::Invalid(what));
+            }
+        };
+        let is_number = !matches!(kind, b'%' | b'p');
+        let sign = text.len() - text.trim_start_matches(['-', '+', ' ']).len();
+        let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
+        conversion.zero &= is_number && !(integer && conversion.precision.is_some());
+        conversion.pad(&mut out, text.as_bytes(), sign);
+    }
+    Ok((out, count))
+}
+
+impl Conversion {
+    /// Reads flags, width, precision and length; gives what follows.
+    fn flags<'f, R: Fn(u64, u8) -> Result<u64, Reason>>(
+        &mut self,
+        mut rest: &'f [u8],
+        arguments: &mut Arguments<R>,
+    ) -> Result<&'f [u8], Reason> {
+        let mut in_precision = false;
+        while let Some((&byte, after)) = rest.split_first() {
+            match byte {
+                b'-' => self.left = true,
+                b'+' => self.plus = true,
+                b' ' => self.space = true,
+                b'#' => self.alternate = true,
+                b'0' if !in_precision && self.width == 0 => self.zero = true,
+                b'.' => {
+                    in_precision = true;
+                    self.precision = Some(0);
+                }
+                b'*' => {
+                    let value = arguments.next(4)? as i32;
+                    match in_precision {
+                        true => self.precision = usize::try_from(value).ok(),
+                        false => {
+                            self.left |= value < 0;
+                            self.width = value.unsigned_abs() as usize;
+                        }
+                    }
+                }
+                b'0'..=b'9' => {
+                    let digit = usize::from(byte - b'0');
+                    let add = |n: usize| (n * 10 + digit).min(1 << 16);
+                    match in_precision {
+                        true => self.precision = self.precision.map(add),
+                        false => self.width = add(self.width),
+                    }
+                }
+                b'l' | b'j' | b'z' | b't' => self.long = true,
+                b'h' | b'L' => {}
+                _ => break,
+            }
+            rest = after;
+        }
+        Ok(rest)
+    }
+
+    /// At least as many digits as the precision says.
+    fn digits(&self, digits: String) -> String {
+        match self.precision {
+            Some(0) if digits == "0" => String::new(),
+            Some(precision) => format!("{digits:0>precision$}"),
+            None => digits,
+        }
+    }
+
+    fn unsigned(&self, kind: u8, value: u64) -> String {
+        let (digits, prefix) = match kind {
+            b'x' => (format!("{value:x}"), "0x"),
+            b'X' => (format!("{value:X}"), "0X"),
+            b'o' => (format!("{value:o}"), "0"),
+            _ => (value.to_string(), ""),
+        };
+        let prefix = if self.alternate && value != 0 {
+            prefix
+        } else {
+            ""
+        };
+        format!("{prefix}{}", self.digits(digits))
+    }
+
+    fn signed(&self, negative: bool, magnitude: String) -> String {
+        let sign = match negative {
+            true => "-",
+            false if self.plus => "+",
+            false if self.space => " ",
+            false => "",
+        };
+        format!("{sign}{magnitude}")
+    }
+
+    /// The text of a number that is not negative.
+    fn number(&self, kind: u8, value: f64) -> String {
+        let precision = self.precision.unwrap_or(6);
+        let text = match kind.to_ascii_lowercase() {
+            _ if value.is_nan() => "nan".into(),
+            _ if value.is_infinite() => "inf".into(),
+            b'f' => format!("{value:.precision$}"),
+            b'e' => exponential(value, precision),
+            _ => general(value, precision.max(1), self.alternate),
+        };
+        match kind.is_ascii_uppercase() {
+            true => text.to_ascii_uppercase(),
+            false => text,
+        }
+    }
+
+    /// Appends a text of at least the width. Zeros are put after the sign.
+    fn pad(&self, out: &mut Vec<u8>, text: &[u8], sign: usize) {
+        let missing = self.width.saturating_sub(text.len());
+        let (sign, digits) = text.split_at(sign);
+        if self.left {
+            out.extend_from_slice(text);
+            out.extend(core::iter::repeat_n(b' ', missing));
+        } else if self.zero {
+            out.extend_from_slice(sign);
+            out.extend(core::iter::repeat_n(b'0', missing));
+            out.extend_from_slice(digits);
+        } else {
+            out.extend(core::iter::repeat_n(b' ', missing));
+            out.extend_from_slice(text);
+        }
+    }
+}
+
+/// A digit, a fraction, and an exponent of at least two digits.
+fn exponential(value: f64, precision: usize) -> String {
+    let text = format!("{value:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// The shorter one of the notations with and without exponent, by C's rule.
+fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
+    let text = format!("{value:.*e}", precision - 1);
+    let exponent = text.split_once('e').and_then(|(_, e)| e.parse().ok());
+    let exponent: i64 = exponent.unwrap_or(0);
+    let trim = |text: String| match text.contains('.') && !keep_zeros {
+        true => text.trim_end_matches('0').trim_end_matches('.').into(),
+        false => text,
+    };
+    if exponent < -4 || exponent >= precision as i64 {
+        let text = exponential(value, precision - 1);
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "+00"));
+        return format!("{}e{exponent}", trim(digits.into()));
+    }
+    let decimals = usize::try_from(precision as i64 - 1 - exponent).unwrap_or(0);
+    trim(format!("{value:.decimals$}"))
+}

@@ -1,0 +1,186 @@
+//! mbarrier objects: manual 9.7.13.15.
+
+use ptx_isa::{Action, Modifier};
+
+use super::block::Block;
+use super::grid::Grid;
+use super::memory::Location;
+use super::warp::{Control, Now, Warp, lanes};
+use crate::error::Reason;
+use crate::lanes::Place;
+use crate::program::{Act, ActOperand, Address};
+
+/// An mbarrier object. Its 64 bits in memory are, from the lowest: the arrivals that a phase expects, those that are pending, the bytes of
+/// pending transactions, and the parity of the phase.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+struct Object {
+    expected: u32,
+    pending: u32,
+    /// At least -(2^20 - 1), at most 2^20 - 1.
+    transactions: i32,
+    odd: bool,
+}
+
+/// The bits of a count.
+const COUNT: u64 = (1 << 20) - 1;
+/// The bits of the transactions.
+const TRANSACTIONS: u64 = (1 << 21) - 1;
+
+impl Object {
+    const fn from_bits(bits: u64) -> Self {
+        let transactions = bits >> 40 & TRANSACTIONS;
+        Self {
+            expected: (bits & COUNT) as u32,
+            pending: (bits >> 20 & COUNT) as u32,
+            transactions: (transactions as i32) << 11 >> 11,
+            odd: bits >> 63 != 0,
+        }
+    }
+
+    const fn bits(self) -> u64 {
+        let transactions = self.transactions as u64 & TRANSACTIONS;
+        self.expected as u64
+            | (self.pending as u64) << 20
+            | transactions << 40
+            | (self.odd as u64) << 63
+    }
+
+    /// Begins the next phase if nothing is pending.
+    const fn complete(&mut self) {
+        if self.pending == 0 && self.transactions == 0 {
+            self.pending = self.expected;
+            self.odd = !self.odd;
+        }
+    }
+}
+
+type Outcome = Result<Control, (Reason, usize)>;
+
+impl Act {
+    /// The addresses among the operands.
+    pub(super) fn addresses(&self) -> Vec<Address> {
+        let address = |operand: &Option<ActOperand>| match operand {
+            Some(ActOperand::Address(address)) => Some(*address),
+            _ => None,
+        };
+        self.operands.iter().filter_map(address).collect()
+    }
+
+    /// The first places of the operands after the first address that are no addresses.
+    pub(super) fn values(&self) -> Vec<Place> {
+        let is_address = |o: &Option<ActOperand>| matches!(o, Some(ActOperand::Address(_)));
+        let first = self.operands.iter().position(is_address).unwrap_or(0);
+        (first..self.operands.len())
+            .filter_map(|i| self.place(i))
+            .collect()
+    }
+}
+
+impl Warp {
+    /// Executes an operation on mbarrier objects, one lane after the other.
+    pub(super) fn mbarrier(
+        &mut self,
+        now: Now<'_>,
+        act: &Act,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Outcome {
+        let values = act.values();
+        let address = act.addresses().first().copied();
+        for lane in lanes(now.active) {
+            let value = |warp: &Self, n: usize| {
+                let place = values.get(n);
+                place.map(|p| warp.get(now.call, *p, lane) as u64)
+            };
+            if act.action == Action::MbarrierPending {
+                let state = act.place(1).map(|p| self.get(now.call, p, lane) as u64);
+                let pending = Object::from_bits(state.unwrap_or(0)).pending;
+                self.set_result(now, act, lane, pending.into());
+                continue;
+            }
+            let Some(address) = &address else { continue };
+            let location = self.location(now.call, address, lane, block);
+            let old = self.read(location, 8, lane, block, grid);
+            let old = old.map_err(|f| (Reason::from(f), lane))? as u64;
+            let mut object = Object::from_bits(old);
+            let first = value(self, 0);
+            match act.action {
+                Action::MbarrierInit => {
+                    let count = first.unwrap_or(1) as u32 & COUNT as u32;
+                    object = Object {
+                        expected: count,
+                        pending: count,
+                        ..Object::default()
+                    };
+                }
+                Action::MbarrierInvalidate => object = Object::default(),
+                Action::MbarrierExpect => object.transactions += first.unwrap_or(0) as i32,
+                Action::MbarrierComplete => {
+                    object.transactions -= first.unwrap_or(0) as i32;
+                    object.complete();
+                }
+                Action::MbarrierArrive | Action::MbarrierDrop => {
+                    self.set_result(now, act, lane, old.into());
+                    let expects = act.has(Modifier::ExpectTx);
+                    let count = first.filter(|_| !expects).unwrap_or(1) as u32;
+                    if expects {
+                        object.transactions += first.unwrap_or(0) as i32;
+                    }
+                    if act.action == Action::MbarrierDrop {
+                        object.expected = object.expected.saturating_sub(count);
+                    }
+                    let pending = object.pending.checked_sub(count);
+                    object.pending = pending.ok_or_else(|| arrivals(lane))?;
+                    object.complete();
+                }
+                Action::CopyArrive => {
+                    // The copies before it are done. Without `.noinc` the arrival was added to the pending ones.
+                    if act.has(Modifier::Noinc) {
+                        let pending = object.pending.checked_sub(1);
+                        object.pending = pending.ok_or_else(|| arrivals(lane))?;
+                        object.complete();
+                    }
+                }
+                _ => {
+                    let odd = match act.has(Modifier::Parity) {
+                        true => first.unwrap_or(0) & 1 != 0,
+                        false => Object::from_bits(first.unwrap_or(0)).odd,
+                    };
+                    self.set_result(now, act, lane, (object.odd != odd).into());
+                    continue;
+                }
+            }
+            self.write(location, 8, object.bits().into(), lane, block, grid)
+                .map_err(|f| (f.into(), lane))?;
+        }
+        Ok(Control::Next)
+    }
+
+    fn set_result(&mut self, now: Now<'_>, act: &Act, lane: usize, bits: u128) {
+        if let Some(place) = act.place(0) {
+            self.set(now.call, place, lane, bits);
+        }
+    }
+
+    /// Completes bytes of the pending transactions of an mbarrier object.
+    pub(super) fn complete_transactions(
+        &mut self,
+        location: Location,
+        bytes: u64,
+        lane: usize,
+        block: &mut Block,
+        grid: &Grid<'_>,
+    ) -> Result<(), (Reason, usize)> {
+        let old = self.read(location, 8, lane, block, grid);
+        let mut object = Object::from_bits(old.map_err(|f| (Reason::from(f), lane))? as u64);
+        object.transactions -= bytes as i32;
+        object.complete();
+        self.write(location, 8, object.bits().into(), lane, block, grid)
+            .map_err(|f| (f.into(), lane))
+    }
+}
+
+fn arrivals(lane: usize) -> (Reason, usize) {
+    let what = "more threads arrive at the mbarrier than a phase expects";
+    (Reason::Invalid(what.into()), lane)
+}
