@@ -341,3 +341,13 @@ fn clusters_reach_the_shared_memory_of_each_other() {
     let words: Vec<u8> = words.chunks(4).map(|w| w[0]).collect();
     assert_eq!(words, [8, 7, 8, 7]);
 }
+
+#[test]
+fn results_below_the_normal_numbers_are_flushed_by_their_rounding() {
+    // The product is 2^-126 - 2^-150 or so: with the digits of a subnormal number it would be rounded up to 2^-126.
+    let body = "mov.b32 %f1, 0x3f7fffff;\nmov.b32 %f2, 0x00800000;\nmul.ftz.f32 %f3, %f1, %f2;\nmul.f32 %f4, %f1, %f2;\n\
+                fma.rn.ftz.f32 %f5, %f1, %f2, 0f00000000;\n\
+                st.global.f32 [%out], %f3;\nst.global.f32 [%out+4], %f4;\nst.global.f32 [%out+8], %f5;";
+    let found = run(&kernel("", body), 1, 1, &[9; 3]).unwrap();
+    assert_eq!(found, [0, 0x0080_0000, 0]);
+}

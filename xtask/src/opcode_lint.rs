@@ -17,6 +17,7 @@ const EXCLUDED: &[(&str, &str)] = &[
         "ptx-analysis/src/fold/algebra.rs",
         "names the instruction that copies",
     ),
+    ("ptx-analysis/src/smt", "names operators of SMT-LIB"),
     (
         "ptx-transform/src/instrument/mnemonics.rs",
         "lists the instructions that instrumentation inserts",

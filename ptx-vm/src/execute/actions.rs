@@ -8,7 +8,7 @@ use super::groups::State;
 use super::memory::{Location, generic};
 use super::warp::{Control, Now, Warp, lanes};
 use crate::error::Reason;
-use crate::program::{Act, ActOperand, Address, Call, PARAMETERS, SHARED, SHARED_STRIDE, window};
+use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, window};
 
 type Outcome = Result<Control, (Reason, usize)>;
 
@@ -32,23 +32,8 @@ impl Warp {
             Action::WarpBarrier => self.warp_barrier(now, act),
             Action::BarrierSync | Action::BarrierReduce => self.wait_at_barrier(now, act, block),
             Action::BarrierArrive => self.arrive_at_barrier(now, act, block),
-            Action::ClusterArrive => {
-                for lane in lanes(now.active) {
-                    self.arrived[lane] = Some(block.together.phase);
-                }
-                block.together.arrived += now.active.count_ones();
-                Ok(Control::Next)
-            }
-            Action::ClusterWait => {
-                let phase = block.together.phase;
-                let done = lanes(now.active).all(|l| self.arrived[l].is_some_and(|p| p < phase));
-                match done {
-                    true => {
-                        lanes(now.active).for_each(|l| self.arrived[l] = None);
-                        Ok(Control::Next)
-                    }
-                    false => Ok(Control::Wait(State::Cluster)),
-                }
+            Action::ClusterArrive | Action::ClusterWait => {
+                Ok(self.cluster_barrier(now, act, block))
             }
             Action::Fence
             | Action::Hint
@@ -103,6 +88,21 @@ impl Warp {
                 Err((Reason::Unsupported(why), first))
             }
         }
+    }
+
+    /// Arrives at the barrier of the cluster, or waits for it.
+    fn cluster_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Control {
+        let phase = block.together.phase;
+        if act.action == Action::ClusterArrive {
+            lanes(now.active).for_each(|l| self.arrived[l] = Some(phase));
+            block.together.arrived += now.active.count_ones();
+            return Control::Next;
+        }
+        if !lanes(now.active).all(|l| self.arrived[l].is_some_and(|p| p < phase)) {
+            return Control::Wait(State::Cluster);
+        }
+        lanes(now.active).for_each(|l| self.arrived[l] = None);
+        Control::Next
     }
 
     /// Computes the first operand from the second and the third, for each lane.

@@ -66,7 +66,7 @@ impl Act {
         self.operands.iter().filter_map(address).collect()
     }
 
-    /// The first places of the operands after the first address that are no addresses.
+    /// The first places of the operands after the first address other than addresses.
     pub(super) fn values(&self) -> Vec<Place> {
         let is_address = |o: &Option<ActOperand>| matches!(o, Some(ActOperand::Address(_)));
         let first = self.operands.iter().position(is_address).unwrap_or(0);

@@ -2,7 +2,7 @@
 //! the quiet NaN that a source is, else 0xfff8000000000000.
 
 use super::registers::Registers;
-use super::{Conversion, Float, FloatComparison, Kind, LaneOp, Rounding};
+use super::{Conversion, FLUSH, Float, FloatComparison, Kind, LaneOp, Rounding};
 
 /// The NaN that operations on 32 bits give.
 const NAN: u32 = 0x7fff_ffff;
@@ -22,9 +22,13 @@ fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
     nan.map_or(LONG_NAN, |s| s | QUIET)
 }
 
-/// The sum of a product and a number, rounded once. The product is exact in 64 bits; the sum there is rounded to odd, so that rounding it
-/// again is correct.
+/// The sum of a product and a number, rounded once.
 fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+    odd_mul_add(a, b, c) as f32
+}
+
+/// The sum of a product and a number. The product is exact in 64 bits; the sum there is rounded to odd, so that rounding it again is correct.
+fn odd_mul_add(a: f32, b: f32, c: f32) -> f64 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     // The rounding error of the sum, exact.
@@ -41,7 +45,26 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
     } else {
         bits
     };
-    f64::from_bits(odd) as f32
+    f64::from_bits(odd)
+}
+
+/// A result with `.ftz`, from its value in 64 bits: zero if it is below the normal numbers when it is rounded to as many digits as those have.
+fn flushed_result(operation: Float, [a, b, c]: [u32; 3]) -> u32 {
+    let [x, y, z] = [a, b, c].map(f32::from_bits);
+    let exact = match operation {
+        Float::Mul => f64::from(x) * f64::from(y),
+        Float::MulAdd => odd_mul_add(x, y, z),
+        _ => f64::from(x) / f64::from(y),
+    };
+    let least = f64::from(f32::MIN_POSITIVE);
+    let scale = 18_446_744_073_709_551_616.0;
+    let is_tiny = exact.abs() < least && f64::from((exact * scale) as f32).abs() < least * scale;
+    let rounded = canonical(exact as f32);
+    if is_tiny {
+        rounded & 0x8000_0000
+    } else {
+        rounded
+    }
 }
 
 macro_rules! extremes {
@@ -216,6 +239,9 @@ impl Registers {
         let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
         let of = |bits: u32| f32::from_bits(bits);
         let values = match operation {
+            Float::Mul | Float::MulAdd | Float::Div if op.imm == FLUSH => {
+                core::array::from_fn(|i| flushed_result(operation, [a[i], b[i], c[i]]))
+            }
             Float::Add => core::array::from_fn(|i| canonical(of(a[i]) + of(b[i]))),
             Float::Sub => core::array::from_fn(|i| canonical(of(a[i]) - of(b[i]))),
             Float::Mul => core::array::from_fn(|i| canonical(of(a[i]) * of(b[i]))),

@@ -223,6 +223,9 @@ pub(crate) struct LaneOp {
     pub(crate) a: u32,
     pub(crate) b: u32,
     pub(crate) c: u32,
-    /// A constant of the operation.
+    /// A constant of the operation: the table of a function of three bits, or [`FLUSH`].
     pub(crate) imm: u8,
 }
+
+/// Of a product, a sum with a product or a quotient of 32 bits: results below the normal numbers are zero.
+pub(crate) const FLUSH: u8 = 1;

@@ -5,7 +5,7 @@
 use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType, TypeKind};
 
 use super::{Assigned, Lowering};
-use crate::lanes::{Conversion, Float, Integer, Kind, Place};
+use crate::lanes::{Conversion, FLUSH, Float, Integer, Kind, Place};
 
 impl Lowering<'_> {
     /// The value of an expression as a number of a type, rounded to nearest. The place has the bits of the type.
@@ -325,7 +325,7 @@ impl Lowering<'_> {
     /// The bits of a type of a number in 32 or 64 bits, after `.ftz`, `.sat` and `.relu`.
     pub(super) fn finished(&mut self, value: Place, ty: ScalarType) -> Option<Place> {
         let mut value = value;
-        if ty == ScalarType::F32 {
+        if ty == ScalarType::F32 && !self.flushes_itself(value) {
             value = self.flushed(value, ty);
         }
         if self.has(Modifier::Sat) {
@@ -353,6 +353,23 @@ impl Lowering<'_> {
             true => None,
             false => Some(value),
         }
+    }
+
+    /// Whether the operation that gives a value flushes it by itself: it knows the value before it is rounded.
+    fn flushes_itself(&mut self, value: Place) -> bool {
+        let flushes = self.has(Modifier::Ftz);
+        let Some(last) = self.code.ops.last_mut() else {
+            return false;
+        };
+        let operation = matches!(
+            last.kind,
+            Kind::Single(Float::Mul | Float::MulAdd | Float::Div)
+        );
+        let flushes = flushes && operation && last.result() == value;
+        if flushes {
+            last.imm = FLUSH;
+        }
+        flushes
     }
 
     pub(super) fn float(&mut self, operation: Float, [a, b, c]: [Place; 3]) -> Place {
