@@ -176,7 +176,7 @@ impl<'m> Machine<'m> {
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
         let kernel = kernel.ok_or_else(|| RunError::new(Reason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
-        let threads = launch.block.iter().map(|&n| u64::from(n)).product::<u64>();
+        let threads = product(launch.block);
         if !(1..=1024).contains(&threads) {
             return Err(impossible("a CTA has 1 to 1024 threads"));
         }
@@ -187,16 +187,21 @@ impl<'m> Machine<'m> {
         if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
             return Err(impossible("the grid does not consist of whole clusters"));
         }
-        if launch
-            .cluster
-            .iter()
-            .map(|&n| u64::from(n))
-            .product::<u64>()
-            > 16
-        {
+        if product(launch.cluster) > 16 {
             return Err(impossible("a cluster has at most 16 CTAs"));
         }
-        let shared = self.program.variables.dynamic + u64::from(launch.shared);
+        if product(launch.grid) > u128::from(u64::MAX) {
+            return Err(impossible("the grid has more than 2^64 CTAs"));
+        }
+        if self.program.variables.end > Device::LAST {
+            return Err(impossible("the variables take more than 1 TiB"));
+        }
+        let frame = self.program.function(kernel).map_or(0, |f| f.frame.bytes);
+        if frame > launch.limits.stack_bytes {
+            return Err(RunError::new(Reason::StackLimit));
+        }
+        let fixed = self.program.variables.dynamic;
+        let shared = fixed.saturating_add(launch.shared.into());
         if shared > launch.limits.shared_bytes {
             return Err(impossible("there is not as much shared memory"));
         }
@@ -252,4 +257,9 @@ impl<'m> Machine<'m> {
             .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
             .map(|(_, f)| self.module.name(f.name))
     }
+}
+
+/// The product of three sizes, which does not overflow.
+fn product(sizes: [u32; 3]) -> u128 {
+    sizes.iter().map(|&n| u128::from(n)).product()
 }

@@ -351,3 +351,27 @@ fn results_below_the_normal_numbers_are_flushed_by_their_rounding() {
     let found = run(&kernel("", body), 1, 1, &[9; 3]).unwrap();
     assert_eq!(found, [0, 0x0080_0000, 0]);
 }
+
+#[test]
+fn impossible_sizes_are_errors() {
+    let launch = |before: &str, body: &str, change: &dyn Fn(&mut Launch)| {
+        let text = kernel(before, body);
+        let parsed = ptx_parse::parse_str(&text);
+        let mut launch = Launch::new("k").argument([0; 8]);
+        change(&mut launch);
+        let found = Machine::new(&parsed.module).launch(&launch);
+        found.map_err(|e| e.reason)
+    };
+    let is_refused = |found: Result<_, Reason>| matches!(found, Err(Reason::Launch(_)));
+    assert!(is_refused(launch("", "", &|l| l.block = [u32::MAX; 3])));
+    assert!(is_refused(launch("", "", &|l| l.grid = [u32::MAX; 3])));
+    assert!(is_refused(launch("", "", &|l| l.shared = u32::MAX)));
+    let huge = ".global .b8 huge[9223372036854775807];";
+    assert!(is_refused(launch(huge, "", &|_| {})));
+    let local = ".local .b8 huge[4294967296];";
+    assert_eq!(launch("", local, &|_| {}).err(), Some(Reason::StackLimit));
+    // The last address of all, in a store of 8 bytes.
+    let end = "mov.u64 %rd1, -8;\nst.global.u64 [%rd1], %rd1;";
+    let last = Reason::OutOfBounds(u64::MAX - 3);
+    assert_eq!(launch("", end, &|_| {}).err(), Some(last));
+}

@@ -188,6 +188,9 @@ impl Warp {
             Action::StackSave => return self.each(now, act, |_, _| top),
             Action::StackRestore => {
                 let saved = act.place(0).map(|p| self.get(now.call, p, first) as u64);
+                if saved.is_some_and(|saved| saved > grid.limits.stack_bytes) {
+                    return Err((Reason::StackLimit, first));
+                }
                 if let (Some(call), Some(saved)) = (self.call(now.call), saved) {
                     call.top = saved;
                 }

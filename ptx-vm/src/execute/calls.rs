@@ -92,7 +92,9 @@ impl Warp {
             return Ok(Control::Next);
         };
         let (base, depth) = (caller.top, caller.depth + 1);
-        if depth > grid.limits.call_depth || base + function.frame.bytes > grid.limits.stack_bytes {
+        if depth > grid.limits.call_depth
+            || base.saturating_add(function.frame.bytes) > grid.limits.stack_bytes
+        {
             return Err((Reason::StackLimit, first));
         }
         for lane in lanes(taken) {

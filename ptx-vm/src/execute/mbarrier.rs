@@ -45,6 +45,17 @@ impl Object {
             | (self.odd as u64) << 63
     }
 
+    /// Adds bytes of transactions.
+    const fn expect(&mut self, bytes: u64) {
+        self.transactions = self.transactions.wrapping_add(bytes as i32);
+    }
+
+    /// Removes bytes of transactions, and begins the next phase if nothing is pending.
+    const fn perform(&mut self, bytes: u64) {
+        self.transactions = self.transactions.wrapping_sub(bytes as i32);
+        self.complete();
+    }
+
     /// Begins the next phase if nothing is pending.
     const fn complete(&mut self) {
         if self.pending == 0 && self.transactions == 0 {
@@ -114,17 +125,16 @@ impl Warp {
                     };
                 }
                 Action::MbarrierInvalidate => object = Object::default(),
-                Action::MbarrierExpect => object.transactions += first.unwrap_or(0) as i32,
+                Action::MbarrierExpect => object.expect(first.unwrap_or(0)),
                 Action::MbarrierComplete => {
-                    object.transactions -= first.unwrap_or(0) as i32;
-                    object.complete();
+                    object.perform(first.unwrap_or(0));
                 }
                 Action::MbarrierArrive | Action::MbarrierDrop => {
                     self.set_result(now, act, lane, old.into());
                     let expects = act.has(Modifier::ExpectTx);
                     let count = first.filter(|_| !expects).unwrap_or(1) as u32;
                     if expects {
-                        object.transactions += first.unwrap_or(0) as i32;
+                        object.expect(first.unwrap_or(0));
                     }
                     if act.action == Action::MbarrierDrop {
                         object.expected = object.expected.saturating_sub(count);
@@ -173,8 +183,7 @@ impl Warp {
     ) -> Result<(), (Reason, usize)> {
         let old = self.read(location, 8, lane, block, grid);
         let mut object = Object::from_bits(old.map_err(|f| (Reason::from(f), lane))? as u64);
-        object.transactions -= bytes as i32;
-        object.complete();
+        object.perform(bytes);
         self.write(location, 8, object.bits().into(), lane, block, grid)
             .map_err(|f| (f.into(), lane))
     }

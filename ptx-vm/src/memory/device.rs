@@ -22,13 +22,16 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Adds memory up to an address.
+    /// The last address that memory may have.
+    pub(crate) const LAST: u64 = GLOBAL + (1 << 40);
+
+    /// Memory up to an address, at most up to the last one.
     pub(crate) fn new(end: u64) -> Self {
         let mut device = Self {
             pages: Vec::new(),
             end: GLOBAL,
         };
-        device.grow(end);
+        device.grow(end.min(Self::LAST));
         device
     }
 
@@ -44,7 +47,7 @@ impl Device {
     pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let start = self.end.div_ceil(ALIGN) * ALIGN;
         let end = start.checked_add(bytes.max(1))?;
-        if end - GLOBAL > 1 << 40 {
+        if end > Self::LAST {
             return None;
         }
         self.grow(end);
@@ -90,7 +93,7 @@ impl Device {
             4 => self.word(address)?.store(value as u32, Ordering::Relaxed),
             8 | 16 => {
                 // Nothing is written if a part is out of bounds.
-                self.word(address + u64::from(bytes) - 4)?;
+                self.word(address.wrapping_add(u64::from(bytes) - 4))?;
                 for part in 0..u64::from(bytes) / 4 {
                     let bits = (value >> (32 * part)) as u32;
                     self.word(address + 4 * part)?

@@ -95,7 +95,8 @@ impl Frame {
                 }
                 // The members of a range follow each other.
                 for var in vars {
-                    let size = of.size.unwrap_or(0).div_ceil(of.align.max(1)) * of.align.max(1);
+                    let align = of.align.max(1);
+                    let size = of.size.unwrap_or(0).div_ceil(align).saturating_mul(align);
                     let total = size.saturating_mul(members.max(1) as u64);
                     let offset = layout.add(total, of.align);
                     frame.places.insert(var, Position::Frame(offset));
@@ -118,7 +119,8 @@ impl Frame {
             var.name == decl.name && var.scope == decl.scope && var.number.is_some()
         });
         for (id, var) in members {
-            let at = offset + size * u64::from(var.number.unwrap_or(0));
+            let number = u64::from(var.number.unwrap_or(0));
+            let at = offset.saturating_add(size.saturating_mul(number));
             self.places.insert(id, Position::Frame(at));
         }
     }

@@ -101,7 +101,7 @@ impl Variables {
                 *address = variables.dynamic;
             }
         }
-        variables.end = GLOBAL + layouts.global.bytes();
+        variables.end = GLOBAL.saturating_add(layouts.global.bytes());
         for (declarator, address, decl) in written.drain(..) {
             variables.initialize(&declared, &declarator, &decl, address);
         }
@@ -135,14 +135,16 @@ impl Variables {
                     // Its place follows all others.
                     (StateSpace::Shared, None) => u64::MAX,
                     (StateSpace::Shared, Some(size)) => layouts.shared.add(size, align),
-                    (_, size) => GLOBAL + layouts.global.add(size.unwrap_or(0), align),
+                    (_, size) => {
+                        GLOBAL.saturating_add(layouts.global.add(size.unwrap_or(0), align))
+                    }
                 };
                 if !self.name(declared, id, declarator, address) {
                     continue;
                 }
                 if space != StateSpace::Shared {
                     let name = declared.module.name(declarator.name);
-                    let end = address + size.unwrap_or(0);
+                    let end = address.saturating_add(size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
                     found.push((*declarator, address, *decl));
                 }
@@ -206,7 +208,7 @@ impl Variables {
                 true => vec![bits.integer() as u8],
                 false => value_bytes(bits, ty, each),
             };
-            let address = address + n * each;
+            let address = address.saturating_add(n * each);
             self.initial.push(Initial { address, bytes });
         }
     }
