@@ -372,6 +372,6 @@ fn impossible_sizes_are_errors() {
     assert_eq!(launch("", local, &|_| {}).err(), Some(Reason::StackLimit));
     // The last address of all, in a store of 8 bytes.
     let end = "mov.u64 %rd1, -8;\nst.global.u64 [%rd1], %rd1;";
-    let last = Reason::OutOfBounds(u64::MAX - 3);
+    let last = Reason::OutOfBounds(u64::MAX - 7);
     assert_eq!(launch("", end, &|_| {}).err(), Some(last));
 }

@@ -2,39 +2,28 @@
 
 use ptx_isa::{Action, StateSpace};
 
-use super::block::Block;
-use super::grid::Grid;
+use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use super::memory::{Location, generic};
-use super::warp::{Control, Now, Warp, lanes};
+use super::location::{Location, generic};
 use crate::error::Reason;
+use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, window};
 
-type Outcome = Result<Control, (Reason, usize)>;
-
-impl Warp {
+impl Execution<'_> {
     /// Executes an action.
-    pub(super) fn act(
-        &mut self,
-        now: Now<'_>,
-        act: &Act,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Outcome {
-        let first = now.active.trailing_zeros() as usize;
+    pub(super) fn act(&mut self, act: &Act) -> Outcome {
+        let first = self.first();
         match act.action {
             Action::Shuffle
             | Action::Vote
             | Action::Match
             | Action::ActiveLanes
             | Action::WarpReduce
-            | Action::Elect => self.exchange(now, act),
-            Action::WarpBarrier => self.warp_barrier(now, act),
-            Action::BarrierSync | Action::BarrierReduce => self.wait_at_barrier(now, act, block),
-            Action::BarrierArrive => self.arrive_at_barrier(now, act, block),
-            Action::ClusterArrive | Action::ClusterWait => {
-                Ok(self.cluster_barrier(now, act, block))
-            }
+            | Action::Elect => self.exchange(act),
+            Action::WarpBarrier => self.warp_barrier(act),
+            Action::BarrierSync | Action::BarrierReduce => self.wait_at_barrier(act),
+            Action::BarrierArrive => self.arrive_at_barrier(act),
+            Action::ClusterArrive | Action::ClusterWait => Ok(self.cluster_barrier(act)),
             Action::Fence
             | Action::Hint
             | Action::Sleep
@@ -43,36 +32,34 @@ impl Warp {
             | Action::CopyWait
             | Action::BulkCommit
             | Action::BulkWait => Ok(Control::Next),
-            Action::CachePolicy => self.each(now, act, |_, _| 0),
+            Action::CachePolicy => self.each(act, |_, _| 0),
             Action::ToGeneric => {
                 let base = space(act).map_or(0, window);
-                self.each(now, act, |a, _| a.wrapping_add(base))
+                self.each(act, |a, _| a.wrapping_add(base))
             }
             Action::FromGeneric => {
                 let base = space(act).map_or(0, window);
-                self.each(now, act, |a, _| a.wrapping_sub(base))
+                self.each(act, |a, _| a.wrapping_sub(base))
             }
-            Action::TestSpace => self.test_space(now, act, block),
-            Action::MapShared => self.each(now, act, |a, b| {
+            Action::TestSpace => self.test_space(act),
+            Action::MapShared => self.each(act, |a, b| {
                 let offset = a.wrapping_sub(base_of(a)) % SHARED_STRIDE;
                 base_of(a) + (b + 1) * SHARED_STRIDE + offset
             }),
             Action::SharedRank => {
-                let rank = block.rank as u64;
-                self.each(now, act, |a, _| {
+                let rank = self.block.rank as u64;
+                self.each(act, |a, _| {
                     match a.wrapping_sub(base_of(a)) / SHARED_STRIDE {
                         0 => rank,
                         other => other - 1,
                     }
                 })
             }
-            Action::StackSave | Action::StackRestore | Action::StackAllocate => {
-                self.stack(now, act, grid)
-            }
-            Action::CopyAsync => self.copy(now, act, block, grid),
-            Action::StoreBulk => self.fill(now, act, block, grid),
-            Action::BulkCopy => self.bulk_copy(now, act, block, grid),
-            Action::StoreAsync => self.store_async(now, act, block, grid),
+            Action::StackSave | Action::StackRestore | Action::StackAllocate => self.stack(act),
+            Action::CopyAsync => self.copy(act),
+            Action::StoreBulk => self.fill(act),
+            Action::BulkCopy => self.bulk_copy(act),
+            Action::StoreAsync => self.store_async(act),
             Action::MbarrierInit
             | Action::MbarrierInvalidate
             | Action::MbarrierExpect
@@ -82,7 +69,7 @@ impl Warp {
             | Action::MbarrierTest
             | Action::MbarrierWait
             | Action::MbarrierPending
-            | Action::CopyArrive => self.mbarrier(now, act, block, grid),
+            | Action::CopyArrive => self.mbarrier(act),
             other => {
                 let why = format!("the machine does not perform {other:?}");
                 Err((Reason::Unsupported(why), first))
@@ -91,37 +78,34 @@ impl Warp {
     }
 
     /// Arrives at the barrier of the cluster, or waits for it.
-    fn cluster_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Control {
-        let phase = block.together.phase;
+    fn cluster_barrier(&mut self, act: &Act) -> Control {
+        let phase = self.block.together.phase;
         if act.action == Action::ClusterArrive {
-            lanes(now.active).for_each(|l| self.arrived[l] = Some(phase));
-            block.together.arrived += now.active.count_ones();
+            lanes(self.active).for_each(|l| self.warp.arrived[l] = Some(phase));
+            self.block.together.arrived += self.active.count_ones();
             return Control::Next;
         }
-        if !lanes(now.active).all(|l| self.arrived[l].is_some_and(|p| p < phase)) {
+        if !lanes(self.active).all(|l| self.warp.arrived[l].is_some_and(|p| p < phase)) {
             return Control::Wait(State::Cluster);
         }
-        lanes(now.active).for_each(|l| self.arrived[l] = None);
+        lanes(self.active).for_each(|l| self.warp.arrived[l] = None);
         Control::Next
     }
 
     /// Computes the first operand from the second and the third, for each lane.
-    fn each(&mut self, now: Now<'_>, act: &Act, f: impl Fn(u64, u64) -> u64) -> Outcome {
+    fn each(&mut self, act: &Act, f: impl Fn(u64, u64) -> u64) -> Outcome {
         let Some(to) = act.place(0) else {
             return Ok(Control::Next);
         };
-        for lane in lanes(now.active) {
-            let get = |i: usize| {
-                act.place(i)
-                    .map_or(0, |p| self.get(now.call, p, lane) as u64)
-            };
+        for lane in lanes(self.active) {
+            let get = |i: usize| act.place(i).map_or(0, |p| self.get(p, lane) as u64);
             let value = f(get(1), get(2));
-            self.set(now.call, to, lane, value.into());
+            self.set(to, lane, value.into());
         }
         Ok(Control::Next)
     }
 
-    fn test_space(&mut self, now: Now<'_>, act: &Act, block: &Block) -> Outcome {
+    fn test_space(&mut self, act: &Act) -> Outcome {
         let (Some(to), Some(from)) = (act.place(0), act.place(1)) else {
             return Ok(Control::Next);
         };
@@ -130,45 +114,45 @@ impl Warp {
             .modifiers
             .iter()
             .any(|m| m.text().ends_with("::cluster"));
-        for lane in lanes(now.active) {
-            let location = generic(self.get(now.call, from, lane) as u64, block.rank);
+        for lane in lanes(self.active) {
+            let location = generic(self.get(from, lane) as u64, self.block.rank);
             let holds = match (location, space) {
                 (Location::Shared(rank, _), Some(StateSpace::Shared)) => {
-                    cluster || rank == block.rank
+                    cluster || rank == self.block.rank
                 }
                 (Location::Local(_), Some(StateSpace::Local))
                 | (Location::Global(_), Some(StateSpace::Global))
                 | (Location::Parameter(_), Some(StateSpace::Param)) => true,
                 _ => false,
             };
-            self.set(now.call, to, lane, holds.into());
+            self.set(to, lane, holds.into());
         }
         Ok(Control::Next)
     }
 
-    fn wait_at_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Outcome {
+    fn wait_at_barrier(&mut self, act: &Act) -> Outcome {
         let reduces = act.action == Action::BarrierReduce;
         let first = usize::from(reduces);
-        let (id, count) = self.barrier(now, act, first)?;
-        if let Some(barrier) = block.barriers.get_mut(id as usize) {
+        let (id, count) = self.barrier(act, first)?;
+        if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
             barrier.expected = count;
         }
         Ok(Control::Wait(State::Barrier(id)))
     }
 
-    fn arrive_at_barrier(&mut self, now: Now<'_>, act: &Act, block: &mut Block) -> Outcome {
-        let (id, count) = self.barrier(now, act, 0)?;
-        if let Some(barrier) = block.barriers.get_mut(id as usize) {
+    fn arrive_at_barrier(&mut self, act: &Act) -> Outcome {
+        let (id, count) = self.barrier(act, 0)?;
+        if let Some(barrier) = self.block.barriers.get_mut(id as usize) {
             barrier.expected = count;
-            barrier.arrived += now.active.count_ones();
+            barrier.arrived += self.active.count_ones();
         }
         Ok(Control::Next)
     }
 
     /// The barrier and the number of threads of an instruction.
-    fn barrier(&self, now: Now<'_>, act: &Act, at: usize) -> Result<(u32, u32), (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
-        let get = |i: usize| act.place(i).map(|p| self.get(now.call, p, first) as u32);
+    fn barrier(&self, act: &Act, at: usize) -> Result<(u32, u32), Failed> {
+        let first = self.first();
+        let get = |i: usize| act.place(i).map(|p| self.get(p, first) as u32);
         let id = get(at).unwrap_or(0);
         let count = get(at + 1).filter(|_| is_word(act, at + 1)).unwrap_or(0);
         if id > 15 || count % 32 != 0 {
@@ -178,65 +162,59 @@ impl Warp {
         Ok((id, count))
     }
 
-    fn stack(&mut self, now: Now<'_>, act: &Act, grid: &Grid<'_>) -> Outcome {
-        let first = now.active.trailing_zeros() as usize;
-        let Some(call) = self.call(now.call) else {
+    fn stack(&mut self, act: &Act) -> Outcome {
+        let first = self.first();
+        let Some(call) = self.warp.call(self.call) else {
             return Ok(Control::Next);
         };
         let top = call.top;
         match act.action {
-            Action::StackSave => return self.each(now, act, |_, _| top),
+            Action::StackSave => return self.each(act, |_, _| top),
             Action::StackRestore => {
-                let saved = act.place(0).map(|p| self.get(now.call, p, first) as u64);
-                if saved.is_some_and(|saved| saved > grid.limits.stack_bytes) {
+                let saved = act.place(0).map(|p| self.get(p, first) as u64);
+                if saved.is_some_and(|saved| saved > self.grid.limits.stack_bytes) {
                     return Err((Reason::StackLimit, first));
                 }
-                if let (Some(call), Some(saved)) = (self.call(now.call), saved) {
+                if let (Some(call), Some(saved)) = (self.warp.call(self.call), saved) {
                     call.top = saved;
                 }
                 return Ok(Control::Next);
             }
             _ => {}
         }
-        let value = |warp: &Self, i: usize, lane: usize| {
-            act.place(i).map(|p| warp.get(now.call, p, lane) as u64)
-        };
+        let value = |of: &Self, i: usize, lane: usize| act.place(i).map(|p| of.get(p, lane) as u64);
         let align = value(self, 2, first).unwrap_or(8).clamp(1, 1 << 20);
         let start = top.div_ceil(align) * align;
         let mut end = start;
-        for lane in lanes(now.active) {
+        for lane in lanes(self.active) {
             let size = value(self, 1, lane).unwrap_or(0);
             end = end.max(start.saturating_add(size));
         }
-        if end > grid.limits.stack_bytes {
+        if end > self.grid.limits.stack_bytes {
             return Err((Reason::StackLimit, first));
         }
-        for lane in lanes(now.active) {
-            let stack = &mut self.stacks[lane];
+        for lane in lanes(self.active) {
+            let stack = &mut self.warp.stacks[lane];
             stack.resize(stack.len().max(end as usize), 0);
         }
-        if let Some(call) = self.call(now.call) {
+        if let Some(call) = self.warp.call(self.call) {
             call.top = end;
         }
-        self.each(now, act, |_, _| start)
+        self.each(act, |_, _| start)
     }
 
     /// Copies bytes to shared memory; they are there at once.
-    fn copy(&mut self, now: Now<'_>, act: &Act, block: &mut Block, grid: &Grid<'_>) -> Outcome {
-        let first = now.active.trailing_zeros() as usize;
+    fn copy(&mut self, act: &Act) -> Outcome {
+        let first = self.first();
         let addresses = act.addresses();
         let [to, from] = addresses[..] else {
             return Err((Reason::Unsupported("its addresses".into()), first));
         };
-        for lane in lanes(now.active) {
+        for lane in lanes(self.active) {
             let places: Vec<crate::lanes::Place> = (2..act.operands.len())
                 .filter_map(|i| act.place(i))
                 .collect();
-            let value = |n: usize| {
-                places
-                    .get(n)
-                    .map(|p| (*p, self.get(now.call, *p, lane) as u64))
-            };
+            let value = |n: usize| places.get(n).map(|p| (*p, self.get(*p, lane) as u64));
             let size = value(0).map_or(0, |(_, size)| size);
             // What follows the size: the bytes that are read, or a predicate that they are ignored.
             let read = match value(1) {
@@ -244,31 +222,29 @@ impl Warp {
                 Some((crate::lanes::Place::Word(_), read)) => read.min(size),
                 _ => size,
             };
-            let source = self.location(now.call, &from, lane, block);
-            let target = self.location(now.call, &to, lane, block);
+            let source = self.location(&from, lane);
+            let target = self.location(&to, lane);
             for at in 0..size {
                 let byte = match at < read {
-                    true => self.read(source.plus(at), 1, lane, block, grid),
+                    true => self.read(source.plus(at), 1, lane),
                     false => Ok(0),
                 };
-                byte.and_then(|b| self.write(target.plus(at), 1, b, lane, block, grid))
-                    .map_err(|f| (f.into(), lane))?;
+                byte.and_then(|b| self.write(target.plus(at), 1, b, lane))?;
             }
         }
         Ok(Control::Next)
     }
 
-    fn fill(&mut self, now: Now<'_>, act: &Act, block: &mut Block, grid: &Grid<'_>) -> Outcome {
-        for lane in lanes(now.active) {
+    fn fill(&mut self, act: &Act) -> Outcome {
+        for lane in lanes(self.active) {
             let Some(Some(ActOperand::Address(to))) = act.operands.first() else {
                 continue;
             };
-            let get = |i: usize| act.place(i).map_or(0, |p| self.get(now.call, p, lane));
+            let get = |i: usize| act.place(i).map_or(0, |p| self.get(p, lane));
             let (size, value) = (get(1) as u64, get(2) & 0xff);
-            let target = self.location(now.call, to, lane, block);
+            let target = self.location(to, lane);
             for at in 0..size {
-                self.write(target.plus(at), 1, value, lane, block, grid)
-                    .map_err(|f| (f.into(), lane))?;
+                self.write(target.plus(at), 1, value, lane)?;
             }
         }
         Ok(Control::Next)

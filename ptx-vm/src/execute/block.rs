@@ -2,8 +2,9 @@
 
 use super::grid::Grid;
 use super::groups::State;
-use super::warp::{Failure, Warp, lanes};
+use super::warp::{Failure, Warp};
 use crate::error::{Reason, RunError};
+use crate::lanes::lanes;
 use crate::program::{ActOperand, Step};
 
 /// The number of barriers of a CTA.

@@ -2,26 +2,17 @@
 
 use ptx_isa::Modifier;
 
-use super::block::Block;
-use super::grid::Grid;
-use super::memory::Location;
-use super::warp::{Control, Now, Warp, lanes};
+use super::execution::{Control, Execution, Outcome};
+use super::location::Location;
 use crate::error::Reason;
+use crate::lanes::lanes;
 use crate::program::{Act, ActOperand};
 
-type Outcome = Result<Control, (Reason, usize)>;
-
-impl Warp {
+impl Execution<'_> {
     /// Copies a block; with `.multicast::cluster` to the same place in several CTAs of the cluster.
-    pub(super) fn bulk_copy(
-        &mut self,
-        now: Now<'_>,
-        act: &Act,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Outcome {
+    pub(super) fn bulk_copy(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
-        let (values, first) = (act.values(), now.active.trailing_zeros() as usize);
+        let (values, first) = (act.values(), self.first());
         let refused = [Modifier::CpMask, Modifier::IgnoreOob];
         if refused.into_iter().any(|m| act.has(m)) {
             let why = "copies of parts of blocks".into();
@@ -34,18 +25,12 @@ impl Warp {
             .modifiers
             .iter()
             .any(|m| m.text().starts_with(".multicast"));
-        for lane in lanes(now.active) {
-            let value = |n: usize| {
-                values
-                    .get(n)
-                    .map_or(0, |p| self.get(now.call, *p, lane) as u64)
-            };
+        for lane in lanes(self.active) {
+            let value = |n: usize| values.get(n).map_or(0, |p| self.get(*p, lane) as u64);
             let (size, mask) = (value(0), value(1));
-            let source = self.location(now.call, &from, lane, block);
-            let target = self.location(now.call, &to, lane, block);
-            let object = addresses
-                .get(2)
-                .map(|a| self.location(now.call, a, lane, block));
+            let source = self.location(&from, lane);
+            let target = self.location(&to, lane);
+            let object = addresses.get(2).map(|a| self.location(a, lane));
             let ranks: Vec<Option<usize>> = match multicast {
                 true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
                 false => vec![None],
@@ -53,13 +38,12 @@ impl Warp {
             for rank in ranks {
                 let target = in_block(target, rank);
                 for at in (0..size).step_by(16) {
-                    let data = self.read(source.plus(at), 16, lane, block, grid);
-                    data.and_then(|d| self.write(target.plus(at), 16, d, lane, block, grid))
-                        .map_err(|f| (f.into(), lane))?;
+                    let data = self.read(source.plus(at), 16, lane);
+                    data.and_then(|d| self.write(target.plus(at), 16, d, lane))?;
                 }
                 if let Some(object) = object {
                     let object = in_block(object, rank);
-                    self.complete_transactions(object, size, lane, block, grid)?;
+                    self.complete_transactions(object, size, lane)?;
                 }
             }
         }
@@ -67,13 +51,7 @@ impl Warp {
     }
 
     /// Stores values, and completes their bytes at an mbarrier object.
-    pub(super) fn store_async(
-        &mut self,
-        now: Now<'_>,
-        act: &Act,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Outcome {
+    pub(super) fn store_async(&mut self, act: &Act) -> Outcome {
         let addresses = act.addresses();
         let places = act.operands.iter().find_map(|o| match o {
             Some(ActOperand::Places(places)) => Some(places),
@@ -81,22 +59,21 @@ impl Warp {
         });
         let mut types = act.modifiers.iter().rev().filter_map(|m| m.scalar_type());
         let (Some(to), Some(places), Some(ty)) = (addresses.first(), places, types.next()) else {
-            let first = now.active.trailing_zeros() as usize;
+            let first = self.first();
             return Err((Reason::Unsupported("its operands".into()), first));
         };
         let bytes = (ty.bits() / 8) as u8;
-        for lane in lanes(now.active) {
-            let target = self.location(now.call, to, lane, block);
+        for lane in lanes(self.active) {
+            let target = self.location(to, lane);
             for (n, place) in (0u64..).zip(places) {
-                let bits = self.get(now.call, *place, lane);
+                let bits = self.get(*place, lane);
                 let at = target.plus(n * u64::from(bytes));
-                self.write(at, bytes, bits, lane, block, grid)
-                    .map_err(|f| (f.into(), lane))?;
+                self.write(at, bytes, bits, lane)?;
             }
             if let Some(object) = addresses.get(1) {
-                let object = self.location(now.call, object, lane, block);
+                let object = self.location(object, lane);
                 let all = u64::from(bytes) * places.len() as u64;
-                self.complete_transactions(object, all, lane, block, grid)?;
+                self.complete_transactions(object, all, lane)?;
             }
         }
         Ok(Control::Next)

@@ -1,11 +1,13 @@
 //! Calls and returns.
 
 use super::block::Block;
+use super::execution::{Control, Execution, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
-use super::warp::{Control, Now, Warp, lanes};
+use super::warp::Warp;
 use crate::error::Reason;
 use crate::lanes::Place;
+use crate::lanes::lanes;
 use crate::lower::Code;
 use crate::memory;
 use crate::program::{Argument, Call, Callee, Function, function_at};
@@ -64,75 +66,6 @@ impl Warp {
                 self.set(call, place, lane, bits);
             }
         }
-    }
-
-    /// Calls a function.
-    pub(super) fn enter(
-        &mut self,
-        now: Now<'_>,
-        call: &Call,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Result<Control, (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
-        let (id, taken) = match &call.callee {
-            Callee::Function(id) => (*id, now.active),
-            Callee::System(name) => return self.system_call(now, name, call, block, grid),
-            Callee::Indirect(place) => {
-                let address = self.get(now.call, *place, first);
-                let same = lanes(now.active).filter(|&l| self.get(now.call, *place, l) == address);
-                let taken = same.fold(0, |all, lane| all | 1 << lane);
-                let id = u64::try_from(address).ok().and_then(function_at);
-                (id.ok_or((Reason::BadTarget, first))?, taken)
-            }
-        };
-        let function = grid.program.function(id);
-        let function = function.ok_or((Reason::BadTarget, first))?;
-        let Some(caller) = self.groups.calls.get(now.call).and_then(Option::as_ref) else {
-            return Ok(Control::Next);
-        };
-        let (base, depth) = (caller.top, caller.depth + 1);
-        if depth > grid.limits.call_depth
-            || base.saturating_add(function.frame.bytes) > grid.limits.stack_bytes
-        {
-            return Err((Reason::StackLimit, first));
-        }
-        for lane in lanes(taken) {
-            let end = (base + function.frame.bytes) as usize;
-            if let Some(stack) = self.stacks.get_mut(lane)
-                && stack.len() < end
-            {
-                stack.resize(end, 0);
-            }
-        }
-        let (registers, at) = (Some((now.call, now.at)), now.at);
-        let callee = self.new_call(id, function, taken, registers, base, depth);
-        self.set_special(callee, function, block, grid);
-        for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
-            let to = match parameter.register {
-                Some(place) => Argument::Register(place),
-                None => Argument::Memory(parameter.offset),
-            };
-            self.pass((now.call, *argument), (callee, to), parameter.bytes, taken);
-        }
-        let group = &mut self.groups.all[now.group];
-        if taken == now.mask {
-            (group.call, group.at) = (callee, 0);
-            return Ok(Control::Moved);
-        }
-        // Lanes that call another function execute the instruction again.
-        let again = now.active & !taken;
-        match again {
-            0 => (group.mask, group.at) = (now.mask & !taken, at + 1),
-            _ => {
-                group.mask = again;
-                if now.active != now.mask {
-                    self.groups.add(now.mask & !now.active, now.call, at + 1);
-                }
-            }
-        }
-        self.groups.add(taken, callee, 0);
-        Ok(Control::Moved)
     }
 
     /// Copies an argument or a result.
@@ -268,6 +201,83 @@ impl Warp {
             call = frame.and_then(|c| c.caller);
             self.leave(at, mask);
         }
+    }
+}
+
+impl Execution<'_> {
+    /// Calls a function.
+    pub(super) fn enter(&mut self, call: &Call) -> Outcome {
+        let first = self.first();
+        let (id, taken) = match &call.callee {
+            Callee::Function(id) => (*id, self.active),
+            Callee::System(name) => return self.system_call(name, call),
+            Callee::Indirect(place) => {
+                let address = self.get(*place, first);
+                let same = lanes(self.active).filter(|&l| self.get(*place, l) == address);
+                let taken = same.fold(0, |all, lane| all | 1 << lane);
+                let id = u64::try_from(address).ok().and_then(function_at);
+                (id.ok_or((Reason::BadTarget, first))?, taken)
+            }
+        };
+        let function = self.grid.program.function(id);
+        let function = function.ok_or((Reason::BadTarget, first))?;
+        let Some(caller) = self
+            .warp
+            .groups
+            .calls
+            .get(self.call)
+            .and_then(Option::as_ref)
+        else {
+            return Ok(Control::Next);
+        };
+        let (base, depth) = (caller.top, caller.depth + 1);
+        if depth > self.grid.limits.call_depth
+            || base.saturating_add(function.frame.bytes) > self.grid.limits.stack_bytes
+        {
+            return Err((Reason::StackLimit, first));
+        }
+        for lane in lanes(taken) {
+            let end = (base + function.frame.bytes) as usize;
+            if let Some(stack) = self.warp.stacks.get_mut(lane)
+                && stack.len() < end
+            {
+                stack.resize(end, 0);
+            }
+        }
+        let (registers, at) = (Some((self.call, self.at)), self.at);
+        let callee = self
+            .warp
+            .new_call(id, function, taken, registers, base, depth);
+        self.warp
+            .set_special(callee, function, self.block, self.grid);
+        for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
+            let to = match parameter.register {
+                Some(place) => Argument::Register(place),
+                None => Argument::Memory(parameter.offset),
+            };
+            self.warp
+                .pass((self.call, *argument), (callee, to), parameter.bytes, taken);
+        }
+        let group = &mut self.warp.groups.all[self.group];
+        if taken == self.mask {
+            (group.call, group.at) = (callee, 0);
+            return Ok(Control::Moved);
+        }
+        // Lanes that call another function execute the instruction again.
+        let again = self.active & !taken;
+        match again {
+            0 => (group.mask, group.at) = (self.mask & !taken, at + 1),
+            _ => {
+                group.mask = again;
+                if self.active != self.mask {
+                    self.warp
+                        .groups
+                        .add(self.mask & !self.active, self.call, at + 1);
+                }
+            }
+        }
+        self.warp.groups.add(taken, callee, 0);
+        Ok(Control::Moved)
     }
 }
 

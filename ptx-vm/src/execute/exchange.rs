@@ -2,9 +2,10 @@
 
 use ptx_isa::{Action, Modifier};
 
+use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use super::warp::{Control, Now, Warp, lanes};
 use crate::error::Reason;
+use crate::lanes::lanes;
 use crate::lanes::{LANES, Place};
 use crate::program::{Act, ActOperand};
 
@@ -58,29 +59,29 @@ impl Act {
     }
 }
 
-impl Warp {
+impl Execution<'_> {
     /// Executes an exchange. With `.sync` all lanes of the mask must be at such an instruction; the group waits until they are.
-    pub(super) fn exchange(&mut self, now: Now<'_>, act: &Act) -> Result<Control, (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
+    pub(super) fn exchange(&mut self, act: &Act) -> Outcome {
+        let first = self.first();
         if !act.has(Modifier::Sync) {
             let mut all = [Lane::default(); LANES];
-            self.gather(now.call, act, now.active, &mut all);
-            exchange(act, now.active, &mut all).ok_or_else(|| unknown(first))?;
-            self.scatter(now.call, act, now.active, &all);
+            self.gather(self.call, act, self.active, &mut all);
+            exchange(act, self.active, &mut all).ok_or_else(|| unknown(first))?;
+            self.scatter(self.call, act, self.active, &all);
             return Ok(Control::Next);
         }
         let places = act.places();
         let member = places.sources.last().copied();
         let member = member.ok_or_else(|| unknown(first))?;
-        let mask = self.get(now.call, member, first) as u32;
+        let mask = self.get(member, first) as u32;
         if mask >> first & 1 == 0 {
             let what = "the mask does not name the lane that executes the instruction";
             return Err((Reason::Invalid(what.into()), first));
         }
-        let wanted = mask & self.groups.live();
-        let mut taking_part = vec![(now.call, now.active & mask, now.at)];
-        let mut present = now.active & mask;
-        for group in &self.groups.all {
+        let wanted = mask & self.warp.groups.live();
+        let mut taking_part = vec![(self.call, self.active & mask, self.at)];
+        let mut present = self.active & mask;
+        for group in &self.warp.groups.all {
             if group.state == State::Lanes(mask) {
                 taking_part.push((group.call, group.mask, group.at));
                 present |= group.mask;
@@ -90,7 +91,7 @@ impl Warp {
             return Ok(Control::Wait(State::Lanes(mask)));
         }
         let mut all = [Lane::default(); LANES];
-        self.gather(now.call, act, now.active, &mut all);
+        self.gather(self.call, act, self.active, &mut all);
         for group in self.waiting(mask) {
             self.gather(group.0, act, group.1, &mut all);
         }
@@ -98,7 +99,7 @@ impl Warp {
         for (call, lanes, _) in taking_part {
             self.scatter(call, act, lanes, &all);
         }
-        for group in &mut self.groups.all {
+        for group in &mut self.warp.groups.all {
             if group.state == State::Lanes(mask) {
                 group.state = State::Ready;
                 group.at += 1;
@@ -109,7 +110,7 @@ impl Warp {
 
     /// The calls and lanes of the groups that wait for the lanes of a mask.
     fn waiting(&self, mask: u32) -> Vec<(usize, u32)> {
-        let waiting = self.groups.all.iter();
+        let waiting = self.warp.groups.all.iter();
         let waiting = waiting.filter(|g| g.state == State::Lanes(mask));
         waiting.map(|g| (g.call, g.mask)).collect()
     }
@@ -117,7 +118,7 @@ impl Warp {
     fn gather(&self, call: usize, act: &Act, mask: u32, into: &mut [Lane; LANES]) {
         let Places { sources, .. } = act.places();
         for lane in lanes(mask) {
-            let get = |n: usize| sources.get(n).map_or(0, |p| self.get(call, *p, lane));
+            let get = |n: usize| sources.get(n).map_or(0, |p| self.warp.get(call, *p, lane));
             into[lane] = Lane {
                 a: get(0) as u64,
                 b: get(1) as u32,
@@ -131,32 +132,28 @@ impl Warp {
         let places = act.places();
         for lane in lanes(mask) {
             if let Some(place) = places.result {
-                self.set(call, place, lane, from[lane].result.into());
+                self.warp.set(call, place, lane, from[lane].result.into());
             }
             if let Some(place) = places.second {
-                self.set(call, place, lane, from[lane].second.into());
+                self.warp.set(call, place, lane, from[lane].second.into());
             }
         }
     }
 
     /// Waits for the lanes of the warp that a mask names.
-    pub(super) fn warp_barrier(
-        &mut self,
-        now: Now<'_>,
-        act: &Act,
-    ) -> Result<Control, (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
+    pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
+        let first = self.first();
         let member = act.place(0).ok_or_else(|| unknown(first))?;
-        let mask = self.get(now.call, member, first) as u32;
-        let mut present = now.active;
+        let mask = self.get(member, first) as u32;
+        let mut present = self.active;
         for (_, lanes) in self.waiting(mask) {
             present |= lanes;
         }
-        let wanted = mask & self.groups.live();
+        let wanted = mask & self.warp.groups.live();
         if present & wanted != wanted {
             return Ok(Control::Wait(State::Lanes(mask)));
         }
-        for group in &mut self.groups.all {
+        for group in &mut self.warp.groups.all {
             if group.state == State::Lanes(mask) {
                 group.state = State::Ready;
                 group.at += 1;
@@ -166,7 +163,7 @@ impl Warp {
     }
 }
 
-fn unknown(lane: usize) -> (Reason, usize) {
+fn unknown(lane: usize) -> Failed {
     (
         Reason::Unsupported("its modifiers are unknown".into()),
         lane,

@@ -2,12 +2,11 @@
 
 use ptx_isa::{Action, Modifier};
 
-use super::block::Block;
-use super::grid::Grid;
-use super::memory::Location;
-use super::warp::{Control, Now, Warp, lanes};
+use super::execution::{Control, Execution, Failed, Outcome};
+use super::location::Location;
 use crate::error::Reason;
 use crate::lanes::Place;
+use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, Address};
 
 /// An mbarrier object. Its 64 bits in memory are, from the lowest: the arrivals that a phase expects, those that are pending, the bytes of
@@ -65,8 +64,6 @@ impl Object {
     }
 }
 
-type Outcome = Result<Control, (Reason, usize)>;
-
 impl Act {
     /// The addresses among the operands.
     pub(super) fn addresses(&self) -> Vec<Address> {
@@ -87,32 +84,26 @@ impl Act {
     }
 }
 
-impl Warp {
+impl Execution<'_> {
     /// Executes an operation on mbarrier objects, one lane after the other.
-    pub(super) fn mbarrier(
-        &mut self,
-        now: Now<'_>,
-        act: &Act,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Outcome {
+    pub(super) fn mbarrier(&mut self, act: &Act) -> Outcome {
         let values = act.values();
         let address = act.addresses().first().copied();
-        for lane in lanes(now.active) {
-            let value = |warp: &Self, n: usize| {
+        for lane in lanes(self.active) {
+            let value = |of: &Self, n: usize| {
                 let place = values.get(n);
-                place.map(|p| warp.get(now.call, *p, lane) as u64)
+                place.map(|p| of.get(*p, lane) as u64)
             };
             if act.action == Action::MbarrierPending {
-                let state = act.place(1).map(|p| self.get(now.call, p, lane) as u64);
+                let state = act.place(1).map(|p| self.get(p, lane) as u64);
                 let pending = Object::from_bits(state.unwrap_or(0)).pending;
-                self.set_result(now, act, lane, pending.into());
+                self.set_result(act, lane, pending.into());
                 continue;
             }
             let Some(address) = &address else { continue };
-            let location = self.location(now.call, address, lane, block);
-            let old = self.read(location, 8, lane, block, grid);
-            let old = old.map_err(|f| (Reason::from(f), lane))? as u64;
+            let location = self.location(address, lane);
+            let old = self.read(location, 8, lane);
+            let old = old? as u64;
             let mut object = Object::from_bits(old);
             let first = value(self, 0);
             match act.action {
@@ -130,7 +121,7 @@ impl Warp {
                     object.perform(first.unwrap_or(0));
                 }
                 Action::MbarrierArrive | Action::MbarrierDrop => {
-                    self.set_result(now, act, lane, old.into());
+                    self.set_result(act, lane, old.into());
                     let expects = act.has(Modifier::ExpectTx);
                     let count = first.filter(|_| !expects).unwrap_or(1) as u32;
                     if expects {
@@ -156,19 +147,18 @@ impl Warp {
                         true => first.unwrap_or(0) & 1 != 0,
                         false => Object::from_bits(first.unwrap_or(0)).odd,
                     };
-                    self.set_result(now, act, lane, (object.odd != odd).into());
+                    self.set_result(act, lane, (object.odd != odd).into());
                     continue;
                 }
             }
-            self.write(location, 8, object.bits().into(), lane, block, grid)
-                .map_err(|f| (f.into(), lane))?;
+            self.write(location, 8, object.bits().into(), lane)?;
         }
         Ok(Control::Next)
     }
 
-    fn set_result(&mut self, now: Now<'_>, act: &Act, lane: usize, bits: u128) {
+    fn set_result(&mut self, act: &Act, lane: usize, bits: u128) {
         if let Some(place) = act.place(0) {
-            self.set(now.call, place, lane, bits);
+            self.set(place, lane, bits);
         }
     }
 
@@ -178,18 +168,15 @@ impl Warp {
         location: Location,
         bytes: u64,
         lane: usize,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Result<(), (Reason, usize)> {
-        let old = self.read(location, 8, lane, block, grid);
-        let mut object = Object::from_bits(old.map_err(|f| (Reason::from(f), lane))? as u64);
+    ) -> Result<(), Failed> {
+        let old = self.read(location, 8, lane);
+        let mut object = Object::from_bits(old? as u64);
         object.perform(bytes);
-        self.write(location, 8, object.bits().into(), lane, block, grid)
-            .map_err(|f| (f.into(), lane))
+        self.write(location, 8, object.bits().into(), lane)
     }
 }
 
-fn arrivals(lane: usize) -> (Reason, usize) {
+fn arrivals(lane: usize) -> Failed {
     let what = "more threads arrive at the mbarrier than a phase expects";
     (Reason::Invalid(what.into()), lane)
 }

@@ -1,13 +1,16 @@
 //! Executes kernels.
 
+mod access;
 mod actions;
 mod block;
 mod bulk;
 mod calls;
 mod exchange;
+mod execution;
 mod format;
 mod grid;
 mod groups;
+mod location;
 mod mbarrier;
 mod memory;
 mod special;

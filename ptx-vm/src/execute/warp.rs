@@ -1,15 +1,14 @@
 //! A warp and the execution of its steps.
 
-use ptx_analysis::fold::{Operation, fold};
 use ptx_ir::FuncId;
-use ptx_isa::TypeKind;
 
 use super::block::Block;
+use super::execution::{Control, Execution};
 use super::grid::Grid;
 use super::groups::{CallFrame, Groups, SLICE, State};
 use crate::error::Reason;
-use crate::lanes::{LANES, Place};
-use crate::program::{Fold, Function, Step};
+use crate::lanes::{Double, LANES, Place};
+use crate::program::{Function, Step};
 
 /// A warp.
 #[derive(Debug)]
@@ -25,37 +24,12 @@ pub(crate) struct Warp {
     pub(crate) arrived: [Option<u64>; LANES],
 }
 
-/// What follows a step.
-pub(crate) enum Control {
-    Next,
-    /// The lanes of a mask go to a step, the others to the next one.
-    Jump(u32, u32),
-    /// The lanes that execute the step wait; it is executed again.
-    Wait(State),
-    /// The groups were changed.
-    Moved,
-}
-
 /// Where an error happened.
 pub(crate) struct Failure {
     pub(crate) reason: Reason,
     pub(crate) function: Option<FuncId>,
     pub(crate) at: u32,
     pub(crate) lane: usize,
-}
-
-/// A step that a group executes.
-#[derive(Copy, Clone)]
-pub(crate) struct Now<'a> {
-    pub(crate) function: &'a Function,
-    /// The index of the group.
-    pub(crate) group: usize,
-    pub(crate) call: usize,
-    pub(crate) at: u32,
-    /// The lanes of the group.
-    pub(crate) mask: u32,
-    /// Those whose guard holds.
-    pub(crate) active: u32,
 }
 
 /// The lanes of a mask for which a guard holds.
@@ -66,11 +40,6 @@ fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &crate::lanes::Regi
     let bits = registers.predicates.get(predicate as usize);
     let bits = bits.copied().unwrap_or(0);
     mask & if inverted { !bits } else { bits }
-}
-
-/// The lanes of a mask.
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
 }
 
 impl Warp {
@@ -97,6 +66,12 @@ impl Warp {
     pub(crate) fn get(&self, call: usize, place: Place, lane: usize) -> u128 {
         let call = self.groups.calls.get(call).and_then(Option::as_ref);
         call.map_or(0, |c| c.registers.get(place, lane))
+    }
+
+    /// The lowest 64 bits of a value in each lane.
+    pub(crate) fn values(&self, call: usize, place: Place) -> Double {
+        let call = self.groups.calls.get(call).and_then(Option::as_ref);
+        call.map_or([0; LANES], |c| c.registers.values(place))
     }
 
     pub(crate) fn set(&mut self, call: usize, place: Place, lane: usize, bits: u128) {
@@ -192,7 +167,10 @@ impl Warp {
             } else if active == 0 {
                 Control::Next
             } else {
-                let now = Now {
+                let mut execution = Execution {
+                    warp: self,
+                    block,
+                    grid,
                     function,
                     group: index,
                     call,
@@ -206,7 +184,7 @@ impl Warp {
                     at,
                     lane,
                 };
-                self.step(now, &target.step, block, grid).map_err(failed)?
+                execution.step(&target.step).map_err(failed)?
             };
             match control {
                 Control::Next => self.groups.all[index].at = at + 1,
@@ -218,7 +196,7 @@ impl Warp {
                     return Ok((steps, false));
                 }
                 Control::Wait(state) => {
-                    self.wait(now_of(index, call, at, mask, active), state);
+                    self.wait(index, active, state);
                     return Ok((steps, false));
                 }
                 Control::Moved => return Ok((steps, false)),
@@ -253,155 +231,13 @@ impl Warp {
             .all(|(_, g)| key(g) > own)
     }
 
-    /// Lanes wait; those whose guard does not hold go on.
-    fn wait(&mut self, now: (usize, usize, u32, u32, u32), state: State) {
-        let (index, call, at, mask, active) = now;
+    /// Lanes of a group wait; those whose guard does not hold go on.
+    fn wait(&mut self, index: usize, active: u32, state: State) {
         let group = &mut self.groups.all[index];
+        let (call, at, passing) = (group.call, group.at, group.mask & !active);
         (group.mask, group.state) = (active, state);
-        if active != mask {
-            self.groups.add(mask & !active, call, at + 1);
+        if passing != 0 {
+            self.groups.add(passing, call, at + 1);
         }
-    }
-
-    /// Executes a step other than operations on all lanes.
-    fn step(
-        &mut self,
-        now: Now<'_>,
-        step: &Step,
-        block: &mut Block,
-        grid: &Grid<'_>,
-    ) -> Result<Control, (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
-        match step {
-            Step::Lanes(..) => Ok(Control::Next),
-            Step::Fold(fold) => {
-                self.fold(now, fold);
-                Ok(Control::Next)
-            }
-            Step::Load(access) => self.load(now, access, block, grid),
-            Step::Store(access) => self.store(now, access, block, grid),
-            Step::Atomic(atomic) => self.atomic(now, atomic, block, grid),
-            Step::Special(register, place) => {
-                for lane in lanes(now.active) {
-                    let bits = block.special(*register, 0, self.first, lane, grid);
-                    self.set(now.call, *place, lane, bits);
-                }
-                Ok(Control::Next)
-            }
-            Step::Jump(to) => Ok(Control::Jump(now.active, *to)),
-            Step::Table(index, targets) => self.table(now, *index, targets),
-            Step::Call(call) => self.enter(now, call, block, grid),
-            Step::Return => {
-                self.return_from(now.group, now.active, grid);
-                Ok(Control::Moved)
-            }
-            Step::Exit => {
-                self.exit(now.group, now.active);
-                Ok(Control::Moved)
-            }
-            Step::Trap => Err((Reason::Trap, first)),
-            Step::Act(act) => self.act(now, act, block, grid),
-            Step::Unsupported(why) => Err((Reason::Unsupported(why.to_string()), first)),
-        }
-    }
-
-    fn table(
-        &mut self,
-        now: Now<'_>,
-        index: Place,
-        targets: &[u32],
-    ) -> Result<Control, (Reason, usize)> {
-        let first = now.active.trailing_zeros() as usize;
-        let value = self.get(now.call, index, first);
-        let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
-        let to = *to.ok_or((Reason::BadTarget, first))?;
-        let same = lanes(now.active).filter(|&l| self.get(now.call, index, l) == value);
-        let taken = same.fold(0, |all, lane| all | 1 << lane);
-        if taken == now.active {
-            return Ok(Control::Jump(taken, to));
-        }
-        // The lanes with another index execute the instruction again.
-        let group = &mut self.groups.all[now.group];
-        group.mask = now.active & !taken;
-        self.groups.add(taken, now.call, to);
-        if now.active != now.mask {
-            self.groups
-                .add(now.mask & !now.active, now.call, now.at + 1);
-        }
-        Ok(Control::Moved)
-    }
-
-    fn fold(&mut self, now: Now<'_>, of: &Fold) {
-        let mut operands = Vec::with_capacity(of.sources.len());
-        for lane in lanes(now.active) {
-            operands.clear();
-            operands.extend(of.sources.iter().map(|s| self.get(now.call, *s, lane)));
-            let carry = Place::Predicate(crate::lower::Code::CARRY);
-            let folded = fold(&Operation {
-                opcode: of.opcode,
-                modifiers: &of.modifiers,
-                operands: &operands,
-                carry: of.reads_carry.then(|| self.get(now.call, carry, lane) != 0),
-                video: of.video,
-            });
-            let (value, ty) = match &folded {
-                Some(folded) => (folded.value, Some(folded.ty)),
-                None => (undefined(of.ty), of.ty),
-            };
-            self.write_result(now.call, of, lane, value, ty);
-            if let (Some(second), Some(bit)) = (of.second, folded.as_ref().and_then(|f| f.second)) {
-                self.set(now.call, second, lane, bit.into());
-            }
-            if let (true, Some(bit)) = (of.writes_carry, folded.and_then(|f| f.carry)) {
-                self.set(now.call, carry, lane, bit.into());
-            }
-        }
-    }
-
-    fn write_result(
-        &mut self,
-        call: usize,
-        of: &Fold,
-        lane: usize,
-        value: u128,
-        ty: Option<ptx_isa::ScalarType>,
-    ) {
-        let signed = ty.is_some_and(|t| t.kind() == TypeKind::Signed);
-        let bits = ty.map_or(32, ptx_isa::ScalarType::bits);
-        let extended = match signed && bits < 64 && value >> (bits - 1) & 1 == 1 {
-            true => value | u128::MAX << bits,
-            false => value,
-        };
-        if let [place] = of.results[..] {
-            self.set(call, place, lane, extended);
-            return;
-        }
-        let each = u32::from(bits) / of.results.len().max(1) as u32;
-        for (n, place) in (0u32..).zip(&of.results) {
-            let part = value.checked_shr(n * each).unwrap_or(0);
-            self.set(call, *place, lane, part & ((1 << each) - 1));
-        }
-    }
-}
-
-fn now_of(
-    index: usize,
-    call: usize,
-    at: u32,
-    mask: u32,
-    active: u32,
-) -> (usize, usize, u32, u32, u32) {
-    (index, call, at, mask, active)
-}
-
-/// The bits of a result that is not defined: the NaN that the hardware makes, or all ones.
-fn undefined(ty: Option<ptx_isa::ScalarType>) -> u128 {
-    let Some(ty) = ty else { return 0 };
-    let bits = ty.bits().clamp(1, 127);
-    let ones = (1u128 << bits) - 1;
-    match (ty.is_float(), bits) {
-        (true, 64) => 0xfff8_0000_0000_0000,
-        (true, _) => ones >> 1,
-        (false, _) => ones,
     }
 }

@@ -5,10 +5,15 @@ mod integer;
 mod registers;
 
 pub(crate) use integer::sign_extend;
-pub(crate) use registers::Registers;
+pub(crate) use registers::{Double, Registers};
 
 /// The number of lanes of a warp.
 pub(crate) const LANES: usize = 32;
+
+/// The lanes of a mask.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| mask >> lane & 1 == 1)
+}
 
 /// Where the value of a register, a constant or an intermediate result is, in the file of its kind.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,6 @@
 //! The registers of the threads of a warp in one call of a function.
 
-use super::{LANES, Place};
+use super::{LANES, Place, lanes};
 
 /// 32 bits per lane.
 pub(crate) type Word = [u32; LANES];
@@ -51,6 +51,44 @@ impl Registers {
             Place::Quad(at) => {
                 self.set_double(at, lane, bits as u64);
                 self.set_double(at + 1, lane, (bits >> 64) as u64);
+            }
+        }
+    }
+
+    /// The lowest 64 bits of a value in each lane.
+    pub(crate) fn values(&self, place: Place) -> Double {
+        match place {
+            Place::Predicate(at) => {
+                let bits = self.predicates.get(at as usize).copied().unwrap_or(0);
+                core::array::from_fn(|lane| (bits >> lane & 1).into())
+            }
+            Place::Word(at) => {
+                let words = self.words.get(at as usize);
+                words.map_or([0; LANES], |words| words.map(u64::from))
+            }
+            Place::Double(at) | Place::Quad(at) => {
+                self.doubles.get(at as usize).copied().unwrap_or([0; LANES])
+            }
+        }
+    }
+
+    /// Sets values of at most 64 bits in the lanes of a mask.
+    pub(crate) fn set_values(&mut self, place: Place, mask: u32, values: &Double) {
+        match place {
+            Place::Word(at) => {
+                if at < self.words.len() as u32 {
+                    self.set_words(at, mask, &values.map(|v| v as u32));
+                }
+            }
+            Place::Double(at) => {
+                if at < self.doubles.len() as u32 {
+                    self.set_doubles(at, mask, values);
+                }
+            }
+            Place::Predicate(_) | Place::Quad(_) => {
+                for lane in lanes(mask) {
+                    self.set(place, lane, values[lane].into());
+                }
             }
         }
     }

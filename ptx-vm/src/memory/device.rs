@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Fault;
+use crate::lanes::{Double, LANES, lanes};
 use crate::program::GLOBAL;
 
 /// Bytes of a page.
@@ -19,6 +20,44 @@ pub(crate) struct Device {
     pages: Vec<Page>,
     /// One past the last address in use.
     end: u64,
+}
+
+/// The page that was used last.
+struct Cursor<'d> {
+    device: &'d Device,
+    start: u64,
+    words: &'d [AtomicU32],
+}
+
+impl<'d> Cursor<'d> {
+    const fn new(device: &'d Device) -> Self {
+        Self {
+            device,
+            start: 0,
+            words: &[],
+        }
+    }
+
+    /// Where a word is on its page.
+    fn find(&mut self, address: u64) -> Option<usize> {
+        let at = address.wrapping_sub(self.start) / 4;
+        if at < self.words.len() as u64 {
+            return Some(at as usize);
+        }
+        (self.start, self.words) = self.device.page(address)?;
+        usize::try_from((address - self.start) / 4).ok()
+    }
+
+    fn word(&mut self, address: u64) -> Option<&'d AtomicU32> {
+        let at = self.find(address)?;
+        self.words.get(at)
+    }
+
+    /// The two words at a multiple of eight bytes.
+    fn words(&mut self, address: u64) -> Option<[&'d AtomicU32; 2]> {
+        let at = self.find(address)?;
+        Some([self.words.get(at)?, self.words.get(at + 1)?])
+    }
 }
 
 impl Device {
@@ -54,15 +93,22 @@ impl Device {
         Some(start)
     }
 
-    fn word(&self, address: u64) -> Result<&AtomicU32, Fault> {
-        let fault = Fault::OutOfBounds(address);
-        let offset = address.checked_sub(GLOBAL).ok_or(fault)?;
-        if address >= self.end {
-            return Err(fault);
-        }
-        let page = self.pages.get((offset / PAGE) as usize).ok_or(fault)?;
+    /// The page of an address: where it begins, and its words up to the end of the memory.
+    fn page(&self, address: u64) -> Option<(u64, &[AtomicU32])> {
+        let offset = address.checked_sub(GLOBAL)?;
+        let page = self.pages.get((offset / PAGE) as usize)?;
         let words = page.get_or_init(|| (0..PAGE / 4).map(|_| AtomicU32::new(0)).collect());
-        words.get((offset % PAGE / 4) as usize).ok_or(fault)
+        let start = address - offset % PAGE;
+        let used = (self.end - start).div_ceil(4).min(PAGE / 4);
+        Some((start, words.get(..used as usize)?))
+    }
+
+    fn word(&self, address: u64) -> Result<&AtomicU32, Fault> {
+        let word = self.page(address).and_then(|(start, words)| {
+            let at = (address - start) / 4;
+            words.get(at as usize)
+        });
+        word.ok_or(Fault::OutOfBounds(address))
     }
 
     /// The value of at most 16 bytes at a multiple of their number.
@@ -109,6 +155,67 @@ impl Device {
                 let _ = word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
                     Some(old & !mask | bits)
                 });
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of 1, 2, 4 or 8 bytes at the address of each lane of a mask, at multiples of their number; the lane whose address is out of
+    /// bounds.
+    pub(crate) fn read_lanes(&self, at: &Double, bytes: u8, mask: u32) -> Result<Double, usize> {
+        let mut values = [0; LANES];
+        let mut cursor = Cursor::new(self);
+        match bytes {
+            4 => {
+                for lane in lanes(mask) {
+                    let word = cursor.word(at[lane]).ok_or(lane)?;
+                    values[lane] = word.load(Ordering::Relaxed).into();
+                }
+            }
+            8 => {
+                for lane in lanes(mask) {
+                    let [low, high] = cursor.words(at[lane]).ok_or(lane)?;
+                    let high = u64::from(high.load(Ordering::Relaxed));
+                    values[lane] = u64::from(low.load(Ordering::Relaxed)) | high << 32;
+                }
+            }
+            _ => {
+                for lane in lanes(mask) {
+                    values[lane] = self.read(at[lane], bytes).map_err(|_| lane)? as u64;
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// Writes values of 1, 2, 4 or 8 bytes at the address of each lane of a mask.
+    pub(crate) fn write_lanes(
+        &self,
+        at: &Double,
+        bytes: u8,
+        mask: u32,
+        values: &Double,
+    ) -> Result<(), usize> {
+        let mut cursor = Cursor::new(self);
+        match bytes {
+            4 => {
+                for lane in lanes(mask) {
+                    let word = cursor.word(at[lane]).ok_or(lane)?;
+                    word.store(values[lane] as u32, Ordering::Relaxed);
+                }
+            }
+            8 => {
+                for lane in lanes(mask) {
+                    let [low, high] = cursor.words(at[lane]).ok_or(lane)?;
+                    low.store(values[lane] as u32, Ordering::Relaxed);
+                    high.store((values[lane] >> 32) as u32, Ordering::Relaxed);
+                }
+            }
+            _ => {
+                for lane in lanes(mask) {
+                    let written = self.write(at[lane], bytes, values[lane].into());
+                    written.map_err(|_| lane)?;
+                }
             }
         }
         Ok(())

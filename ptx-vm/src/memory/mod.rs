@@ -4,6 +4,8 @@ mod device;
 
 pub(crate) use device::Device;
 
+use crate::lanes::{Double, LANES, lanes};
+
 /// Why an access is impossible.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
@@ -20,6 +22,68 @@ pub(crate) fn read(memory: &[u8], offset: u64, bytes: u8) -> Option<u128> {
     let mut value = [0; 16];
     value[..from.len()].copy_from_slice(from);
     Some(u128::from_le_bytes(value))
+}
+
+/// The values of at most 8 bytes at the offset of each lane of a mask; the lane whose offset is out of bounds.
+pub(crate) fn read_lanes(
+    memory: &[u8],
+    at: &Double,
+    bytes: u8,
+    mask: u32,
+) -> Result<Double, usize> {
+    match bytes {
+        1 => gather::<1>(memory, at, mask),
+        2 => gather::<2>(memory, at, mask),
+        4 => gather::<4>(memory, at, mask),
+        _ => gather::<8>(memory, at, mask),
+    }
+}
+
+fn gather<const N: usize>(memory: &[u8], at: &Double, mask: u32) -> Result<Double, usize> {
+    let mut values = [0; LANES];
+    for lane in lanes(mask) {
+        let from = part::<N>(at[lane]).and_then(|part| memory.get(part));
+        let mut bytes = [0; 8];
+        bytes[..N].copy_from_slice(from.ok_or(lane)?);
+        values[lane] = u64::from_le_bytes(bytes);
+    }
+    Ok(values)
+}
+
+/// Writes values of at most 8 bytes at the offset of each lane of a mask.
+pub(crate) fn write_lanes(
+    memory: &mut [u8],
+    at: &Double,
+    bytes: u8,
+    mask: u32,
+    values: &Double,
+) -> Result<(), usize> {
+    match bytes {
+        1 => scatter::<1>(memory, at, mask, values),
+        2 => scatter::<2>(memory, at, mask, values),
+        4 => scatter::<4>(memory, at, mask, values),
+        _ => scatter::<8>(memory, at, mask, values),
+    }
+}
+
+fn scatter<const N: usize>(
+    memory: &mut [u8],
+    at: &Double,
+    mask: u32,
+    values: &Double,
+) -> Result<(), usize> {
+    for lane in lanes(mask) {
+        let to = part::<N>(at[lane]).and_then(|part| memory.get_mut(part));
+        to.ok_or(lane)?
+            .copy_from_slice(&values[lane].to_le_bytes()[..N]);
+    }
+    Ok(())
+}
+
+/// The range of some bytes at an offset.
+fn part<const N: usize>(offset: u64) -> Option<core::ops::Range<usize>> {
+    let start = usize::try_from(offset).ok()?;
+    Some(start..start.checked_add(N)?)
 }
 
 /// Writes at most 16 bytes at an offset.

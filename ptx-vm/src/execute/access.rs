@@ -1,0 +1,167 @@
+//! Loads and stores.
+
+use ptx_isa::TypeKind;
+
+use super::execution::{Control, Execution, Failed, Outcome};
+use super::location::{Addresses, Memory, check_alignment};
+use crate::lanes::lanes;
+use crate::lanes::{Double, LANES};
+use crate::memory::{self, Fault};
+use crate::program::Access;
+
+/// The bytes of an access, to which its address must be aligned.
+fn whole_bytes(access: &Access) -> u64 {
+    u64::from(access.bytes) * access.places.len() as u64
+}
+
+/// Whether elements are extended by their sign to the width of registers.
+fn is_extended(access: &Access) -> bool {
+    access.ty.kind() == TypeKind::Signed && access.bytes < 8
+}
+
+impl Execution<'_> {
+    pub(super) fn load(&mut self, access: &Access) -> Outcome {
+        let Some(mut from) = self.common_memory(access)? else {
+            return self.load_by_lane(access);
+        };
+        let active = self.active;
+        for place in &access.places {
+            let mut values = self.read_lanes(&from, access.bytes)?;
+            from.advance(access.bytes);
+            let Some(place) = *place else { continue };
+            if is_extended(access) {
+                let unused = 64 - 8 * u32::from(access.bytes);
+                let kept = u64::MAX >> 64u16.saturating_sub(self.function.code.width(place));
+                for value in &mut values {
+                    *value = ((*value << unused) as i64 >> unused) as u64 & kept;
+                }
+            }
+            if let Some(registers) = self.registers() {
+                registers.set_values(place, active, &values);
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    pub(super) fn store(&mut self, access: &Access) -> Outcome {
+        let Some(mut to) = self.common_memory(access)? else {
+            return self.store_by_lane(access);
+        };
+        for place in &access.places {
+            if let Some(place) = *place {
+                let values = self.warp.values(self.call, place);
+                self.write_lanes(&to, access.bytes, &values)?;
+            }
+            to.advance(access.bytes);
+        }
+        Ok(Control::Next)
+    }
+
+    /// The addresses of an access if all lanes access the same memory, in elements of at most 64 bits.
+    fn common_memory(&self, access: &Access) -> Result<Option<Addresses>, Failed> {
+        if access.bytes > 8 {
+            return Ok(None);
+        }
+        let addresses = self.addresses(&access.address);
+        let whole = whole_bytes(access);
+        if let Some(addresses) = &addresses
+            && whole.is_power_of_two()
+        {
+            for lane in lanes(self.active) {
+                if addresses.at[lane] & (whole - 1) != 0 {
+                    return Err((Fault::Misaligned(addresses.at[lane]).into(), lane));
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// The elements at the addresses of the lanes.
+    fn read_lanes(&self, from: &Addresses, bytes: u8) -> Result<Double, Failed> {
+        let (at, mask) = (&from.at, self.active);
+        let mask = match from.uniform && from.memory != Memory::Local {
+            true => mask & mask.wrapping_neg(),
+            false => mask,
+        };
+        let values = match from.memory {
+            Memory::Global => self.grid.device.read_lanes(at, bytes, mask),
+            Memory::Shared(rank) => {
+                let memory = self.block.shared(rank).unwrap_or_default();
+                memory::read_lanes(memory, at, bytes, mask)
+            }
+            Memory::Parameter => memory::read_lanes(self.grid.parameters, at, bytes, mask),
+            Memory::Local => {
+                let mut values = [0; LANES];
+                let read = lanes(mask).try_for_each(|lane| {
+                    let stack = self.warp.stacks.get(lane).ok_or(lane)?;
+                    let value = memory::read(stack, at[lane], bytes).ok_or(lane)?;
+                    values[lane] = value as u64;
+                    Ok(())
+                });
+                read.map(|()| values)
+            }
+        };
+        let mut values = values.map_err(|lane| out_of_bounds(from, lane))?;
+        if mask != self.active {
+            values = [values[self.first() % LANES]; LANES];
+        }
+        Ok(values)
+    }
+
+    /// Writes the elements at the addresses of the lanes; of several at one address, that of the last lane stays.
+    fn write_lanes(&mut self, to: &Addresses, bytes: u8, values: &Double) -> Result<(), Failed> {
+        let (at, mask) = (&to.at, self.active);
+        let written = match to.memory {
+            Memory::Global => self.grid.device.write_lanes(at, bytes, mask, values),
+            Memory::Shared(rank) => {
+                let memory = self.block.shared_mut(rank).unwrap_or_default();
+                memory::write_lanes(memory, at, bytes, mask, values)
+            }
+            Memory::Parameter => Err(self.first()),
+            Memory::Local => lanes(mask).try_for_each(|lane| {
+                let stack = self.warp.stacks.get_mut(lane).ok_or(lane)?;
+                memory::write(stack, at[lane], bytes, values[lane].into()).ok_or(lane)
+            }),
+        };
+        written.map_err(|lane| out_of_bounds(to, lane))
+    }
+
+    fn load_by_lane(&mut self, access: &Access) -> Outcome {
+        for lane in lanes(self.active) {
+            let from = self.location(&access.address, lane);
+            check_alignment(from, whole_bytes(access), lane)?;
+            for (n, place) in (0u64..).zip(&access.places) {
+                let at = from.plus(n * u64::from(access.bytes));
+                let mut bits = self.read(at, access.bytes, lane)?;
+                let Some(place) = *place else { continue };
+                if is_extended(access) {
+                    let unused = 128 - 8 * u32::from(access.bytes);
+                    let width = self.function.code.width(place);
+                    let kept = u128::MAX >> 128u16.saturating_sub(width);
+                    bits = ((bits << unused) as i128 >> unused) as u128 & kept;
+                }
+                self.set(place, lane, bits);
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    fn store_by_lane(&mut self, access: &Access) -> Outcome {
+        for lane in lanes(self.active) {
+            let to = self.location(&access.address, lane);
+            check_alignment(to, whole_bytes(access), lane)?;
+            for (n, place) in (0u64..).zip(&access.places) {
+                let Some(place) = *place else { continue };
+                let at = to.plus(n * u64::from(access.bytes));
+                let bits = self.get(place, lane);
+                self.write(at, access.bytes, bits, lane)?;
+            }
+        }
+        Ok(Control::Next)
+    }
+}
+
+fn out_of_bounds(addresses: &Addresses, lane: usize) -> Failed {
+    let at = addresses.at[lane % LANES];
+    (Fault::OutOfBounds(at).into(), lane)
+}

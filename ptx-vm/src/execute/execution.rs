@@ -1,0 +1,191 @@
+//! The execution of a step by lanes of a warp.
+
+use ptx_analysis::fold::{Operation, fold};
+use ptx_isa::TypeKind;
+
+use super::block::Block;
+use super::grid::Grid;
+use super::groups::State;
+use super::warp::Warp;
+use crate::error::Reason;
+use crate::lanes::lanes;
+use crate::lanes::{Place, Registers};
+use crate::program::{Fold, Function, Step};
+
+/// A step that lanes of a warp execute, and what it can change.
+pub(crate) struct Execution<'e> {
+    pub(super) warp: &'e mut Warp,
+    pub(super) block: &'e mut Block,
+    pub(super) grid: &'e Grid<'e>,
+    pub(super) function: &'e Function,
+    /// The index of the group of the lanes.
+    pub(super) group: usize,
+    /// The index of the call that they are in.
+    pub(super) call: usize,
+    /// The index of the step.
+    pub(super) at: u32,
+    /// The lanes of the group.
+    pub(super) mask: u32,
+    /// Those whose guard holds.
+    pub(super) active: u32,
+}
+
+/// What follows a step.
+pub(crate) enum Control {
+    Next,
+    /// The lanes of a mask go to a step, the others to the next one.
+    Jump(u32, u32),
+    /// The lanes that execute the step wait; it is executed again.
+    Wait(State),
+    /// The groups were changed.
+    Moved,
+}
+
+/// Why a step failed, and the lane for which it did.
+pub(super) type Failed = (Reason, usize);
+
+pub(super) type Outcome = Result<Control, Failed>;
+
+impl Execution<'_> {
+    /// The first lane that executes the step.
+    pub(super) const fn first(&self) -> usize {
+        self.active.trailing_zeros() as usize
+    }
+
+    /// The registers of the call.
+    pub(super) fn registers(&mut self) -> Option<&mut Registers> {
+        Some(&mut self.warp.call(self.call)?.registers)
+    }
+
+    /// The bits of a value in a lane.
+    pub(super) fn get(&self, place: Place, lane: usize) -> u128 {
+        self.warp.get(self.call, place, lane)
+    }
+
+    pub(super) fn set(&mut self, place: Place, lane: usize, bits: u128) {
+        self.warp.set(self.call, place, lane, bits);
+    }
+
+    /// Executes a step other than operations on all lanes.
+    pub(super) fn step(&mut self, step: &Step) -> Outcome {
+        let first = self.first();
+        match step {
+            Step::Lanes(..) => Ok(Control::Next),
+            Step::Fold(fold) => {
+                self.fold(fold);
+                Ok(Control::Next)
+            }
+            Step::Load(access) => self.load(access),
+            Step::Store(access) => self.store(access),
+            Step::Atomic(atomic) => self.atomic(atomic),
+            Step::Special(register, place) => {
+                for lane in lanes(self.active) {
+                    let bits = self
+                        .block
+                        .special(*register, 0, self.warp.first, lane, self.grid);
+                    self.set(*place, lane, bits);
+                }
+                Ok(Control::Next)
+            }
+            Step::Jump(to) => Ok(Control::Jump(self.active, *to)),
+            Step::Table(index, targets) => self.table(*index, targets),
+            Step::Call(call) => self.enter(call),
+            Step::Return => {
+                self.warp.return_from(self.group, self.active, self.grid);
+                Ok(Control::Moved)
+            }
+            Step::Exit => {
+                self.warp.exit(self.group, self.active);
+                Ok(Control::Moved)
+            }
+            Step::Trap => Err((Reason::Trap, first)),
+            Step::Act(act) => self.act(act),
+            Step::Unsupported(why) => Err((Reason::Unsupported(why.to_string()), first)),
+        }
+    }
+
+    fn table(&mut self, index: Place, targets: &[u32]) -> Outcome {
+        let first = self.first();
+        let value = self.get(index, first);
+        let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
+        let to = *to.ok_or((Reason::BadTarget, first))?;
+        let same = lanes(self.active).filter(|&l| self.get(index, l) == value);
+        let taken = same.fold(0, |all, lane| all | 1 << lane);
+        if taken == self.active {
+            return Ok(Control::Jump(taken, to));
+        }
+        // The lanes with another index execute the instruction again.
+        let group = &mut self.warp.groups.all[self.group];
+        group.mask = self.active & !taken;
+        self.warp.groups.add(taken, self.call, to);
+        if self.active != self.mask {
+            self.warp
+                .groups
+                .add(self.mask & !self.active, self.call, self.at + 1);
+        }
+        Ok(Control::Moved)
+    }
+
+    fn fold(&mut self, of: &Fold) {
+        let mut operands = Vec::with_capacity(of.sources.len());
+        for lane in lanes(self.active) {
+            operands.clear();
+            operands.extend(of.sources.iter().map(|s| self.get(*s, lane)));
+            let carry = Place::Predicate(crate::lower::Code::CARRY);
+            let folded = fold(&Operation {
+                opcode: of.opcode,
+                modifiers: &of.modifiers,
+                operands: &operands,
+                carry: of.reads_carry.then(|| self.get(carry, lane) != 0),
+                video: of.video,
+            });
+            let (value, ty) = match &folded {
+                Some(folded) => (folded.value, Some(folded.ty)),
+                None => (undefined(of.ty), of.ty),
+            };
+            self.write_result(of, lane, value, ty);
+            if let (Some(second), Some(bit)) = (of.second, folded.as_ref().and_then(|f| f.second)) {
+                self.set(second, lane, bit.into());
+            }
+            if let (true, Some(bit)) = (of.writes_carry, folded.and_then(|f| f.carry)) {
+                self.set(carry, lane, bit.into());
+            }
+        }
+    }
+
+    fn write_result(
+        &mut self,
+        of: &Fold,
+        lane: usize,
+        value: u128,
+        ty: Option<ptx_isa::ScalarType>,
+    ) {
+        let signed = ty.is_some_and(|t| t.kind() == TypeKind::Signed);
+        let bits = ty.map_or(32, ptx_isa::ScalarType::bits);
+        let extended = match signed && bits < 64 && value >> (bits - 1) & 1 == 1 {
+            true => value | u128::MAX << bits,
+            false => value,
+        };
+        if let [place] = of.results[..] {
+            self.set(place, lane, extended);
+            return;
+        }
+        let each = u32::from(bits) / of.results.len().max(1) as u32;
+        for (n, place) in (0u32..).zip(&of.results) {
+            let part = value.checked_shr(n * each).unwrap_or(0);
+            self.set(*place, lane, part & ((1 << each) - 1));
+        }
+    }
+}
+
+/// The bits of a result that is not defined: the NaN that the hardware makes, or all ones.
+fn undefined(ty: Option<ptx_isa::ScalarType>) -> u128 {
+    let Some(ty) = ty else { return 0 };
+    let bits = ty.bits().clamp(1, 127);
+    let ones = (1u128 << bits) - 1;
+    match (ty.is_float(), bits) {
+        (true, 64) => 0xfff8_0000_0000_0000,
+        (true, _) => ones >> 1,
+        (false, _) => ones,
+    }
+}

@@ -1,0 +1,185 @@
+//! Where the bytes of an address are.
+
+use ptx_isa::StateSpace;
+
+use super::execution::{Execution, Failed};
+use crate::error::Reason;
+use crate::lanes::lanes;
+use crate::lanes::{Double, LANES, Place};
+use crate::memory::Fault;
+use crate::program::{Address, Base, CODE, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE, Window};
+
+/// A place in memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Location {
+    Global(u64),
+    /// The rank of the CTA in its cluster, and the offset.
+    Shared(usize, u64),
+    Local(u64),
+    Parameter(u64),
+}
+
+/// The memory that a location is in. Each lane has its own local memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Memory {
+    Global,
+    /// That of the CTA of a rank.
+    Shared(usize),
+    Local,
+    Parameter,
+}
+
+/// Where the addresses of the lanes are.
+pub(super) struct Addresses {
+    /// The memory of all of them.
+    pub(super) memory: Memory,
+    /// The offset of each lane; the address in global memory.
+    pub(super) at: Double,
+    /// Whether the offsets are the same by construction.
+    pub(super) uniform: bool,
+}
+
+impl Execution<'_> {
+    /// Where an address is for a lane.
+    pub(super) fn location(&self, address: &Address, lane: usize) -> Location {
+        let base = match address.base {
+            Base::Zero => 0,
+            Base::Register(place) => self.get(place, lane) as u64,
+            Base::Frame => self.frame(),
+        };
+        self.resolve(address, base.wrapping_add(address.offset))
+    }
+
+    /// Where the frame of the call begins on the stack.
+    pub(super) fn frame(&self) -> u64 {
+        let call = self.warp.groups.calls.get(self.call);
+        call.and_then(Option::as_ref).map_or(0, |c| c.base)
+    }
+
+    /// Where the sum of the base and the offset of an address is.
+    fn resolve(&self, address: &Address, at: u64) -> Location {
+        // An address in a register of 32 bits wraps around there.
+        let at = match address.base {
+            Base::Register(Place::Word(_)) => at & 0xffff_ffff,
+            _ => at,
+        };
+        match address.window {
+            Window::KernelParameters => Location::Parameter(at),
+            Window::Local => Location::Local(at),
+            Window::State(space) if space.base() == StateSpace::Shared => {
+                shared(at, self.block.rank)
+            }
+            Window::State(_) => Location::Global(at),
+            Window::Generic => generic(at, self.block.rank),
+        }
+    }
+
+    /// Where an address is for all lanes that execute the step; `None` if they are not all in the same memory.
+    pub(super) fn addresses(&self, address: &Address) -> Option<Addresses> {
+        let mut at = match address.base {
+            Base::Zero => [0; LANES],
+            Base::Frame => [self.frame(); LANES],
+            Base::Register(place) => self.warp.values(self.call, place),
+        };
+        for at in &mut at {
+            *at = at.wrapping_add(address.offset);
+        }
+        let first = self.resolve(address, at[self.first() % LANES]);
+        let memory = first.memory();
+        let uniform = !matches!(address.base, Base::Register(_));
+        let is_offset =
+            matches!(address.window, Window::State(space) if space.base() != StateSpace::Shared);
+        if uniform || is_offset && !matches!(address.base, Base::Register(Place::Word(_))) {
+            return Some(Addresses {
+                memory,
+                at: if uniform {
+                    [first.address(); LANES]
+                } else {
+                    at
+                },
+                uniform,
+            });
+        }
+        for lane in lanes(self.active) {
+            let location = self.resolve(address, at[lane]);
+            if location.memory() != memory {
+                return None;
+            }
+            at[lane] = location.address();
+        }
+        Some(Addresses {
+            memory,
+            at,
+            uniform,
+        })
+    }
+}
+
+impl Addresses {
+    /// Goes on to the next elements.
+    pub(super) fn advance(&mut self, bytes: u8) {
+        for at in &mut self.at {
+            *at = at.wrapping_add(bytes.into());
+        }
+    }
+}
+
+impl Location {
+    /// The memory that it is in.
+    pub(super) const fn memory(self) -> Memory {
+        match self {
+            Self::Global(_) => Memory::Global,
+            Self::Shared(rank, _) => Memory::Shared(rank),
+            Self::Local(_) => Memory::Local,
+            Self::Parameter(_) => Memory::Parameter,
+        }
+    }
+
+    /// The offset there; the address in global memory.
+    pub(crate) const fn address(self) -> u64 {
+        match self {
+            Self::Global(at) | Self::Shared(_, at) | Self::Local(at) | Self::Parameter(at) => at,
+        }
+    }
+
+    pub(crate) const fn plus(self, bytes: u64) -> Self {
+        match self {
+            Self::Global(at) => Self::Global(at.wrapping_add(bytes)),
+            Self::Shared(rank, at) => Self::Shared(rank, at.wrapping_add(bytes)),
+            Self::Local(at) => Self::Local(at.wrapping_add(bytes)),
+            Self::Parameter(at) => Self::Parameter(at.wrapping_add(bytes)),
+        }
+    }
+}
+
+/// A generic address.
+pub(crate) fn generic(at: u64, rank: usize) -> Location {
+    match at {
+        LOCAL..PARAMETERS => Location::Local(at - LOCAL),
+        PARAMETERS..CODE => Location::Parameter(at - PARAMETERS),
+        SHARED..LOCAL => shared(at, rank),
+        _ => Location::Global(at),
+    }
+}
+
+/// An address of shared memory: offsets below the stride are in the CTA itself. Where an instruction does not name the state space, it is a
+/// generic address.
+fn shared(at: u64, rank: usize) -> Location {
+    let at = match at {
+        SHARED..LOCAL => at - SHARED,
+        offset => offset,
+    };
+    match at / SHARED_STRIDE {
+        0 => Location::Shared(rank, at),
+        other => Location::Shared(other as usize - 1, at % SHARED_STRIDE),
+    }
+}
+
+/// Whether a location is a multiple of a number of bytes.
+pub(super) fn check_alignment(location: Location, bytes: u64, lane: usize) -> Result<(), Failed> {
+    let at = location.address();
+    match bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
+        true => Err((Reason::from(Fault::Misaligned(at)), lane)),
+        false => Ok(()),
+    }
+}
