@@ -119,13 +119,14 @@ fn family_file<'f>(
             }
             self::form(p, form, &slots, &lists, &mut forms)?;
         }
-        writeln!(blocks, "\n// {}", block.names.join(" "))?;
+        blocks.push('\n');
         own.print(p, "", &mut blocks)?;
         lists.print(&mut blocks);
         writeln!(
             blocks,
-            "pub(crate) static {ident}: [Form; {}] = [\n{forms}];",
-            block.forms.len()
+            "pub(crate) static {ident}: [Form; {}] = [ // {}\n{forms}];",
+            block.forms.len(),
+            block.names.join(" ")
         )?;
         add_instructions(block, &format!("{}::{ident}", family.name), instructions);
     }
@@ -197,7 +198,7 @@ fn form(
         call(out, &p.computation(computation));
     }
     if let Some(action) = &form.performs {
-        call(out, &format!(".performing(Action::{})", variant(action)));
+        call(out, &format!(".does(Action::{})", variant(action)));
     }
     if let Some(about) = &form.about {
         call(out, &format!(".about({about:?})"));

@@ -46,6 +46,8 @@
 extern crate alloc;
 
 #[macro_use]
+mod action;
+#[macro_use]
 mod keyword_table;
 #[macro_use]
 mod record;

@@ -140,7 +140,7 @@ impl Form {
         self
     }
 
-    pub(crate) const fn performing(mut self, action: Action) -> Self {
+    pub(crate) const fn does(mut self, action: Action) -> Self {
         self.action = Some(action);
         self
     }

@@ -20,8 +20,8 @@ const WITHOUT_TERM: &[(&str, usize)] = &[
     ),
     ("not expressible: a part that is undefined", 0),
     ("not expressible: a result without a type", 1),
-    ("not expressible: a value in memory", 43),
-    ("not expressible: an address or a special register", 9),
+    ("not expressible: a value in memory", 55),
+    ("not expressible: an address or a special register", 10),
     ("not expressible: an approximation", 26),
     (
         "not expressible: an integer made of a number or a predicate",

@@ -8,27 +8,26 @@ const OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M
 const OVERRIDE_OPT: &Slot = &slot(".override", &[M::OverrideGlobalAddress]).optional();
 const REPORT_OPT: &Slot = &slot(".report", &[M::MbarrierReportDisabled, M::MbarrierReportValidityPer16bytes80000000, M::MbarrierReportValidityPer16bytes8000, M::MbarrierReportValidityPer16bytes80, M::MbarrierReportValidityPer16bytes8, M::MbarrierReportValidityPerElementFf]).optional();
 
-// cp.async
 const CP_ASYNC_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
 static CP_ASYNC_RULES: [Rule; 2] = [ordered(3, 2), since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])];
 static CP_ASYNC_RULES_2: [Rule; 2] = [
     since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]), since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])];
-pub(crate) static CP_ASYNC: [Form; 4] = [
+pub(crate) static CP_ASYNC: [Form; 4] = [ // cp.async
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(4, 16, 0), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES)
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).does(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
             op("cp-size", 2, R::Imm).with_range(16, 16, 1), op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES)
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).does(Action::CopyAsync),
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -36,7 +35,7 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(4, 16, 0),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES_2)
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).does(Action::CopyAsync),
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
@@ -44,29 +43,25 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cp-size", 2, R::Imm).with_range(16, 16, 1),
             op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))]).with_rules(&CP_ASYNC_RULES_2)
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).performing(Action::CopyAsync),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]).does(Action::CopyAsync),
 ];
 
-// cp.async.commit_group
-pub(crate) static CP_ASYNC_COMMIT_GROUP: [Form; 1] = [
+pub(crate) static CP_ASYNC_COMMIT_GROUP: [Form; 1] = [ // cp.async.commit_group
     form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
-        .performing(Action::CopyCommit),
+        .does(Action::CopyCommit),
 ];
 
-// cp.async.wait_group
-pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [
+pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [ // cp.async.wait_group
     form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, &t::SM_80)]).with_operands(&[op("N", 0, R::Imm)])
-        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]).performing(Action::CopyWait),
+        .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]).does(Action::CopyWait),
 ];
 
-// cp.async.wait_all
-pub(crate) static CP_ASYNC_WAIT_ALL: [Form; 1] = [
+pub(crate) static CP_ASYNC_WAIT_ALL: [Form; 1] = [ // cp.async.wait_all
     form("9.7.9.25.3.3", "", &[], &[ptx(7, 0, &t::SM_80)])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)), effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))])
-        .performing(Action::CopyWait),
+        .does(Action::CopyWait),
 ];
 
-// cp.async.bulk
 const CP_ASYNC_BULK_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const CP_ASYNC_BULK_COMPLETION_MECHANISM_2: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
 const CP_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::SharedCta]);
@@ -80,7 +75,7 @@ const CP_ASYNC_BULK_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 static CP_ASYNC_BULK_EFFECTS: [Effect; 4] = [
     effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
     effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
-pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
+pub(crate) static CP_ASYNC_BULK: [Form; 5] = [ // cp.async.bulk
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -91,7 +86,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
         .with_rules(&[
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(7)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(7)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])]).with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
+            since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)])]).with_effects(&CP_ASYNC_BULK_EFFECTS).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}{.multicast}{.level::cache_hint}{.b128} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -111,7 +106,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::Operand(0, Q::Below(32)), C::Operand(1, Q::Below(64)), C::Operand(3, Q::Below(32))]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
             removed_in(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::All(&[C::Operand(3, Q::SpecialRegister), C::Operand(3, Q::Below(64))])]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
-        .with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
+        .with_effects(&CP_ASYNC_BULK_EFFECTS).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.b128} [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -122,7 +117,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(5)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(5)])), since(C::Filled(5), &[ptx(8, 3, &t::SM_90)]),
             since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), deny(holds(1, &[M::Gpu, M::Sys]))]).with_effects(&CP_ASYNC_BULK_EFFECTS)
-        .performing(Action::BulkCopy),
+        .does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask}{.b128} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT, l::B128_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -136,7 +131,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             since(C::Filled(7), &[ptx(8, 3, &t::SM_90)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]), since(C::Filled(6), &[ptx(8, 6, &t::SM_100)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect_if(C::Filled(0), E::Order(Source::Slot(0))), effect_if(C::Filled(1), E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).performing(Action::BulkCopy),
+            effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]).does(Action::BulkCopy),
     form("9.7.9.25.4.1", "{.sem}{.scope}.dst.src.completion_mechanism{.report}.ignore_oob{.level::cache_hint}{.b128} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_SEM_OPT, CP_ASYNC_BULK_SCOPE_OPT, CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, REPORT_OPT, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::B128_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -150,13 +145,12 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             require(holds(0, &[M::Relaxed]), C::All(&[C::Filled(1), C::Filled(8)])), require(C::Filled(1), holds(0, &[M::Relaxed])),
             deny(C::All(&[holds(0, &[M::Weak]), C::Filled(8)])), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[C::Filled(5), C::Not(&holds(5, &[M::MbarrierReportDisabled]))]))])
-        .with_effects(&CP_ASYNC_BULK_EFFECTS).performing(Action::BulkCopy),
+        .with_effects(&CP_ASYNC_BULK_EFFECTS).does(Action::BulkCopy),
 ];
 
-// multimem.cp.async.bulk
 const MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).optional();
 const MULTIMEM_CP_ASYNC_BULK_SEM_OPT: &Slot = &slot(".sem", &[M::Weak, M::Relaxed]).optional();
-pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
+pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [ // multimem.cp.async.bulk
     form("9.7.9.25.4", "{.sem}{.scope}.global.shared::cta.bulk_group{.cp_mask}{.b128} [dstMem], [srcMem], size{, byteMask}", &[MULTIMEM_CP_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_ASYNC_BULK_SCOPE_OPT, l::GLOBAL, l::SHARED_CTA, l::BULK_GROUP, l::CP_MASK_OPT, l::B128_OPT], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
@@ -169,10 +163,9 @@ pub(crate) static MULTIMEM_CP_ASYNC_BULK: [Form; 1] = [
             since(C::Filled(5), &[ptx(9, 1, &t::SM_100)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect_if(C::Filled(0), E::Order(Source::Slot(0))),
-            effect_if(C::Filled(1), E::Scope(Source::Slot(1)))]),
+            effect_if(C::Filled(1), E::Scope(Source::Slot(1)))]).does(Action::BulkCopy),
 ];
 
-// cp.reduce.async.bulk
 const CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
 const CP_REDUCE_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::SharedCluster]);
@@ -193,7 +186,7 @@ static CP_REDUCE_ASYNC_BULK_OPERANDS: [FormOperand; 4] = [
 static CP_REDUCE_ASYNC_BULK_EFFECTS: [Effect; 4] = [
     effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
     effect_if(holds(4, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))];
-pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
+pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [ // cp.reduce.async.bulk
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -211,7 +204,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
-            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).performing(Action::BulkReduce),
+            effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]).does(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
@@ -220,15 +213,14 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
-        .with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).performing(Action::BulkReduce),
+        .with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).does(Action::BulkReduce),
     form("9.7.9.25.4.2", "{.sem}{.scope}.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_SEM_OPT, CP_REDUCE_ASYNC_BULK_SCOPE_OPT, CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).performing(Action::BulkReduce),
+            since(holds(8, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&CP_REDUCE_ASYNC_BULK_EFFECTS).does(Action::BulkReduce),
 ];
 
-// multimem.cp.reduce.async.bulk
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_DST: &Slot = &slot(".dst", &[M::Global]);
 const MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP: &Slot = &slot(".redOp", &[M::And, M::Or, M::Xor, M::Add, M::Inc, M::Dec, M::Min, M::Max]);
@@ -244,7 +236,7 @@ static MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS: [FormOperand; 3] = [
 static MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS: [Effect; 4] = [
     effect(E::Proxy(Proxy::Async)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Slot(1))),
     effect(E::Async(Completion::Bulk, AsyncPhase::Start))];
-pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
+pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [ // multimem.cp.reduce.async.bulk
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, MULTIMEM_CP_REDUCE_ASYNC_BULK_REDOP, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
@@ -253,32 +245,30 @@ pub(crate) static MULTIMEM_CP_REDUCE_ASYNC_BULK: [Form; 2] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::Inc, M::Dec]), one_of(&[M::U32])], &[], &[]), 
                 row(&[one_of(&[M::Min, M::Max]), one_of(&[M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16])], &[], &[])])])
-        .with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS),
+        .with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS).does(Action::BulkReduce),
     form("9.7.9.25.4", "{.sem}{.scope}.dst.src.completion_mechanism.add.noftz.type [dstMem], [srcMem], size", &[MULTIMEM_CP_REDUCE_ASYNC_BULK_SEM_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_SCOPE_OPT, MULTIMEM_CP_REDUCE_ASYNC_BULK_DST, MULTIMEM_CP_REDUCE_ASYNC_BULK_SRC, MULTIMEM_CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, l::ADD, l::NOFTZ, MULTIMEM_CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(9, 1, &t::SM_90)])
         .with_operands(&MULTIMEM_CP_REDUCE_ASYNC_BULK_OPERANDS)
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)]),
-            since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS),
+            since(holds(7, &[M::F32]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&MULTIMEM_CP_REDUCE_ASYNC_BULK_EFFECTS).does(Action::BulkReduce),
 ];
 
-// cp.async.bulk.prefetch
 const CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_PREFETCH_SRC: &Slot = &slot(".src", &[M::Global]);
-pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [
+pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 2] = [ // cp.async.bulk.prefetch
     form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
             op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.25.4.3", ".L2.src.L2::evict_last [srcMem], size", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, l::L2_EVICT_LAST], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16)])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// cp.async.bulk.tensor
 const CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
 const CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]).optional();
@@ -294,7 +284,7 @@ const CP_ASYNC_BULK_TENSOR_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 static CP_ASYNC_BULK_TENSOR_EFFECTS: [Effect; 3] = [
     effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Read, M::Global)),
     effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
-pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
+pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [ // cp.async.bulk.tensor
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
@@ -315,7 +305,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             require(C::Filled(9), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]))),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS),
+        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS).does(Action::TensorCopy),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.report}{.multicast}{.cta_group}{.level::cache_hint}{.override}{.override_dim} [dstMem], [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, ctaMask32}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, REPORT_OPT, MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
@@ -344,7 +334,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             deny(C::All(&[C::Filled(10), holds(6, &[M::MulticastCluster, M::MulticastCluster16b])])),
             since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
             since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(7)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS),
+        .with_effects(&CP_ASYNC_BULK_TENSOR_EFFECTS).does(Action::TensorCopy),
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -363,10 +353,10 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
             deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileScatter4, M::Im2colNoOffs, M::Im2colNoOffsW]))),
             since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Write, M::Global)), effect(E::Async(Completion::Bulk, AsyncPhase::Start))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Memory(A::Write, M::Global)), effect(E::Async(Completion::Bulk, AsyncPhase::Start))])
+        .does(Action::TensorCopy),
 ];
 
-// cp.reduce.async.bulk.tensor
 const CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::BulkGroup]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_DST: &Slot = &slot(".dst", &[M::Global]);
@@ -374,7 +364,7 @@ const CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::c
 const CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::Im2colNoOffs, M::Im2colNoOffsW]).optional();
 const CP_REDUCE_ASYNC_BULK_TENSOR_REDOP: &Slot = &slot(".redOp", &[M::Add, M::Min, M::Max, M::Inc, M::Dec, M::And, M::Or, M::Xor]);
 const CP_REDUCE_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::SharedCta]);
-pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
+pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [ // cp.reduce.async.bulk.tensor
     form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -393,16 +383,15 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
             require(C::Filled(8), C::Not(&holds(4, &[M::Im2colNoOffs, M::Im2colNoOffsW])))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::Memory(A::ReadModifyWrite, M::Global)),
-            effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]),
+            effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]).does(Action::TensorCopy),
 ];
 
-// cp.async.bulk.prefetch.tensor
 const CP_ASYNC_BULK_PREFETCH_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT: &Slot = &slot(".eviction", &[M::L2EvictLast]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).optional();
 const CP_ASYNC_BULK_PREFETCH_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
-pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
+pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [ // cp.async.bulk.prefetch.tensor
     form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.eviction}{.level::cache_hint}{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_EVICTION_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT, OVERRIDE_OPT, OVERRIDE_DIM_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
@@ -422,36 +411,33 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
             require(C::Filled(7), C::Filled(6)), require(holds(7, &[M::OverrideGlobalDim]), holds(0, &[M::D1d])),
             deny(C::All(&[C::Filled(7), C::Operand(5, Q::Nonzero)])), deny(C::All(&[holds(7, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(C::Filled(7), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// cp.async.bulk.commit_group
-pub(crate) static CP_ASYNC_BULK_COMMIT_GROUP: [Form; 1] = [
+pub(crate) static CP_ASYNC_BULK_COMMIT_GROUP: [Form; 1] = [ // cp.async.bulk.commit_group
     form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)]).with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))])
-        .performing(Action::BulkCommit),
+        .does(Action::BulkCommit),
 ];
 
-// cp.async.bulk.wait_group
-pub(crate) static CP_ASYNC_BULK_WAIT_GROUP: [Form; 1] = [
+pub(crate) static CP_ASYNC_BULK_WAIT_GROUP: [Form; 1] = [ // cp.async.bulk.wait_group
     form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, &t::SM_90)]).with_operands(&[op("N", 0, R::Imm)])
-        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]).performing(Action::BulkWait),
+        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]).does(Action::BulkWait),
 ];
 
-// tensormap.replace
 const TENSORMAP_REPLACE_FIELD1: &Slot = &slot(".field1", &[M::GlobalAddress, M::Rank]);
 const TENSORMAP_REPLACE_FIELD2: &Slot = &slot(".field2", &[M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride]);
 const TENSORMAP_REPLACE_FIELD3: &Slot = &slot(".field3", &[M::SwizzleMode, M::SwizzleAtomicity]);
 const TENSORMAP_REPLACE_MODE: &Slot = &slot(".mode", &[M::Tile]);
 const TENSORMAP_REPLACE_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::SharedCta]).optional();
 const TENSORMAP_REPLACE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
+pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [ // tensormap.replace
     form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])), require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
@@ -460,12 +446,12 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(2, Q::Floating), C::Not(&holds(1, &[M::GlobalStride]))])).ptxas(),
             require(holds(1, &[M::GlobalStride]), holds(4, &[M::B64])), require(C::Not(&holds(1, &[M::GlobalStride])), holds(4, &[M::B32]))])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
+            op("new_val", 1, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap)
         .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
@@ -473,32 +459,30 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).with_range(0, 3, 1)])
         .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+            op("new_val", 1, R::Imm).with_range(0, 2, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
     form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+            op("new_val", 1, R::Imm).with_range(0, 1, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::TensorMap),
 ];
 
-// cp.async.mbarrier.arrive
-pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
+pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [ // cp.async.mbarrier.arrive
     form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
-        .performing(Action::CopyArrive).with_differences(&["ptxas does not check the state space of the variable"]),
+        .does(Action::CopyArrive).with_differences(&["ptxas does not check the state space of the variable"]),
 ];
 
-// tensormap.cp_fenceproxy
 const TENSORMAP_CP_FENCEPROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
-pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [
+pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [ // tensormap.cp_fenceproxy
     form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
@@ -506,5 +490,5 @@ pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [
             op("size", 2, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[
             effect(E::Converge(ConvergenceScope::Warp)), effect(E::Proxy(Proxy::Tensormap)), effect(E::Fence), effect(E::Order(Source::Slot(3))),
-            effect(E::Scope(Source::Slot(4)))]),
+            effect(E::Scope(Source::Slot(4)))]).does(Action::TensorMap),
 ];

@@ -3,7 +3,6 @@
 
 use crate::row::*;
 
-// atom
 const ATOM_CASTYPE: &Slot = &slot(".castype", &[M::B32, M::B64]);
 const ATOM_HALF_WORD_TYPE: &Slot = &slot(".half_word_type", &[M::F16, M::Bf16]);
 const ATOM_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
@@ -45,7 +44,7 @@ static ATOM_OPERANDS_5: [FormOperand; 4] = [
     op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
     op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
     op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
-pub(crate) static ATOM: [Form; 14] = [
+pub(crate) static ATOM: [Form; 14] = [ // atom
     form("9.7.13.5", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_TYPE], &[ptx(1, 1, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_2)
         .with_rules(&[
@@ -172,7 +171,6 @@ pub(crate) static ATOM: [Form; 14] = [
         .with_differences(&ATOM_DIFFERENCES),
 ];
 
-// red
 const RED_HALF_WORD_TYPE: &Slot = &slot(".half_word_type", &[M::F16, M::Bf16]);
 const RED_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2CacheHint]).optional();
 const RED_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Add, M::Inc, M::Dec, M::Min, M::Max]);
@@ -194,7 +192,7 @@ static RED_OPERANDS_2: [FormOperand; 3] = [
     op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
     op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
     op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))];
-pub(crate) static RED: [Form; 10] = [
+pub(crate) static RED: [Form; 10] = [ // red
     form("9.7.13.6", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, RED_OP, RED_LEVEL_CACHE_HINT_OPT, RED_TYPE], &[ptx(1, 2, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -261,20 +259,19 @@ pub(crate) static RED: [Form; 10] = [
         .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .exch then b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Exch), X::Operand(1), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])])]))]),
 ];
 
-// multimem.red.async
 const MULTIMEM_RED_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
 const MULTIMEM_RED_ASYNC_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_RED_ASYNC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64]);
-pub(crate) static MULTIMEM_RED_ASYNC: [Form; 1] = [
+pub(crate) static MULTIMEM_RED_ASYNC: [Form; 1] = [ // multimem.red.async
     form("9.7.13", ".release.scope{.ss}.add.type [a], b", &[l::RELEASE, MULTIMEM_RED_ASYNC_SCOPE, MULTIMEM_RED_ASYNC_SS_OPT, l::ADD, MULTIMEM_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("[a] = [a] + b", &[set(To::Memory(0), X::Call(F::Add, &[X::Memory(0), X::Operand(1)]))]),
 ];
 
-// red.async
 const RED_ASYNC_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const RED_ASYNC_OP: &Slot = &slot(".op", &[M::Inc, M::Dec]);
 const RED_ASYNC_OP_2: &Slot = &slot(".op", &[M::Min, M::Max]);
@@ -296,19 +293,19 @@ static RED_ASYNC_OPERANDS: [FormOperand; 3] = [
     op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))];
 static RED_ASYNC_EFFECTS: [Effect; 3] = [
     effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start))];
-pub(crate) static RED_ASYNC: [Form; 5] = [
+pub(crate) static RED_ASYNC: [Form; 5] = [ // red.async
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP, RED_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).does(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_2, RED_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).does(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_3, RED_ASYNC_TYPE_3], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).does(Action::ReduceAsync),
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, l::ADD, RED_ASYNC_TYPE_4], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).performing(Action::ReduceAsync),
+        .with_operands(&RED_ASYNC_OPERANDS).with_effects(&RED_ASYNC_EFFECTS).does(Action::ReduceAsync),
     form("9.7.13.7", "{.mmio}.sem.scope{.ss}.add.type [a], b", &[l::MMIO_OPT, RED_ASYNC_SEM_2, RED_ASYNC_SCOPE_2, RED_ASYNC_SS_OPT_2, l::ADD, RED_ASYNC_TYPE_5], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::ReduceAsync),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).does(Action::ReduceAsync),
 ];

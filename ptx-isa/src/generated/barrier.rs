@@ -3,137 +3,126 @@
 
 use crate::row::*;
 
-// barrier barrier.cta
-pub(crate) static BARRIER: [Form; 1] = [
+pub(crate) static BARRIER: [Form; 1] = [ // barrier barrier.cta
     form("9.7.13.1", ".sync{.aligned} a{, b}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierSync),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).does(Action::BarrierSync),
 ];
 
-// barrier.arrive barrier.cta.arrive
-pub(crate) static BARRIER_ARRIVE: [Form; 1] = [
+pub(crate) static BARRIER_ARRIVE: [Form; 1] = [ // barrier.arrive barrier.cta.arrive
     form("9.7.13.1", "{.aligned} a, b", &[l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(0), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))),
-            effect(E::Scope(Source::Fixed(M::Cta)))]).performing(Action::BarrierArrive),
+            effect(E::Scope(Source::Fixed(M::Cta)))]).does(Action::BarrierArrive),
 ];
 
-// barrier.red barrier.cta.red
 const BARRIER_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
 static BARRIER_RED_RULES: [Rule; 1] = [deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()];
 static BARRIER_RED_EFFECTS: [Effect; 4] = [
     effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
     effect(E::Scope(Source::Fixed(M::Cta)))];
-pub(crate) static BARRIER_RED: [Form; 2] = [
+pub(crate) static BARRIER_RED: [Form; 2] = [ // barrier.red barrier.cta.red
     form("9.7.13.1", ".popc{.aligned}.u32 d, a{, b}, c", &[l::POPC, l::ALIGNED_OPT, l::U32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
-        .performing(Action::BarrierReduce),
+        .does(Action::BarrierReduce),
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
-        .performing(Action::BarrierReduce),
+        .does(Action::BarrierReduce),
 ];
 
-// bar bar.cta
-pub(crate) static BAR: [Form; 1] = [
+pub(crate) static BAR: [Form; 1] = [ // bar bar.cta
     form("9.7.13.1", ".sync a{, b}", &[l::SYNC], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .performing(Action::BarrierSync),
+        .does(Action::BarrierSync),
 ];
 
-// bar.arrive bar.cta.arrive
-pub(crate) static BAR_ARRIVE: [Form; 1] = [
+pub(crate) static BAR_ARRIVE: [Form; 1] = [ // bar.arrive bar.cta.arrive
     form("9.7.13.1", "a, b", &[], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1), op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::Release))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .performing(Action::BarrierArrive),
+        .does(Action::BarrierArrive),
 ];
 
-// bar.red bar.cta.red
 const BAR_RED_OP: &Slot = &slot(".op", &[M::And, M::Or]);
 static BAR_RED_RULES: [Rule; 1] = [deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()];
 static BAR_RED_EFFECTS: [Effect; 4] = [
     effect(E::Barrier), effect(E::Converge(ConvergenceScope::Cta)), effect(E::Order(Source::Fixed(M::AcqRel))),
     effect(E::Scope(Source::Fixed(M::Cta)))];
 static BAR_RED_NOTES: [&str; 1] = ["a barrier that reduces must not be used without a reduction before it completes"];
-pub(crate) static BAR_RED: [Form; 2] = [
+pub(crate) static BAR_RED: [Form; 2] = [ // bar.red bar.cta.red
     form("9.7.13.1", ".popc.u32 d, a{, b}, c", &[l::POPC, l::U32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
-        .performing(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
+        .does(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
             op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
-        .performing(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
+        .does(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
 ];
 
-// bar.warp
-pub(crate) static BAR_WARP: [Form; 1] = [
+pub(crate) static BAR_WARP: [Form; 1] = [ // bar.warp
     form("9.7.13.2", ".sync membermask", &[l::SYNC], &[ptx(6, 0, &t::SM_30)]).with_operands(&[op("membermask", 0, R::Use).with_ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Barrier), effect(E::Lanes(0)), effect(E::Order(Source::Fixed(M::AcqRel))), effect(E::Scope(Source::Fixed(M::Cta)))])
-        .performing(Action::WarpBarrier),
+        .does(Action::WarpBarrier),
 ];
 
-// barrier.cluster.arrive
 const BARRIER_CLUSTER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
-pub(crate) static BARRIER_CLUSTER_ARRIVE: [Form; 1] = [
+pub(crate) static BARRIER_CLUSTER_ARRIVE: [Form; 1] = [ // barrier.cluster.arrive
     form("9.7.13.3", "{.sem}{.aligned}", &[BARRIER_CLUSTER_ARRIVE_SEM_OPT, l::ALIGNED_OPT], &[ptx(7, 8, &t::SM_90)])
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Fixed(M::Cluster)))]).performing(Action::ClusterArrive),
+            effect(E::Scope(Source::Fixed(M::Cluster)))]).does(Action::ClusterArrive),
 ];
 
-// barrier.cluster.wait
-pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [
+pub(crate) static BARRIER_CLUSTER_WAIT: [Form; 1] = [ // barrier.cluster.wait
     form("9.7.13.3", "{.acquire}{.aligned}", &[l::ACQUIRE_OPT, l::ALIGNED_OPT], &[ptx(7, 8, &t::SM_90)])
         .with_rules(&[since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])])
         .with_effects(&[
             effect(E::Barrier), effect_if(C::Filled(1), E::Converge(ConvergenceScope::Warp)), effect(E::Order(Source::Slot(0))),
-            effect(E::Scope(Source::Fixed(M::Cluster)))]).performing(Action::ClusterWait),
+            effect(E::Scope(Source::Fixed(M::Cluster)))]).does(Action::ClusterWait),
 ];
 
-// fence
 const FENCE_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_SEM_OPT: &Slot = &slot(".sem", &[M::Sc, M::AcqRel, M::Acquire, M::Release]).with_default(M::AcqRel).optional();
 static FENCE_EFFECTS: [Effect; 3] = [effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(2)))];
 static FENCE_EFFECTS_2: [Effect; 3] = [effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3)))];
-pub(crate) static FENCE: [Form; 6] = [
+pub(crate) static FENCE: [Form; 6] = [ // fence
     form("9.7.13.4", "{.sem}.scope", &[FENCE_SEM_OPT, FENCE_SCOPE], &[ptx(6, 0, &t::SM_70)])
         .with_rules(&[since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]), since(holds(0, &[M::Acquire, M::Release]), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::Fence),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).does(Action::Fence),
     form("9.7.13.4", "{.sem}.scope.async", &[FENCE_SEM_OPT, FENCE_SCOPE, l::ASYNC], &[ptx(9, 4, &t::SM_90)]).ptxas()
         .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1))), effect(E::Proxy(Proxy::Async))])
-        .performing(Action::Fence),
+        .does(Action::Fence),
     form("9.7.13.4", ".acquire.sync_restrict::shared::cluster.cluster", &[l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&FENCE_EFFECTS).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS).does(Action::Fence),
     form("9.7.13.4", ".release.sync_restrict::shared::cta.cluster", &[l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&FENCE_EFFECTS).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS).does(Action::Fence),
     form("9.7.13.4", ".mbarrier_init.release{.restrict}.cluster", &[l::MBARRIER_INIT, l::RELEASE, FENCE_RESTRICT_OPT, l::CLUSTER], &[ptx(8, 0, &t::SM_90)])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])]).with_effects(&FENCE_EFFECTS_2).performing(Action::Fence),
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])]).with_effects(&FENCE_EFFECTS_2).does(Action::Fence),
     form("9.7.13.4", ".alias.release.sync_restrict::read.sys", &[l::ALIAS, l::RELEASE, l::SYNC_RESTRICT_READ, l::SYS], &[ptx(9, 5, &t::SM_90)])
-        .with_effects(&FENCE_EFFECTS_2).performing(Action::Fence),
+        .with_effects(&FENCE_EFFECTS_2).does(Action::Fence),
 ];
 
-// fence.proxy
 const FENCE_PROXY_FABRIC: &Slot = &slot(".fabric", &[M::GenericFabric, M::FabricGeneric, M::FabricFabric]);
 const FENCE_PROXY_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_PROXY_ORDER: &Slot = &slot(".order", &[M::Acquire, M::Release]);
@@ -146,40 +135,38 @@ static FENCE_PROXY_EFFECTS: [Effect; 4] = [
     effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))];
 static FENCE_PROXY_EFFECTS_2: [Effect; 4] = [
     effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))];
-pub(crate) static FENCE_PROXY: [Form; 8] = [
+pub(crate) static FENCE_PROXY: [Form; 8] = [ // fence.proxy
     form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
         .with_rules(&[since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence)]).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&[effect(E::Fence)]).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
-        .with_effects(&FENCE_PROXY_EFFECTS).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&FENCE_PROXY_EFFECTS).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&FENCE_PROXY_EFFECTS).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&FENCE_PROXY_EFFECTS).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
-        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cluster::read.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CLUSTER_READ, l::CLUSTER], &[ptx(9, 4, &t::SM_90)])
-        .with_effects(&FENCE_PROXY_EFFECTS_2).performing(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+        .with_effects(&FENCE_PROXY_EFFECTS_2).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".alias.order.sys", &[l::ALIAS, FENCE_PROXY_ORDER, l::SYS], &[ptx(9, 4, &t::SM_90)])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::Fence)
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).does(Action::Fence)
         .with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".fabric.alias.order.level", &[FENCE_PROXY_FABRIC, l::ALIAS, FENCE_PROXY_ORDER_2, FENCE_PROXY_LEVEL], &[ptx(9, 3, &t::SM_100)])
         .with_rules(&[require(C::Not(&holds(3, &[M::Sys])), holds(2, &[M::AcqRel])).ptxas()])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))]).performing(Action::Fence)
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Slot(2))), effect(E::Scope(Source::Slot(3)))]).does(Action::Fence)
         .with_differences(&FENCE_PROXY_DIFFERENCES),
 ];
 
-// membar
 const MEMBAR_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Gl, M::Sys]);
-pub(crate) static MEMBAR: [Form; 1] = [
+pub(crate) static MEMBAR: [Form; 1] = [ // membar
     form("9.7.13.4", ".level", &[MEMBAR_LEVEL], &[ptx(1, 4, &t::ALL)]).with_rules(&[since(holds(0, &[M::Sys]), &[ptx(2, 0, &t::SM_20)])])
-        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Fixed(M::Sc))), effect(E::Scope(Source::Slot(0)))]).performing(Action::Fence),
+        .with_effects(&[effect(E::Fence), effect(E::Order(Source::Fixed(M::Sc))), effect(E::Scope(Source::Slot(0)))]).does(Action::Fence),
 ];
 
-// membar.proxy
 const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]);
-pub(crate) static MEMBAR_PROXY: [Form; 1] = [
+pub(crate) static MEMBAR_PROXY: [Form; 1] = [ // membar.proxy
     form("9.7.13.4", ".proxykind", &[MEMBAR_PROXY_PROXYKIND], &[ptx(7, 5, &t::SM_60)])
-        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]).performing(Action::Fence),
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]).does(Action::Fence),
 ];

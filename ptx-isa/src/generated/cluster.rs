@@ -3,32 +3,33 @@
 
 use crate::row::*;
 
-// griddepcontrol
 const GRIDDEPCONTROL_ACTION: &Slot = &slot(".action", &[M::LaunchDependents, M::Wait]);
-pub(crate) static GRIDDEPCONTROL: [Form; 1] = [
+pub(crate) static GRIDDEPCONTROL: [Form; 1] = [ // griddepcontrol
     form("9.7.13.13", ".action", &[GRIDDEPCONTROL_ACTION], &[ptx(7, 8, &t::SM_90)])
-        .with_effects(&[effect(E::SideEffect), effect_if(holds(0, &[M::Wait]), E::Fence)]).performing(Action::GridDependency),
+        .with_effects(&[effect(E::SideEffect), effect_if(holds(0, &[M::Wait]), E::Fence)]).does(Action::GridDependency),
 ];
 
-// clusterlaunchcontrol.try_cancel.async
 const CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCta]).optional();
-pub(crate) static CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC: [Form; 1] = [
+pub(crate) static CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC: [Form; 1] = [ // clusterlaunchcontrol.try_cancel.async
     form("9.7.13.17", "{.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]", &[CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC_SPACE_OPT, CLUSTERLAUNCHCONTROL_TRY_CANCEL_ASYNC_COMPLETION_MECHANISM, l::MULTICAST_CLUSTER_ALL_OPT, l::B128], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Fixed(16)),
             op("mbar", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
-        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)])
+        .does(Action::CancelCluster),
 ];
 
-// clusterlaunchcontrol.query_cancel
 const CLUSTERLAUNCHCONTROL_QUERY_CANCEL_DIMENSION: &Slot = &slot(".dimension", &[M::GetFirstCtaidX, M::GetFirstCtaidY, M::GetFirstCtaidZ]);
-pub(crate) static CLUSTERLAUNCHCONTROL_QUERY_CANCEL: [Form; 3] = [
+pub(crate) static CLUSTERLAUNCHCONTROL_QUERY_CANCEL: [Form; 3] = [ // clusterlaunchcontrol.query_cancel
     form("9.7.13.18", ".is_canceled.pred.b128 pred, try_cancel_response", &[l::IS_CANCELED, l::PRED, l::B128], &[ptx(8, 6, &t::SM_100)])
-        .with_operands(&[op("pred", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("pred", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))])
+        .does(Action::CancelledCluster),
     form("9.7.13.18", ".get_first_ctaid.v4.b32.b128 d, try_cancel_response", &[l::GET_FIRST_CTAID, l::V4, l::B32, l::B128], &[ptx(8, 6, &t::SM_100)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(3))]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(3))])
+        .does(Action::CancelledCluster),
     form("9.7.13.18", ".dimension.b32.b128 reg, try_cancel_response", &[CLUSTERLAUNCHCONTROL_QUERY_CANCEL_DIMENSION, l::B32, l::B128], &[ptx(8, 6, &t::SM_100)])
-        .with_operands(&[op("reg", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))]),
+        .with_operands(&[op("reg", 0, R::Def).with_ty(T::Slot(1)), op("try_cancel_response", 1, R::Use).with_ty(T::Slot(2))])
+        .does(Action::CancelledCluster),
 ];

@@ -3,12 +3,11 @@
 
 use crate::row::*;
 
-// set
 const SET_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SET_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
 const SET_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const SET_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
-pub(crate) static SET: [Form; 2] = [
+pub(crate) static SET: [Form; 2] = [ // set
     form("9.7.6.1", ".CmpOp{.ftz}.dtype.stype d, a, b", &[SET_CMPOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -31,10 +30,9 @@ pub(crate) static SET: [Form; 2] = [
         .computing("t = combine(.BoolOp, compare(.CmpOp, a, b), c); d = if t then (if floating(d) then 1 else -1) else 0", &[set(To::Local, X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)])), set(To::Operand(0), X::If(&[X::Assigned(0), X::If(&[X::Call(F::Floating, &[X::Type(T::Slot(3))]), X::Integer(1), X::Call(F::Negate, &[X::Integer(1)])]), X::Integer(0)]))]),
 ];
 
-// set
 const SET_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs]);
 const SET_2_TYPE: &Slot = &slot(".type", &[M::U8x4, M::S8x4, M::U16x2, M::S16x2]);
-pub(crate) static SET_2: [Form; 1] = [
+pub(crate) static SET_2: [Form; 1] = [ // set
     form("9.7.6", ".CmpOp.type d, a, b", &[SET_2_CMPOP, SET_2_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -44,11 +42,10 @@ pub(crate) static SET_2: [Form; 1] = [
         .computing("d = if compare(.CmpOp, a, b) then -1 else 0", &[set(To::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Call(F::Negate, &[X::Integer(1)]), X::Integer(0)]))]),
 ];
 
-// setp
 const SETP_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SETP_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Lo, M::Ls, M::Hi, M::Hs, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
 const SETP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
-pub(crate) static SETP: [Form; 2] = [
+pub(crate) static SETP: [Form; 2] = [ // setp
     form("9.7.6.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_CMPOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -76,9 +73,8 @@ pub(crate) static SETP: [Form; 2] = [
         .computing("t = compare(.CmpOp, a, b); p = combine(.BoolOp, t, c); q = combine(.BoolOp, ~t, c)", &[set(To::Local, X::Call(F::Compare, &[X::Slot(0), X::Operand(2), X::Operand(3)])), set(To::Operand(0), X::Call(F::Combine, &[X::Slot(1), X::Assigned(0), X::Operand(4)])), set(To::Operand(1), X::Call(F::Combine, &[X::Slot(1), X::Call(F::Not, &[X::Assigned(0)]), X::Operand(4)]))]),
 ];
 
-// selp
 const SELP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
-pub(crate) static SELP: [Form; 1] = [
+pub(crate) static SELP: [Form; 1] = [ // selp
     form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -86,9 +82,8 @@ pub(crate) static SELP: [Form; 1] = [
         .computing("d = if c then a else b", &[set(To::Operand(0), X::If(&[X::Operand(3), X::Operand(1), X::Operand(2)]))]),
 ];
 
-// slct
 const SLCT_DTYPE: &Slot = &slot(".dtype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
-pub(crate) static SLCT: [Form; 2] = [
+pub(crate) static SLCT: [Form; 2] = [ // slct
     form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -101,7 +96,6 @@ pub(crate) static SLCT: [Form; 2] = [
         .computing("d = if c >= 0 then a else b", &[set(To::Operand(0), X::If(&[X::Call(F::GreaterEqual, &[X::Operand(3), X::Integer(0)]), X::Operand(1), X::Operand(2)]))]),
 ];
 
-// set
 const SET_3_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SET_3_BTYPE: &Slot = &slot(".btype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::Bf16, M::F32, M::F64]);
 const SET_3_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
@@ -121,7 +115,7 @@ static SET_3_OPERANDS_3: [FormOperand; 3] = [
 static SET_3_OPERANDS_4: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])];
-pub(crate) static SET_3: [Form; 12] = [
+pub(crate) static SET_3: [Form; 12] = [ // set
     form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_3_CMPOP, l::FTZ_OPT, l::F16, SET_3_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -188,13 +182,12 @@ pub(crate) static SET_3: [Form; 12] = [
         .computing("d = if packed(d) then (if combine(.BoolOp, compare(.CmpOp, a, b), c) then 1 else 0) else (if combine(.BoolOp, compare(.CmpOp, element(a, 0), element(b, 0)), c) then 65535 else 0) | (if combine(.BoolOp, compare(.CmpOp, element(a, 1), element(b, 1)), c) then 65535 else 0) << 16", &[set(To::Operand(0), X::If(&[X::Call(F::Packed, &[X::Type(T::Slot(2))]), X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Operand(1), X::Operand(2)]), X::Operand(3)]), X::Integer(1), X::Integer(0)]), X::Call(F::Or, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(0)]), X::Call(F::Element, &[X::Operand(2), X::Integer(0)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Call(F::ShiftLeft, &[X::If(&[X::Call(F::Combine, &[X::Slot(1), X::Call(F::Compare, &[X::Slot(0), X::Call(F::Element, &[X::Operand(1), X::Integer(1)]), X::Call(F::Element, &[X::Operand(2), X::Integer(1)])]), X::Operand(3)]), X::Integer(65535), X::Integer(0)]), X::Integer(16)])])]))]),
 ];
 
-// setp
 const SETP_2_BOOLOP: &Slot = &slot(".BoolOp", &[M::And, M::Or, M::Xor]);
 const SETP_2_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge, M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]);
 const SETP_2_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2]);
 const SETP_2_TYPE_2: &Slot = &slot(".type", &[M::Bf16, M::Bf16x2]);
 static SETP_2_NOTES: [&str; 1] = ["of packed types p is the result of the low half and q of the high one"];
-pub(crate) static SETP_2: [Form; 4] = [
+pub(crate) static SETP_2: [Form; 4] = [ // setp
     form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[

@@ -3,23 +3,20 @@
 
 use crate::row::*;
 
-// bra
-pub(crate) static BRA: [Form; 1] = [
+pub(crate) static BRA: [Form; 1] = [ // bra
     form("9.7.12.3", "{.uni} tgt", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)]).with_operands(&[op("tgt", 0, R::Label)])
         .with_effects(&[effect(E::Control(Control::Jump)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
-// brx.idx
-pub(crate) static BRX_IDX: [Form; 1] = [
+pub(crate) static BRX_IDX: [Form; 1] = [ // brx.idx
     form("9.7.12.4", "{.uni} index, tlist", &[l::UNI_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[op("index", 0, R::Use).with_ty(T::Scalar(S::U32)), op("tlist", 1, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Table)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
-// call
 static CALL_EFFECTS: [Effect; 3] = [effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)];
 static CALL_NOTES: [&str; 1] = ["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"];
-pub(crate) static CALL: [Form; 3] = [
+pub(crate) static CALL: [Form; 3] = [ // call
     form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]), op("func", 1, R::Func),
@@ -36,13 +33,11 @@ pub(crate) static CALL: [Form; 3] = [
         .with_notes(&CALL_NOTES),
 ];
 
-// ret
-pub(crate) static RET: [Form; 1] = [
+pub(crate) static RET: [Form; 1] = [ // ret
     form("9.7.12.6", "{.uni}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_effects(&[effect(E::Control(Control::Return)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
-// exit
-pub(crate) static EXIT: [Form; 1] = [
+pub(crate) static EXIT: [Form; 1] = [ // exit
     form("9.7.12.7", "", &[], &[ptx(1, 0, &t::ALL)]).with_effects(&[effect(E::Control(Control::Exit))]),
 ];

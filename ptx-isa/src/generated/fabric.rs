@@ -6,20 +6,17 @@ use crate::row::*;
 const OVERRIDE: &Slot = &slot(".override", &[M::OverrideGlobalAddress]);
 const OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M::OverrideGlobalDimStride]).optional();
 
-// fabric.submit
-pub(crate) static FABRIC_SUBMIT: [Form; 1] = [
+pub(crate) static FABRIC_SUBMIT: [Form; 1] = [ // fabric.submit
     form("9.7.9", "{.op_restrict::fetching}", &[l::OP_RESTRICT_FETCHING_OPT], &[ptx(9, 3, &t::SM_100)])
-        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit)), effect(E::SideEffect)]).does(Action::Undescribed),
 ];
 
-// fabric.wait
-pub(crate) static FABRIC_WAIT: [Form; 1] = [
+pub(crate) static FABRIC_WAIT: [Form; 1] = [ // fabric.wait
     form("9.7.9", ".sync_restrict::reads", &[l::SYNC_RESTRICT_READS], &[ptx(9, 3, &t::SM_100)])
-        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]).does(Action::Undescribed),
 ];
 
-// fabric.try_get.async
-pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
+pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [ // fabric.try_get.async
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.b128 [dst], [le, offset], size, [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(0)),
@@ -31,16 +28,15 @@ pub(crate) static FABRIC_TRY_GET_ASYNC: [Form; 1] = [
         .with_rules(&[require(C::Filled(4), C::Filled(5)).ptxas(), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];
 
-// fabric.try_put.async
 static FABRIC_TRY_PUT_ASYNC_RULES: [Rule; 2] = [
     require(C::Filled(6), C::Filled(7)).ptxas(), deny(C::Any(&[C::Operand(0, Q::Function), C::Operand(1, Q::Function)]))];
 static FABRIC_TRY_PUT_ASYNC_EFFECTS: [Effect; 5] = [
     effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
     effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))];
-pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
+pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [ // fabric.try_put.async
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.cp_mask}{.relaxed}{.sys}.b128 [le, offset], [src], size, [mbar]{, byteMask}{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::CP_MASK_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -50,7 +46,7 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
             op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))]).with_rules(&FABRIC_TRY_PUT_ASYNC_RULES)
-        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS),
+        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS).does(Action::Undescribed),
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.b128 [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -60,13 +56,12 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC: [Form; 2] = [
             op("size", 2, R::Use).with_ty(T::Scalar(S::U32)),
             op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8)),
             op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))]).with_rules(&FABRIC_TRY_PUT_ASYNC_RULES)
-        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS),
+        .with_effects(&FABRIC_TRY_PUT_ASYNC_EFFECTS).does(Action::Undescribed),
 ];
 
-// fabric.try_red.async
 const FABRIC_TRY_RED_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_RED_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F32, M::F64]);
-pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
+pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [ // fabric.try_red.async
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -82,7 +77,7 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(5))),
-            effect(E::Scope(Source::Slot(6))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(6))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
     form("9.7.9", "{.multimem}.shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}{.relaxed}{.sys}.op.type [le, offset, counter], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_OP, FABRIC_TRY_RED_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -99,14 +94,13 @@ pub(crate) static FABRIC_TRY_RED_ASYNC: [Form; 2] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(6))),
-            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(7))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];
 
-// fabric.try_pullred.async
 const FABRIC_TRY_PULLRED_ASYNC_ACC_OPT: &Slot = &slot(".acc", &[M::AccF16, M::AccF32]).optional();
 const FABRIC_TRY_PULLRED_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_PULLRED_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F32, M::E4m3, M::E5m2]);
-pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
+pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [ // fabric.try_pullred.async
     form("9.7.9", ".multimem.shared::cta.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.relaxed}{.sys}.op{.acc}.type.sync [dst], [le, offset], size, [mbar], membermask", &[l::MULTIMEM, l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_PULLRED_ASYNC_OP, FABRIC_TRY_PULLRED_ASYNC_ACC_OPT, FABRIC_TRY_PULLRED_ASYNC_TYPE, l::SYNC], &[ptx(9, 3, &t::SM_100)])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -126,14 +120,13 @@ pub(crate) static FABRIC_TRY_PULLRED_ASYNC: [Form; 1] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::AccF32]), one_of(&[M::F16, M::Bf16, M::E4m3, M::E5m2])], &[], &[ptx(9, 3, &t::SM_100F_SM_103F_SM_110F_SM_120F)])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))])
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed)
         .with_differences(&["ptxas accepts `.acc::f32` with .e4m3 and .e5m2"]),
 ];
 
-// fabric.try_atom.async
 const FABRIC_TRY_ATOM_ASYNC_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Exch, M::Cas, M::Min, M::Max, M::Add]);
 const FABRIC_TRY_ATOM_ASYNC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::B128, M::U32, M::S32, M::U64, M::S64, M::F16, M::Bf16, M::F16x2, M::Bf16x2, M::F32, M::F64]);
-pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
+pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [ // fabric.try_atom.async
     form("9.7.9", ".shared::cta.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.relaxed.sys.op.type [le, offset], [dst], [src], [mbar]{, cache-policy}", &[l::SHARED_CTA, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, l::RELAXED, l::SYS, FABRIC_TRY_ATOM_ASYNC_OP, FABRIC_TRY_ATOM_ASYNC_TYPE], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("le", 0, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
@@ -150,12 +143,11 @@ pub(crate) static FABRIC_TRY_ATOM_ASYNC: [Form; 1] = [
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::U64, M::F16, M::Bf16, M::F16x2, M::Bf16x2, M::F32, M::F64])], &[], &[])])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(4))),
-            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(5))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];
 
-// fabric.try_get.async.tensor
 const FABRIC_TRY_GET_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
-pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
+pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [ // fabric.try_get.async.tensor
     form("9.7.9", ".dim.shared::cta{.tile}.mbarrier::complete_tx::bytes.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [dst], [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [mbar]{, cache-policy}", &[FABRIC_TRY_GET_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_BYTES, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)),
@@ -175,12 +167,11 @@ pub(crate) static FABRIC_TRY_GET_ASYNC_TENSOR: [Form; 1] = [
             deny(C::Any(&[C::Operand(2, Q::Function), C::Operand(3, Q::Function)]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(8))),
-            effect(E::Scope(Source::Slot(9))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(9))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];
 
-// fabric.try_put.async.tensor
 const FABRIC_TRY_PUT_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
-pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
+pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [ // fabric.try_put.async.tensor
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -201,7 +192,7 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(9))),
-            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.b128 [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_PUT_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, l::B128], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -223,13 +214,12 @@ pub(crate) static FABRIC_TRY_PUT_ASYNC_TENSOR: [Form; 2] = [
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(10))),
-            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];
 
-// fabric.try_red.async.tensor
 const FABRIC_TRY_RED_ASYNC_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const FABRIC_TRY_RED_ASYNC_TENSOR_OP: &Slot = &slot(".op", &[M::And, M::Or, M::Xor, M::Min, M::Max, M::Add]);
-pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
+pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [ // fabric.try_red.async.tensor
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -250,7 +240,7 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(9, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(9))),
-            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(10))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
     form("9.7.9", "{.multimem}.dim.shared::cta{.tile}.mbarrier::complete_tx::16B.mbarrier::report::fabric.counted::bytes{.L2::cache_hint}.override{.override_dim}{.relaxed}{.sys}.op [tensorMap, le, offset, counter{, dims}{, strides}{, upper}, tensorCoords], [src], size, [mbar]{, cache-policy}", &[l::MULTIMEM_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_DIM, l::SHARED_CTA, l::TILE_OPT, l::MBARRIER_COMPLETE_TX_16B, l::MBARRIER_REPORT_FABRIC, l::COUNTED_BYTES, l::L2_CACHE_HINT_OPT, OVERRIDE, OVERRIDE_DIM_OPT, l::RELAXED_OPT, l::SYS_OPT, FABRIC_TRY_RED_ASYNC_TENSOR_OP], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::ADDR_64, K::TENSORMAP, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
@@ -272,5 +262,5 @@ pub(crate) static FABRIC_TRY_RED_ASYNC_TENSOR: [Form; 2] = [
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), deny(C::Operand(10, Q::SpecialRegister))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Mbarrier, AsyncPhase::Start)), effect(E::Order(Source::Slot(10))),
-            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]),
+            effect(E::Scope(Source::Slot(11))), effect(E::Memory(A::ReadModifyWrite, M::Global))]).does(Action::Undescribed),
 ];

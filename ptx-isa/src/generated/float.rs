@@ -3,10 +3,9 @@
 
 use crate::row::*;
 
-// testp
 const TESTP_OP_OPT: &Slot = &slot(".op", &[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal]).optional();
 const TESTP_TYPE: &Slot = &slot(".type", &[M::F32, M::F64]);
-pub(crate) static TESTP: [Form; 1] = [
+pub(crate) static TESTP: [Form; 1] = [ // testp
     form("9.7.3.1", "{.op}.type p, a", &[TESTP_OP_OPT, TESTP_TYPE], &[ptx(2, 0, &t::SM_20)])
         .not_ignoring(&[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Slot(1))])
@@ -14,17 +13,15 @@ pub(crate) static TESTP: [Form; 1] = [
         .with_differences(&["without an operation: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
-// copysign
 const COPYSIGN_TYPE: &Slot = &slot(".type", &[M::F32, M::F64]);
-pub(crate) static COPYSIGN: [Form; 1] = [
+pub(crate) static COPYSIGN: [Form; 1] = [ // copysign
     form("9.7.3.2", ".type d, a, b", &[COPYSIGN_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .computing("d = copysign(a, b)", &[set(To::Operand(0), X::Call(F::Copysign, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// add
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
-pub(crate) static ADD: [Form; 3] = [
+pub(crate) static ADD: [Form; 3] = [ // add
     form("9.7.3.3", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -41,9 +38,8 @@ pub(crate) static ADD: [Form; 3] = [
         .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// sub
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
-pub(crate) static SUB: [Form; 3] = [
+pub(crate) static SUB: [Form; 3] = [ // sub
     form("9.7.3.4", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -60,9 +56,8 @@ pub(crate) static SUB: [Form; 3] = [
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// mul
 const MUL_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
-pub(crate) static MUL: [Form; 3] = [
+pub(crate) static MUL: [Form; 3] = [ // mul
     form("9.7.3.5", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -79,9 +74,8 @@ pub(crate) static MUL: [Form; 3] = [
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// fma
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
-pub(crate) static FMA: [Form; 3] = [
+pub(crate) static FMA: [Form; 3] = [ // fma
     form("9.7.3.6", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -101,9 +95,8 @@ pub(crate) static FMA: [Form; 3] = [
         .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
-// mad
 const MAD_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
-pub(crate) static MAD: [Form; 3] = [
+pub(crate) static MAD: [Form; 3] = [ // mad
     form("9.7.3.7", "{.ftz}{.sat}.f32 d, a, b, c", &[l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)),
@@ -122,13 +115,12 @@ pub(crate) static MAD: [Form; 3] = [
         .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
-// div
 const DIV_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 static DIV_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2))];
 static DIV_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
-pub(crate) static DIV: [Form; 5] = [
+pub(crate) static DIV: [Form; 5] = [ // div
     form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)]).with_operands(&DIV_OPERANDS)
         .approximating("d = a / b within 2 ulp for 2^-126 <= b <= 2^126", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))], &[bound(Limit::Ulp(2), C::Always, Some(within(2, 0x3810000000000000, 0x47d0000000000000)))]),
     form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)]).with_operands(&DIV_OPERANDS)
@@ -148,15 +140,13 @@ pub(crate) static DIV: [Form; 5] = [
         .computing("d = a / b", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// div.full
-pub(crate) static DIV_FULL: [Form; 1] = [
+pub(crate) static DIV_FULL: [Form; 1] = [ // div.full
     form("9.7.3.8", "{.ftz}.f32 d, a, b", &[l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))])
         .approximating("d = a / b within 2 ulp", &[set(To::Operand(0), X::Call(F::Div, &[X::Operand(1), X::Operand(2)]))], &[bound(Limit::Ulp(2), C::Always, None)]),
 ];
 
-// abs
-pub(crate) static ABS: [Form; 2] = [
+pub(crate) static ABS: [Form; 2] = [ // abs
     form("9.7.3.9", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]).computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
@@ -165,8 +155,7 @@ pub(crate) static ABS: [Form; 2] = [
         .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
 ];
 
-// neg
-pub(crate) static NEG: [Form; 2] = [
+pub(crate) static NEG: [Form; 2] = [ // neg
     form("9.7.3.10", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
@@ -175,8 +164,7 @@ pub(crate) static NEG: [Form; 2] = [
         .computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
-// min
-pub(crate) static MIN: [Form; 3] = [
+pub(crate) static MIN: [Form; 3] = [ // min
     form("9.7.3.11", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -193,8 +181,7 @@ pub(crate) static MIN: [Form; 3] = [
         .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
-// max
-pub(crate) static MAX: [Form; 3] = [
+pub(crate) static MAX: [Form; 3] = [ // max
     form("9.7.3.12", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)), op("b", 2, R::Use).with_ty(T::Slot(3))])
@@ -211,13 +198,12 @@ pub(crate) static MAX: [Form; 3] = [
         .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
-// rcp
 const RCP_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 static RCP_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))];
 static RCP_RULES: [Rule; 2] = [
     deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
     since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])];
-pub(crate) static RCP: [Form; 5] = [
+pub(crate) static RCP: [Form; 5] = [ // rcp
     form("9.7.3.13", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&RCP_OPERANDS)
         .approximating("d = 1 / a within 1 ulp", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Operand(1)]))], &[bound(Limit::Ulp(1), C::Always, None)]),
@@ -237,8 +223,7 @@ pub(crate) static RCP: [Form; 5] = [
         .approximating("d = flush(d, 1 / flush(a, a)) within 1 ulp", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Div, &[X::Integer(1), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Ulp(1), C::Always, None)]),
 ];
 
-// rcp
-pub(crate) static RCP_2: [Form; 1] = [
+pub(crate) static RCP_2: [Form; 1] = [ // rcp
     form("9.7.3.14", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(2, 1, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -246,11 +231,10 @@ pub(crate) static RCP_2: [Form; 1] = [
         .about("Computes a first guess of the reciprocal of a double-precision number, of which only the high 32 bits count."),
 ];
 
-// sqrt
 const SQRT_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 static SQRT_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))];
 static SQRT_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
-pub(crate) static SQRT: [Form; 5] = [
+pub(crate) static SQRT: [Form; 5] = [ // sqrt
     form("9.7.3.15", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SQRT_OPERANDS)
         .approximating("d = sqrt(a) within 2^-23 relative", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))], &[bound(Limit::Relative(-23000), C::Always, None)]),
@@ -271,9 +255,8 @@ pub(crate) static SQRT: [Form; 5] = [
         .computing("d = sqrt(a)", &[set(To::Operand(0), X::Call(F::Sqrt, &[X::Operand(1)]))]),
 ];
 
-// rsqrt
 static RSQRT_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
-pub(crate) static RSQRT: [Form; 4] = [
+pub(crate) static RSQRT: [Form; 4] = [ // rsqrt
     form("9.7.3.16", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -289,8 +272,7 @@ pub(crate) static RSQRT: [Form; 4] = [
         .approximating("d = 1 / sqrt(a) within unspecified", &[set(To::Operand(0), X::Call(F::Div, &[X::Integer(1), X::Call(F::Sqrt, &[X::Operand(1)])]))], &[]),
 ];
 
-// rsqrt
-pub(crate) static RSQRT_2: [Form; 1] = [
+pub(crate) static RSQRT_2: [Form; 1] = [ // rsqrt
     form("9.7.3.17", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(4, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -298,8 +280,7 @@ pub(crate) static RSQRT_2: [Form; 1] = [
         .about("Computes a first guess of the reciprocal square root of a double-precision number, of which only the high 32 bits count."),
 ];
 
-// sin
-pub(crate) static SIN: [Form; 2] = [
+pub(crate) static SIN: [Form; 2] = [ // sin
     form("9.7.3.18", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -310,8 +291,7 @@ pub(crate) static SIN: [Form; 2] = [
         .approximating("d = flush(d, sin(flush(a, a))) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Sin, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
 ];
 
-// cos
-pub(crate) static COS: [Form; 2] = [
+pub(crate) static COS: [Form; 2] = [ // cos
     form("9.7.3.19", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -322,8 +302,7 @@ pub(crate) static COS: [Form; 2] = [
         .approximating("d = flush(d, cos(flush(a, a))) within 2^-20.5 absolute for 0 <= a <= 2 pi, 2^-14.7 absolute for 0 <= a <= 100 pi", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Cos, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-20500), C::Always, Some(within(1, 0x0, 0x401921fb54442d18))), bound(Limit::Absolute(-14700), C::Always, Some(within(1, 0x0, 0x4073a28c59d5433b)))]),
 ];
 
-// lg2
-pub(crate) static LG2: [Form; 2] = [
+pub(crate) static LG2: [Form; 2] = [ // lg2
     form("9.7.3.20", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -334,8 +313,7 @@ pub(crate) static LG2: [Form; 2] = [
         .approximating("d = flush(d, log2(flush(a, a))) within 2^-22 absolute for 0.5 <= a <= 2, 2^-22 relative", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Log2, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Absolute(-22000), C::Always, Some(within(1, 0x3fe0000000000000, 0x4000000000000000))), bound(Limit::Relative(-22000), C::Always, None)]),
 ];
 
-// ex2
-pub(crate) static EX2: [Form; 2] = [
+pub(crate) static EX2: [Form; 2] = [ // ex2
     form("9.7.3.21", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2))])
@@ -346,8 +324,7 @@ pub(crate) static EX2: [Form; 2] = [
         .approximating("d = flush(d, exp2(flush(a, a))) within 2 ulp", &[set(To::Operand(0), X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Call(F::Exp2, &[X::Call(F::Flush, &[X::Type(T::Slot(0)), X::Operand(1)])])]))], &[bound(Limit::Ulp(2), C::Always, None)]),
 ];
 
-// tanh
-pub(crate) static TANH: [Form; 1] = [
+pub(crate) static TANH: [Form; 1] = [ // tanh
     form("9.7.3.22", ".approx.f32 d, a", &[l::APPROX, l::F32], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .approximating("d = tanh(a) within 2^-11 relative", &[set(To::Operand(0), X::Call(F::Tanh, &[X::Operand(1)]))], &[bound(Limit::Relative(-11000), C::Always, None)]),

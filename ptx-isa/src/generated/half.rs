@@ -3,7 +3,6 @@
 
 use crate::row::*;
 
-// add
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).with_default(M::Rn).optional();
 static ADD_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
@@ -11,7 +10,7 @@ static ADD_OPERANDS: [FormOperand; 3] = [
 static ADD_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])];
-pub(crate) static ADD: [Form; 4] = [
+pub(crate) static ADD: [Form; 4] = [ // add
     form("9.7.4.1", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ADD_OPERANDS)
         .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
@@ -26,7 +25,6 @@ pub(crate) static ADD: [Form; 4] = [
         .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// sub
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).optional();
 static SUB_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
@@ -34,7 +32,7 @@ static SUB_OPERANDS: [FormOperand; 3] = [
 static SUB_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])];
-pub(crate) static SUB: [Form; 4] = [
+pub(crate) static SUB: [Form; 4] = [ // sub
     form("9.7.4.2", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SUB_OPERANDS)
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
@@ -49,7 +47,6 @@ pub(crate) static SUB: [Form; 4] = [
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// mul
 const MUL_RND_OPT: &Slot = &slot(".rnd", &[M::Rn]).optional();
 static MUL_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
@@ -57,7 +54,7 @@ static MUL_OPERANDS: [FormOperand; 3] = [
 static MUL_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])];
-pub(crate) static MUL: [Form; 4] = [
+pub(crate) static MUL: [Form; 4] = [ // mul
     form("9.7.4.3", "{.rnd}{.ftz}{.sat}.f16 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MUL_OPERANDS)
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
@@ -72,7 +69,6 @@ pub(crate) static MUL: [Form; 4] = [
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// fma
 const FMA_HTYPE: &Slot = &slot(".htype", &[M::F16, M::F16x2]);
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn]);
 const FMA_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2]);
@@ -82,7 +78,7 @@ static FMA_OPERANDS: [FormOperand; 4] = [
 static FMA_OPERANDS_2: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]), op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
-pub(crate) static FMA: [Form; 8] = [
+pub(crate) static FMA: [Form; 8] = [ // fma
     form("9.7.4.4", ".rnd{.ftz}{.sat}.f16 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F16], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&FMA_OPERANDS)
         .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
@@ -109,10 +105,9 @@ pub(crate) static FMA: [Form; 8] = [
         .computing("d = if .oob & ((a != a) | (b != b) | (c != c)) then undefined else a * b + c", &[set(To::Operand(0), X::If(&[X::Call(F::And, &[X::Has(M::Oob), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::NotEqual, &[X::Operand(1), X::Operand(1)]), X::Call(F::NotEqual, &[X::Operand(2), X::Operand(2)])]), X::Call(F::NotEqual, &[X::Operand(3), X::Operand(3)])])]), X::Undefined, X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)])]))]),
 ];
 
-// neg
 static NEG_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])];
 static NEG_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])];
-pub(crate) static NEG: [Form; 4] = [
+pub(crate) static NEG: [Form; 4] = [ // neg
     form("9.7.4.5", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&NEG_OPERANDS).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.4.5", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 0, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -123,10 +118,9 @@ pub(crate) static NEG: [Form; 4] = [
         .with_operands(&NEG_OPERANDS_2).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
-// abs
 static ABS_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])];
 static ABS_OPERANDS_2: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG])];
-pub(crate) static ABS: [Form; 4] = [
+pub(crate) static ABS: [Form; 4] = [ // abs
     form("9.7.4.6", "{.ftz}.f16 d, a", &[l::FTZ_OPT, l::F16], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&ABS_OPERANDS).computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
     form("9.7.4.6", "{.ftz}.f16x2 d, a", &[l::FTZ_OPT, l::F16X2], &[ptx(6, 5, &t::SM_53)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -137,14 +131,13 @@ pub(crate) static ABS: [Form; 4] = [
         .with_operands(&ABS_OPERANDS_2).computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
 ];
 
-// min
 static MIN_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])];
 static MIN_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
-pub(crate) static MIN: [Form; 4] = [
+pub(crate) static MIN: [Form; 4] = [ // min
     form("9.7.4.7", "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MIN_OPERANDS)
         .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
@@ -163,14 +156,13 @@ pub(crate) static MIN: [Form; 4] = [
         .computing("d = if .xorsign then xorsign(min(abs(a), abs(b)), a, b) else min(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Min, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
-// max
 static MAX_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])];
 static MAX_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
-pub(crate) static MAX: [Form; 4] = [
+pub(crate) static MAX: [Form; 4] = [ // max
     form("9.7.4.8", "{.ftz}{.NaN}{.xorsign.abs}.f16 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F16], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&MAX_OPERANDS)
         .with_rules(&[since(holds(2, &[M::Xorsign]), &[ptx(7, 2, &t::SM_86)])])
@@ -189,19 +181,17 @@ pub(crate) static MAX: [Form; 4] = [
         .computing("d = if .xorsign then xorsign(max(abs(a), abs(b)), a, b) else max(a, b)", &[set(To::Operand(0), X::If(&[X::Has(M::Xorsign), X::Call(F::Xorsign, &[X::Call(F::Max, &[X::Call(F::Abs, &[X::Operand(1)]), X::Call(F::Abs, &[X::Operand(2)])]), X::Operand(1), X::Operand(2)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
-// tanh
 const TANH_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2]);
-pub(crate) static TANH: [Form; 1] = [
+pub(crate) static TANH: [Form; 1] = [ // tanh
     form("9.7.4.9", ".approx.type d, a", &[l::APPROX, TANH_TYPE], &[ptx(7, 0, &t::SM_75)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[since(holds(1, &[M::Bf16, M::Bf16x2]), &[ptx(7, 8, &t::SM_90)])])
         .approximating("d = tanh(a) within 2^-10.987 absolute if .type in .f16 .f16x2, 2^-8 absolute", &[set(To::Operand(0), X::Call(F::Tanh, &[X::Operand(1)]))], &[bound(Limit::Absolute(-10987), holds(1, &[M::F16, M::F16x2]), None), bound(Limit::Absolute(-8000), C::Always, None)]),
 ];
 
-// ex2
 const EX2_ATYPE: &Slot = &slot(".atype", &[M::F16, M::F16x2]);
 const EX2_BTYPE: &Slot = &slot(".btype", &[M::Bf16, M::Bf16x2]);
-pub(crate) static EX2: [Form; 2] = [
+pub(crate) static EX2: [Form; 2] = [ // ex2
     form("9.7.4.10", ".approx.atype d, a", &[l::APPROX, EX2_ATYPE], &[ptx(7, 0, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])

@@ -3,11 +3,10 @@
 
 use crate::row::*;
 
-// add
 const ADD_STYPE: &Slot = &slot(".stype", &[M::S32, M::U32, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
 const ADD_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::U16x2, M::S16x2, M::U8x4, M::S8x4]);
 static ADD_DIFFERENCES: [&str; 1] = ["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"];
-pub(crate) static ADD: [Form; 2] = [
+pub(crate) static ADD: [Form; 2] = [ // add
     form("9.7.1.1", ".type d, a, b", &[ADD_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
@@ -20,7 +19,6 @@ pub(crate) static ADD: [Form; 2] = [
         .computing("d = a + b", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]).with_differences(&ADD_DIFFERENCES),
 ];
 
-// sub
 const SUB_PTYPE: &Slot = &slot(".ptype", &[M::U8x4, M::S8x4]);
 const SUB_PTYPE_2: &Slot = &slot(".ptype", &[M::U16x2, M::S16x2]);
 const SUB_STYPE: &Slot = &slot(".stype", &[M::U8x4, M::S8x4]);
@@ -29,7 +27,7 @@ static SUB_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
 static SUB_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
-pub(crate) static SUB: [Form; 5] = [
+pub(crate) static SUB: [Form; 5] = [ // sub
     form("9.7.1.2", ".sat.stype d, a, b", &[l::SAT, SUB_STYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&SUB_OPERANDS_2)
         .computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
@@ -44,25 +42,22 @@ pub(crate) static SUB: [Form; 5] = [
         .with_operands(&SUB_OPERANDS_2).computing("d = a - b", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// mul.hi mul.lo
 const MUL_HI_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static MUL_HI: [Form; 1] = [
+pub(crate) static MUL_HI: [Form; 1] = [ // mul.hi mul.lo
     form("9.7.1.3", ".type d, a, b", &[MUL_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .computing("d = if .hi then a * b >> width(d) else a * b", &[set(To::Operand(0), X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Call(F::Width, &[X::Type(T::Slot(0))])]), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)])]))]),
 ];
 
-// mul.wide
 const MUL_WIDE_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::S16, M::S32]);
-pub(crate) static MUL_WIDE: [Form; 1] = [
+pub(crate) static MUL_WIDE: [Form; 1] = [ // mul.wide
     form("9.7.1.3", ".type d, a, b", &[MUL_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::DoubleWidth(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// mad.hi mad.lo
 const MAD_HI_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static MAD_HI: [Form; 1] = [
+pub(crate) static MAD_HI: [Form; 1] = [ // mad.hi mad.lo
     form("9.7.1.4", ".type d, a, b, c", &[MAD_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -70,9 +65,8 @@ pub(crate) static MAD_HI: [Form; 1] = [
         .computing("d = (if .hi then a * b >> width(d) else a * b) + c", &[set(To::Operand(0), X::Call(F::Add, &[X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Call(F::Width, &[X::Type(T::Slot(0))])]), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)])]), X::Operand(3)]))]),
 ];
 
-// mad.wide
 const MAD_WIDE_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::S16, M::S32]);
-pub(crate) static MAD_WIDE: [Form; 1] = [
+pub(crate) static MAD_WIDE: [Form; 1] = [ // mad.wide
     form("9.7.1.4", ".type d, a, b, c", &[MAD_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::DoubleWidth(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -80,8 +74,7 @@ pub(crate) static MAD_WIDE: [Form; 1] = [
         .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
-// mad.hi
-pub(crate) static MAD_HI_2: [Form; 1] = [
+pub(crate) static MAD_HI_2: [Form; 1] = [ // mad.hi
     form("9.7.1.4", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
@@ -89,17 +82,15 @@ pub(crate) static MAD_HI_2: [Form; 1] = [
         .computing("d = (a * b >> width(d)) + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Call(F::Width, &[X::Type(T::Slot(1))])]), X::Operand(3)]))]),
 ];
 
-// mul24.hi mul24.lo
 const MUL24_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
-pub(crate) static MUL24_HI: [Form; 1] = [
+pub(crate) static MUL24_HI: [Form; 1] = [ // mul24.hi mul24.lo
     form("9.7.1.5", ".type d, a, b", &[MUL24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .computing("p = field(a, a, 0, 24) * field(b, b, 0, 24); d = if .hi then p >> 16 else p", &[set(To::Local, X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(0), X::Integer(24)]), X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(2), X::Integer(0), X::Integer(24)])])), set(To::Operand(0), X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Assigned(0), X::Integer(16)]), X::Assigned(0)]))]),
 ];
 
-// mad24.hi mad24.lo
 const MAD24_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
-pub(crate) static MAD24_HI: [Form; 1] = [
+pub(crate) static MAD24_HI: [Form; 1] = [ // mad24.hi mad24.lo
     form("9.7.1.6", ".type d, a, b, c", &[MAD24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -107,8 +98,7 @@ pub(crate) static MAD24_HI: [Form; 1] = [
         .computing("p = field(a, a, 0, 24) * field(b, b, 0, 24); d = (if .hi then p >> 16 else p) + c", &[set(To::Local, X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(0), X::Integer(24)]), X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(2), X::Integer(0), X::Integer(24)])])), set(To::Operand(0), X::Call(F::Add, &[X::If(&[X::Has(M::Hi), X::Call(F::ShiftRight, &[X::Assigned(0), X::Integer(16)]), X::Assigned(0)]), X::Operand(3)]))]),
 ];
 
-// mad24.hi
-pub(crate) static MAD24_HI_2: [Form; 1] = [
+pub(crate) static MAD24_HI_2: [Form; 1] = [ // mad24.hi
     form("9.7.1.6", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
@@ -116,9 +106,8 @@ pub(crate) static MAD24_HI_2: [Form; 1] = [
         .computing("d = (field(a, a, 0, 24) * field(b, b, 0, 24) >> 16) + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::ShiftRight, &[X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(1), X::Integer(0), X::Integer(24)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Integer(0), X::Integer(24)])]), X::Integer(16)]), X::Operand(3)]))]),
 ];
 
-// sad
 const SAD_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static SAD: [Form; 1] = [
+pub(crate) static SAD: [Form; 1] = [ // sad
     form("9.7.1.7", ".type d, a, b, c", &[SAD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -126,37 +115,33 @@ pub(crate) static SAD: [Form; 1] = [
         .computing("d = abs(a - b) + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Operand(3)]))]),
 ];
 
-// div
 const DIV_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static DIV: [Form; 1] = [
+pub(crate) static DIV: [Form; 1] = [ // div
     form("9.7.1.8", ".type d, a, b", &[DIV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()])
         .computing("d = if b == 0 then undefined else if a / b > highest(d) then undefined else a / b", &[set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Operand(2), X::Integer(0)]), X::Undefined, X::If(&[X::Call(F::Greater, &[X::Call(F::Div, &[X::Operand(1), X::Operand(2)]), X::Call(F::Highest, &[X::Type(T::Slot(0))])]), X::Undefined, X::Call(F::Div, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// rem
 const REM_TYPE: &Slot = &slot(".type", &[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static REM: [Form; 1] = [
+pub(crate) static REM: [Form; 1] = [ // rem
     form("9.7.1.9", ".type d, a, b", &[REM_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()])
         .computing("d = if b == 0 then undefined else if a / b > highest(d) then undefined else a % b", &[set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Operand(2), X::Integer(0)]), X::Undefined, X::If(&[X::Call(F::Greater, &[X::Call(F::Div, &[X::Operand(1), X::Operand(2)]), X::Call(F::Highest, &[X::Type(T::Slot(0))])]), X::Undefined, X::Call(F::Rem, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// abs
 const ABS_TYPE: &Slot = &slot(".type", &[M::S16, M::S32, M::S64]);
-pub(crate) static ABS: [Form; 1] = [
+pub(crate) static ABS: [Form; 1] = [ // abs
     form("9.7.1.10", ".type d, a", &[ABS_TYPE], &[ptx(1, 0, &t::ALL)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("d = abs(a)", &[set(To::Operand(0), X::Call(F::Abs, &[X::Operand(1)]))]),
 ];
 
-// neg
 const NEG_PTYPE: &Slot = &slot(".ptype", &[M::S16x2, M::U16x2]);
 const NEG_TYPE: &Slot = &slot(".type", &[M::S16, M::S32, M::S64]);
 static NEG_OPERANDS: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))];
-pub(crate) static NEG: [Form; 3] = [
+pub(crate) static NEG: [Form; 3] = [ // neg
     form("9.7.1.11", ".s8x4 d, a", &[l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&NEG_OPERANDS).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
     form("9.7.1.11", ".ptype d, a", &[NEG_PTYPE], &[ptx(1, 0, &t::ALL)]).ptxas().ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -167,14 +152,13 @@ pub(crate) static NEG: [Form; 3] = [
         .with_operands(&NEG_OPERANDS).computing("d = -a", &[set(To::Operand(0), X::Call(F::Negate, &[X::Operand(1)]))]),
 ];
 
-// min
 const MIN_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MIN_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
 static MIN_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
 static MIN_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
-pub(crate) static MIN: [Form; 4] = [
+pub(crate) static MIN: [Form; 4] = [ // min
     form("9.7.1.12", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&MIN_OPERANDS).computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.12", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
@@ -189,14 +173,13 @@ pub(crate) static MIN: [Form; 4] = [
         .computing("d = min(a, b)", &[set(To::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// max
 const MAX_ATYPE: &Slot = &slot(".atype", &[M::U16, M::U32, M::U64, M::U16x2, M::S16, M::S64]);
 const MAX_BTYPE: &Slot = &slot(".btype", &[M::S16x2, M::S32]);
 static MAX_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0))];
 static MAX_OPERANDS_2: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1))];
-pub(crate) static MAX: [Form; 4] = [
+pub(crate) static MAX: [Form; 4] = [ // max
     form("9.7.1.13", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&MAX_OPERANDS).computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
     form("9.7.1.13", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
@@ -211,25 +194,22 @@ pub(crate) static MAX: [Form; 4] = [
         .computing("d = max(a, b)", &[set(To::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// popc
 const POPC_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static POPC: [Form; 1] = [
+pub(crate) static POPC: [Form; 1] = [ // popc
     form("9.7.1.14", ".type d, a", &[POPC_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("d = popcount(a)", &[set(To::Operand(0), X::Call(F::Popcount, &[X::Operand(1)]))]),
 ];
 
-// clz
 const CLZ_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static CLZ: [Form; 1] = [
+pub(crate) static CLZ: [Form; 1] = [ // clz
     form("9.7.1.15", ".type d, a", &[CLZ_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("d = width(a) - bit_length(a)", &[set(To::Operand(0), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(0))]), X::Call(F::BitLength, &[X::Operand(1)])]))]),
 ];
 
-// bfind
 const BFIND_TYPE: &Slot = &slot(".type", &[M::U32, M::U64, M::S32, M::S64]);
-pub(crate) static BFIND: [Form; 2] = [
+pub(crate) static BFIND: [Form; 2] = [ // bfind
     form("9.7.1.16", ".type d, a", &[BFIND_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("n = bit_length(if a < 0 then ~a else a); d = if n == 0 then -1 else if .shiftamt then width(a) - n else n - 1", &[set(To::Local, X::Call(F::BitLength, &[X::If(&[X::Call(F::Less, &[X::Operand(1), X::Integer(0)]), X::Call(F::Not, &[X::Operand(1)]), X::Operand(1)])])), set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Call(F::Negate, &[X::Integer(1)]), X::If(&[X::Has(M::Shiftamt), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(0))]), X::Assigned(0)]), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]))]),
@@ -238,8 +218,7 @@ pub(crate) static BFIND: [Form; 2] = [
         .computing("n = bit_length(if a < 0 then ~a else a); d = if n == 0 then -1 else if .shiftamt then width(a) - n else n - 1", &[set(To::Local, X::Call(F::BitLength, &[X::If(&[X::Call(F::Less, &[X::Operand(1), X::Integer(0)]), X::Call(F::Not, &[X::Operand(1)]), X::Operand(1)])])), set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Call(F::Negate, &[X::Integer(1)]), X::If(&[X::Has(M::Shiftamt), X::Call(F::Sub, &[X::Call(F::Width, &[X::Type(T::Slot(1))]), X::Assigned(0)]), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]))]),
 ];
 
-// fns
-pub(crate) static FNS: [Form; 1] = [
+pub(crate) static FNS: [Form; 1] = [ // fns
     form("9.7.1.17", ".b32 d, mask, base, offset", &[l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("mask", 1, R::Use).with_ty(T::Slot(0)), op("base", 2, R::Use).with_ty(T::Slot(0)),
@@ -248,17 +227,15 @@ pub(crate) static FNS: [Form; 1] = [
         .with_differences(&["with the offset -2147483648, the result is 0 in ptxas and in code generated by it, since the absolute value overflows"]),
 ];
 
-// brev
 const BREV_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static BREV: [Form; 1] = [
+pub(crate) static BREV: [Form; 1] = [ // brev
     form("9.7.1.18", ".type d, a", &[BREV_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("d = reverse(d, a)", &[set(To::Operand(0), X::Call(F::Reverse, &[X::Type(T::Slot(0)), X::Operand(1)]))]),
 ];
 
-// bfe
 const BFE_TYPE: &Slot = &slot(".type", &[M::U32, M::U64, M::S32, M::S64]);
-pub(crate) static BFE: [Form; 1] = [
+pub(crate) static BFE: [Form; 1] = [ // bfe
     form("9.7.1.19", ".type d, a, b, c", &[BFE_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)),
@@ -267,9 +244,8 @@ pub(crate) static BFE: [Form; 1] = [
         .with_differences(&["with 64-bit types, all bits of position and length count in ptxas and in code generated by it, the low 8 bits in the PTX ISA manual"]),
 ];
 
-// bfi
 const BFI_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
-pub(crate) static BFI: [Form; 1] = [
+pub(crate) static BFI: [Form; 1] = [ // bfi
     form("9.7.1.20", ".type f, a, b, c, d", &[BFI_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("f", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -278,27 +254,24 @@ pub(crate) static BFI: [Form; 1] = [
         .with_differences(&["with `.b64`, all bits of position and length count in ptxas and in code generated by it, the low 8 bits in the PTX ISA manual"]),
 ];
 
-// szext
 const SZEXT_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const SZEXT_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
-pub(crate) static SZEXT: [Form; 1] = [
+pub(crate) static SZEXT: [Form; 1] = [ // szext
     form("9.7.1.21", ".mode.type d, a, b", &[SZEXT_MODE, SZEXT_TYPE], &[ptx(7, 6, &t::SM_70)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .computing("n = if .clamp then min(b, 32) else b & 31; d = field(a, a, 0, n)", &[set(To::Local, X::If(&[X::Has(M::Clamp), X::Call(F::Min, &[X::Operand(2), X::Integer(32)]), X::Call(F::And, &[X::Operand(2), X::Integer(31)])])), set(To::Operand(0), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(1), X::Integer(0), X::Assigned(0)]))]),
 ];
 
-// bmsk
 const BMSK_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
-pub(crate) static BMSK: [Form; 1] = [
+pub(crate) static BMSK: [Form; 1] = [ // bmsk
     form("9.7.1.22", ".mode.b32 d, a, b", &[BMSK_MODE, l::B32], &[ptx(7, 6, &t::SM_70)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .computing("d = if .clamp then ones(min(b, 32)) << a else ones(b & 31) << (a & 31)", &[set(To::Operand(0), X::If(&[X::Has(M::Clamp), X::Call(F::ShiftLeft, &[X::Call(F::Ones, &[X::Call(F::Min, &[X::Operand(2), X::Integer(32)])]), X::Operand(1)]), X::Call(F::ShiftLeft, &[X::Call(F::Ones, &[X::Call(F::And, &[X::Operand(2), X::Integer(31)])]), X::Call(F::And, &[X::Operand(1), X::Integer(31)])])]))]),
 ];
 
-// dp4a
 const DP4A_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const DP4A_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
-pub(crate) static DP4A: [Form; 1] = [
+pub(crate) static DP4A: [Form; 1] = [ // dp4a
     form("9.7.1.23", ".atype.btype d, a, b, c", &[DP4A_ATYPE, DP4A_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
@@ -307,10 +280,9 @@ pub(crate) static DP4A: [Form; 1] = [
         .computing("d = c + field(.atype, a, 0, 8) * field(.btype, b, 0, 8) + field(.atype, a, 8, 8) * field(.btype, b, 8, 8) + field(.atype, a, 16, 8) * field(.btype, b, 16, 8) + field(.atype, a, 24, 8) * field(.btype, b, 24, 8)", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(3), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(0), X::Integer(8)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Integer(0), X::Integer(8)])])]), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(8), X::Integer(8)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Integer(8), X::Integer(8)])])]), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(16), X::Integer(8)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Integer(16), X::Integer(8)])])]), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(24), X::Integer(8)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Integer(24), X::Integer(8)])])]))]),
 ];
 
-// dp2a.lo dp2a.hi
 const DP2A_LO_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const DP2A_LO_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
-pub(crate) static DP2A_LO: [Form; 1] = [
+pub(crate) static DP2A_LO: [Form; 1] = [ // dp2a.lo dp2a.hi
     form("9.7.1.24", ".atype.btype d, a, b, c", &[DP2A_LO_ATYPE, DP2A_LO_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
@@ -319,9 +291,8 @@ pub(crate) static DP2A_LO: [Form; 1] = [
         .computing("n = if .hi then 16 else 0; d = c + field(.atype, a, 0, 16) * field(.btype, b, n, 8) + field(.atype, a, 16, 16) * field(.btype, b, n + 8, 8)", &[set(To::Local, X::If(&[X::Has(M::Hi), X::Integer(16), X::Integer(0)])), set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(3), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(0), X::Integer(16)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Assigned(0), X::Integer(8)])])]), X::Call(F::Mul, &[X::Call(F::Field, &[X::Type(T::Slot(0)), X::Operand(1), X::Integer(16), X::Integer(16)]), X::Call(F::Field, &[X::Type(T::Slot(1)), X::Operand(2), X::Call(F::Add, &[X::Assigned(0), X::Integer(8)]), X::Integer(8)])])]))]),
 ];
 
-// clmad.hi clmad.lo
 const CLMAD_HI_TYPE: &Slot = &slot(".type", &[M::U64, M::S64]);
-pub(crate) static CLMAD_HI: [Form; 1] = [
+pub(crate) static CLMAD_HI: [Form; 1] = [ // clmad.hi clmad.lo
     form("9.7.1", ".type d, a, b, c", &[CLMAD_HI_TYPE], &[ptx(9, 3, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),

@@ -3,9 +3,8 @@
 
 use crate::row::*;
 
-// and
 const AND_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
-pub(crate) static AND: [Form; 1] = [
+pub(crate) static AND: [Form; 1] = [ // and
     form("9.7.8.1", ".type d, a, b", &[AND_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
@@ -13,9 +12,8 @@ pub(crate) static AND: [Form; 1] = [
         .computing("d = a & b", &[set(To::Operand(0), X::Call(F::And, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// or
 const OR_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
-pub(crate) static OR: [Form; 1] = [
+pub(crate) static OR: [Form; 1] = [ // or
     form("9.7.8.2", ".type d, a, b", &[OR_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
@@ -23,9 +21,8 @@ pub(crate) static OR: [Form; 1] = [
         .computing("d = a | b", &[set(To::Operand(0), X::Call(F::Or, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// xor
 const XOR_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
-pub(crate) static XOR: [Form; 1] = [
+pub(crate) static XOR: [Form; 1] = [ // xor
     form("9.7.8.3", ".type d, a, b", &[XOR_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT]),
@@ -33,25 +30,22 @@ pub(crate) static XOR: [Form; 1] = [
         .computing("d = a ^ b", &[set(To::Operand(0), X::Call(F::Xor, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// not
 const NOT_TYPE: &Slot = &slot(".type", &[M::Pred, M::B16, M::B32, M::B64]);
-pub(crate) static NOT: [Form; 1] = [
+pub(crate) static NOT: [Form; 1] = [ // not
     form("9.7.8.4", ".type d, a", &[NOT_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
         .computing("d = ~a", &[set(To::Operand(0), X::Call(F::Not, &[X::Operand(1)]))]),
 ];
 
-// cnot
 const CNOT_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64]);
-pub(crate) static CNOT: [Form; 1] = [
+pub(crate) static CNOT: [Form; 1] = [ // cnot
     form("9.7.8.5", ".type d, a", &[CNOT_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0))])
         .computing("d = if a == 0 then 1 else 0", &[set(To::Operand(0), X::If(&[X::Call(F::Equal, &[X::Operand(1), X::Integer(0)]), X::Integer(1), X::Integer(0)]))]),
 ];
 
-// lop3
 const LOP3_BOOLOP: &Slot = &slot(".BoolOp", &[M::Or, M::And]);
-pub(crate) static LOP3: [Form; 2] = [
+pub(crate) static LOP3: [Form; 2] = [ // lop3
     form("9.7.8.6", ".b32 d, a, b, c, immLut", &[l::B32], &[ptx(4, 3, &t::SM_50)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -67,9 +61,8 @@ pub(crate) static LOP3: [Form; 2] = [
         .with_differences(&["ptxas does not check that immLut is in the range 0 to 255"]),
 ];
 
-// shf.l
 const SHF_L_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
-pub(crate) static SHF_L: [Form; 1] = [
+pub(crate) static SHF_L: [Form; 1] = [ // shf.l
     form("9.7.8.7", ".mode.b32 d, a, b, c", &[SHF_L_MODE, l::B32], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
@@ -77,9 +70,8 @@ pub(crate) static SHF_L: [Form; 1] = [
         .computing("n = if .clamp then min(c, 32) else c & 31; d = ((b << 32 | a) << n) >> 32", &[set(To::Local, X::If(&[X::Has(M::Clamp), X::Call(F::Min, &[X::Operand(3), X::Integer(32)]), X::Call(F::And, &[X::Operand(3), X::Integer(31)])])), set(To::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::ShiftLeft, &[X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(2), X::Integer(32)]), X::Operand(1)]), X::Assigned(0)]), X::Integer(32)]))]),
 ];
 
-// shf.r
 const SHF_R_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
-pub(crate) static SHF_R: [Form; 1] = [
+pub(crate) static SHF_R: [Form; 1] = [ // shf.r
     form("9.7.8.7", ".mode.b32 d, a, b, c", &[SHF_R_MODE, l::B32], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Slot(1)),
@@ -87,17 +79,15 @@ pub(crate) static SHF_R: [Form; 1] = [
         .computing("n = if .clamp then min(c, 32) else c & 31; d = (b << 32 | a) >> n", &[set(To::Local, X::If(&[X::Has(M::Clamp), X::Call(F::Min, &[X::Operand(3), X::Integer(32)]), X::Call(F::And, &[X::Operand(3), X::Integer(31)])])), set(To::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(2), X::Integer(32)]), X::Operand(1)]), X::Assigned(0)]))]),
 ];
 
-// shl
 const SHL_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64]);
-pub(crate) static SHL: [Form; 1] = [
+pub(crate) static SHL: [Form; 1] = [ // shl
     form("9.7.8.8", ".type d, a, b", &[SHL_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .computing("d = a << b", &[set(To::Operand(0), X::Call(F::ShiftLeft, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// shr
 const SHR_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
-pub(crate) static SHR: [Form; 1] = [
+pub(crate) static SHR: [Form; 1] = [ // shr
     form("9.7.8.9", ".type d, a, b", &[SHR_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .computing("d = a >> b", &[set(To::Operand(0), X::Call(F::ShiftRight, &[X::Operand(1), X::Operand(2)]))]),

@@ -6,78 +6,73 @@ use crate::row::*;
 const LAYOUT: &Slot = &slot(".layout", &[M::LayoutV0, M::LayoutV1]);
 const LAYOUT_OPT: &Slot = &slot(".layout", &[M::LayoutV0, M::LayoutV1]).optional();
 
-// mbarrier.init
-pub(crate) static MBARRIER_INIT: [Form; 1] = [
+pub(crate) static MBARRIER_INIT: [Form; 1] = [ // mbarrier.init
     form("9.7.13.15.9", "{.layout}{.shared{::cta}}.b64 [addr], count", &[LAYOUT_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("count", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(1, 1048575, 1)])
         .with_rules(&[since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]), since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])])
-        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).performing(Action::MbarrierInit),
+        .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::MbarrierInit),
 ];
 
-// mbarrier.check_layout
-pub(crate) static MBARRIER_CHECK_LAYOUT: [Form; 1] = [
+pub(crate) static MBARRIER_CHECK_LAYOUT: [Form; 1] = [ // mbarrier.check_layout
     form("9.7.13.15", ".layout{.shared{::cta}}.b64 p, [addr]", &[LAYOUT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
-        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(1)]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(1)]))]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
+        .does(Action::Undescribed),
 ];
 
-// mbarrier.inval
-pub(crate) static MBARRIER_INVAL: [Form; 1] = [
+pub(crate) static MBARRIER_INVAL: [Form; 1] = [ // mbarrier.inval
     form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
-        .performing(Action::MbarrierInvalidate),
+        .does(Action::MbarrierInvalidate),
 ];
 
-// mbarrier.expect_tx
 const MBARRIER_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_EXPECT_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 static MBARRIER_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [
+pub(crate) static MBARRIER_EXPECT_TX: [Form; 2] = [ // mbarrier.expect_tx
     form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))]).with_effects(&MBARRIER_EXPECT_TX_EFFECTS)
-        .performing(Action::MbarrierExpect),
+        .does(Action::MbarrierExpect),
     form("9.7.13.15.11", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&MBARRIER_EXPECT_TX_EFFECTS).performing(Action::MbarrierExpect),
+        .with_effects(&MBARRIER_EXPECT_TX_EFFECTS).does(Action::MbarrierExpect),
 ];
 
-// mbarrier.complete_tx
 const MBARRIER_COMPLETE_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_COMPLETE_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_default(M::Relaxed).optional();
 const MBARRIER_COMPLETE_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 static MBARRIER_COMPLETE_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [
+pub(crate) static MBARRIER_COMPLETE_TX: [Form; 2] = [ // mbarrier.complete_tx
     form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))]).with_effects(&MBARRIER_COMPLETE_TX_EFFECTS)
-        .performing(Action::MbarrierComplete),
+        .does(Action::MbarrierComplete),
     form("9.7.13.15.12", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 [addr], txCount, ctaMask", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32)), op("ctaMask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967295, 1)])
         .with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(2, Q::Function))])
-        .with_effects(&MBARRIER_COMPLETE_TX_EFFECTS).performing(Action::MbarrierComplete),
+        .with_effects(&MBARRIER_COMPLETE_TX_EFFECTS).does(Action::MbarrierComplete),
 ];
 
-// mbarrier.arrive
 const MBARRIER_ARRIVE_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 static MBARRIER_ARRIVE_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
+pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [ // mbarrier.arrive
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -89,7 +84,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])]).with_effects(&MBARRIER_ARRIVE_EFFECTS).performing(Action::MbarrierArrive),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])]).with_effects(&MBARRIER_ARRIVE_EFFECTS).does(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -102,7 +97,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))]).with_effects(&MBARRIER_ARRIVE_EFFECTS)
-        .performing(Action::MbarrierArrive),
+        .does(Action::MbarrierArrive),
     form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -112,7 +107,7 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::MbarrierArrive),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).does(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -122,29 +117,28 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&MBARRIER_ARRIVE_EFFECTS).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EFFECTS).does(Action::MbarrierArrive),
 ];
 
-// mbarrier.arrive.expect_tx
 const MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 static MBARRIER_ARRIVE_EXPECT_TX_RULES: [Rule; 4] = [
     deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
     require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))];
 static MBARRIER_ARRIVE_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
+pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [ // mbarrier.arrive.expect_tx
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&MBARRIER_ARRIVE_EXPECT_TX_RULES)
-        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).does(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
             op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&MBARRIER_ARRIVE_EXPECT_TX_RULES)
-        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).does(Action::MbarrierArrive),
     form("9.7.13.15.13", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], txCount, ctaMask", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -153,14 +147,13 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).performing(Action::MbarrierArrive),
+        .with_effects(&MBARRIER_ARRIVE_EXPECT_TX_EFFECTS).does(Action::MbarrierArrive),
 ];
 
-// mbarrier.arrive_drop
 const MBARRIER_ARRIVE_DROP_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 static MBARRIER_ARRIVE_DROP_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
+pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [ // mbarrier.arrive_drop
     form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -172,7 +165,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
-        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).does(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -183,7 +176,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]), since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)), since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]), deny(C::Operand(1, Q::Unified))])
-        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).does(Action::MbarrierDrop),
     form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -193,7 +186,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
             since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]), require(C::Filled(1), C::Filled(2)),
             require(C::Filled(2), C::Filled(1))]).with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierDrop),
+        .does(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr]{, count}, ctaMask", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -203,14 +196,13 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).performing(Action::MbarrierDrop),
+        .with_effects(&MBARRIER_ARRIVE_DROP_EFFECTS).does(Action::MbarrierDrop),
 ];
 
-// mbarrier.arrive_drop.expect_tx
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 static MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
-pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
+pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [ // mbarrier.arrive_drop.expect_tx
     form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -219,7 +211,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])), since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))]).with_effects(&MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS)
-        .performing(Action::MbarrierDrop),
+        .does(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
@@ -227,7 +219,7 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
             op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
-            deny(C::Operand(1, Q::Unified))]).with_effects(&MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS).performing(Action::MbarrierDrop),
+            deny(C::Operand(1, Q::Unified))]).with_effects(&MBARRIER_ARRIVE_DROP_EXPECT_TX_EFFECTS).does(Action::MbarrierDrop),
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.multicast::cluster::32b.b64 state, [addr], tx_count, ctaMask", &[MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::MULTICAST_CLUSTER_32B, l::B64], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
@@ -236,13 +228,12 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 3] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)), deny(C::Operand(3, Q::Function)),
             require(C::Filled(2), C::Operand(0, Q::Discard)), deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).performing(Action::MbarrierDrop),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]).does(Action::MbarrierDrop),
 ];
 
-// mbarrier.test_wait
 const MBARRIER_TEST_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TEST_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
-pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
+pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [ // mbarrier.test_wait
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state", &[MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -253,7 +244,7 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .performing(Action::MbarrierTest),
+        .does(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -265,10 +256,9 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 2] = [
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierTest),
+        .does(Action::MbarrierTest),
 ];
 
-// mbarrier.test_wait.parity
 const MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TEST_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 static MBARRIER_TEST_WAIT_PARITY_OPERANDS: [FormOperand; 3] = [
@@ -277,7 +267,7 @@ static MBARRIER_TEST_WAIT_PARITY_OPERANDS: [FormOperand; 3] = [
     op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)];
 static MBARRIER_TEST_WAIT_PARITY_EFFECTS: [Effect; 3] = [
     effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
-pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
+pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [ // mbarrier.test_wait.parity
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&MBARRIER_TEST_WAIT_PARITY_OPERANDS)
         .with_rules(&[
@@ -285,7 +275,7 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]), since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .performing(Action::MbarrierTest),
+        .does(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -296,17 +286,16 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))]).with_effects(&MBARRIER_TEST_WAIT_PARITY_EFFECTS)
-        .performing(Action::MbarrierTest),
+        .does(Action::MbarrierTest),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&MBARRIER_TEST_WAIT_PARITY_OPERANDS)
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&MBARRIER_TEST_WAIT_PARITY_EFFECTS).performing(Action::MbarrierTest),
+        .with_effects(&MBARRIER_TEST_WAIT_PARITY_EFFECTS).does(Action::MbarrierTest),
 ];
 
-// mbarrier.try_wait
 const MBARRIER_TRY_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TRY_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
-pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
+pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [ // mbarrier.try_wait
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -317,7 +306,7 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .performing(Action::MbarrierWait),
+        .does(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], state{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -330,10 +319,9 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 2] = [
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .performing(Action::MbarrierWait),
+        .does(Action::MbarrierWait),
 ];
 
-// mbarrier.try_wait.parity
 const MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).with_default(M::Cta).optional();
 const MBARRIER_TRY_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 static MBARRIER_TRY_WAIT_PARITY_OPERANDS: [FormOperand; 4] = [
@@ -343,14 +331,14 @@ static MBARRIER_TRY_WAIT_PARITY_OPERANDS: [FormOperand; 4] = [
     op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))];
 static MBARRIER_TRY_WAIT_PARITY_EFFECTS: [Effect; 3] = [
     effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
-pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
+pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [ // mbarrier.try_wait.parity
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&MBARRIER_TRY_WAIT_PARITY_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])), since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]), require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Async(Completion::Mbarrier, AsyncPhase::Wait)), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .performing(Action::MbarrierWait),
+        .does(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::primary{.sem}{.scope}{.shared{::cta}}.b64 waitComplete{|report}{, status}, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_PRIMARY, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
@@ -362,16 +350,15 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 3] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(3, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1)),
             deny(C::All(&[C::Operand(3, Q::Unified), C::Operand(2, Q::Present)]))]).with_effects(&MBARRIER_TRY_WAIT_PARITY_EFFECTS)
-        .performing(Action::MbarrierWait),
+        .does(Action::MbarrierWait),
     form("9.7.13.15.16", ".phase_type::conditional{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[l::PHASE_TYPE_CONDITIONAL, MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(9, 3, &t::SM_90)])
         .with_operands(&MBARRIER_TRY_WAIT_PARITY_OPERANDS)
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])), require(C::Filled(1), C::Filled(2)), require(C::Filled(2), C::Filled(1))])
-        .with_effects(&MBARRIER_TRY_WAIT_PARITY_EFFECTS).performing(Action::MbarrierWait),
+        .with_effects(&MBARRIER_TRY_WAIT_PARITY_EFFECTS).does(Action::MbarrierWait),
 ];
 
-// mbarrier.pending_count
-pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [
+pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [ // mbarrier.pending_count
     form("9.7.13.15.17", "{.layout::v0}.b64 count, state", &[l::LAYOUT_V0_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("count", 0, R::Def).with_ty(T::Scalar(S::U32)), op("state", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])])
-        .with_rules(&[since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])]).performing(Action::MbarrierPending),
+        .with_rules(&[since(C::Filled(0), &[ptx(9, 3, &t::SM_90)])]).does(Action::MbarrierPending),
 ];

@@ -3,38 +3,32 @@
 
 use crate::row::*;
 
-// brkpt
-pub(crate) static BRKPT: [Form; 1] = [
-    form("9.7.19.1", "", &[], &[ptx(1, 0, &t::SM_11)]).with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+pub(crate) static BRKPT: [Form; 1] = [ // brkpt
+    form("9.7.19.1", "", &[], &[ptx(1, 0, &t::SM_11)]).with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// nanosleep
-pub(crate) static NANOSLEEP: [Form; 1] = [
+pub(crate) static NANOSLEEP: [Form; 1] = [ // nanosleep
     form("9.7.19.2", ".u32 t", &[l::U32], &[ptx(6, 2, &t::SM_70)])
         .with_operands(&[op("t", 0, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE])]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Sleep).with_differences(&["ptxas accepts it from PTX 6.2 on; the PTX ISA manual documents PTX 6.3"]),
+        .does(Action::Sleep).with_differences(&["ptxas accepts it from PTX 6.2 on; the PTX ISA manual documents PTX 6.3"]),
 ];
 
-// pmevent
-pub(crate) static PMEVENT: [Form; 1] = [
+pub(crate) static PMEVENT: [Form; 1] = [ // pmevent
     form("9.7.19.3", "a", &[], &[ptx(1, 4, &t::ALL)]).with_operands(&[op("a", 0, R::Imm).with_range(0, 15, 1)]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Hint),
+        .does(Action::Hint),
 ];
 
-// pmevent.mask
-pub(crate) static PMEVENT_MASK: [Form; 1] = [
+pub(crate) static PMEVENT_MASK: [Form; 1] = [ // pmevent.mask
     form("9.7.19.3", "a", &[], &[ptx(3, 0, &t::SM_20)]).with_operands(&[op("a", 0, R::Imm).with_range(0, 65535, 1)])
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// trap
-pub(crate) static TRAP: [Form; 1] = [
+pub(crate) static TRAP: [Form; 1] = [ // trap
     form("9.7.19.4", "", &[], &[ptx(1, 0, &t::ALL)]).with_effects(&[effect(E::Control(Control::Trap))]),
 ];
 
-// setmaxnreg.inc setmaxnreg.dec
-pub(crate) static SETMAXNREG_INC: [Form; 1] = [
+pub(crate) static SETMAXNREG_INC: [Form; 1] = [ // setmaxnreg.inc setmaxnreg.dec
     form("9.7.19.5", ".sync.aligned.u32 imm-reg-count", &[l::SYNC, l::ALIGNED, l::U32], &[ptx(8, 0, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .with_operands(&[op("imm-reg-count", 0, R::Imm).with_range(24, 256, 8)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warpgroup)), effect(E::SideEffect)]).does(Action::Hint),
 ];

@@ -3,22 +3,20 @@
 
 use crate::row::*;
 
-// add
 const ADD_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
-pub(crate) static ADD: [Form; 1] = [
+pub(crate) static ADD: [Form; 1] = [ // add
     form("9.7.5.1", "{.rnd}{.sat}.f32.atype d, a, c", &[ADD_RND_OPT, l::SAT_OPT, l::F32, ADD_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 2, R::Use).with_ty(T::Slot(2))])
         .computing("d = a + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// add
 const ADD_2_ABTYPE: &Slot = &slot(".abtype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const ADD_2_ATYPE: &Slot = &slot(".atype", &[M::F16x2, M::Bf16x2]);
 const ADD_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const ADD_2_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
-pub(crate) static ADD_2: [Form; 4] = [
+pub(crate) static ADD_2: [Form; 4] = [ // add
     form("9.7.5", "{.rnd}.f32x2.atype.f32x2 d, a, c", &[ADD_2_RND_OPT, l::F32X2, ADD_2_ATYPE, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -46,22 +44,20 @@ pub(crate) static ADD_2: [Form; 4] = [
         .computing("d = a + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// sub
 const SUB_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
-pub(crate) static SUB: [Form; 1] = [
+pub(crate) static SUB: [Form; 1] = [ // sub
     form("9.7.5.2", "{.rnd}{.sat}.f32.atype d, a, c", &[SUB_RND_OPT, l::SAT_OPT, l::F32, SUB_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]), op("c", 2, R::Use).with_ty(T::Slot(2))])
         .computing("d = a - c", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// sub
 const SUB_2_ABTYPE: &Slot = &slot(".abtype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const SUB_2_ATYPE: &Slot = &slot(".atype", &[M::F16x2, M::Bf16x2]);
 const SUB_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const SUB_2_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
-pub(crate) static SUB_2: [Form; 4] = [
+pub(crate) static SUB_2: [Form; 4] = [ // sub
     form("9.7.5", "{.rnd}.f32x2.atype.f32x2 d, a, c", &[SUB_2_RND_OPT, l::F32X2, SUB_2_ATYPE, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -89,10 +85,9 @@ pub(crate) static SUB_2: [Form; 4] = [
         .computing("d = a - c", &[set(To::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// fma
 const FMA_ABTYPE: &Slot = &slot(".abtype", &[M::F16, M::Bf16]);
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
-pub(crate) static FMA: [Form; 1] = [
+pub(crate) static FMA: [Form; 1] = [ // fma
     form("9.7.5.3", ".rnd{.sat}.f32.abtype d, a, b, c", &[FMA_RND, l::SAT_OPT, l::F32, FMA_ABTYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -101,14 +96,13 @@ pub(crate) static FMA: [Form; 1] = [
         .computing("d = a * b + c", &[set(To::Operand(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::Operand(3)]))]),
 ];
 
-// mul
 const MUL_ATYPE: &Slot = &slot(".atype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const MUL_BTYPE: &Slot = &slot(".btype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const MUL_DTYPE: &Slot = &slot(".dtype", &[M::E5m2x4, M::E4m3x4]);
 static MUL_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])];
-pub(crate) static MUL: [Form; 5] = [
+pub(crate) static MUL: [Form; 5] = [ // mul
     form("9.7.5", ".rz.ftz.f16x2.f32x2.f32x2 d, a, b", &[l::RZ, l::FTZ, l::F16X2, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -136,13 +130,12 @@ pub(crate) static MUL: [Form; 5] = [
         .computing("d = a * b", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]))]),
 ];
 
-// fma
 const FMA_2_ABTYPE: &Slot = &slot(".abtype", &[M::F16x2, M::Bf16x2]);
 const FMA_2_ATYPE: &Slot = &slot(".atype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const FMA_2_BTYPE: &Slot = &slot(".btype", &[M::E5m2x4, M::E4m3x4, M::E3m2x4, M::E2m3x4, M::E2m1x4, M::E2m1p4x4, M::Ue8m0x4]);
 const FMA_2_CDTYPE: &Slot = &slot(".cdtype", &[M::E5m2x4, M::E4m3x4]);
 const FMA_2_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
-pub(crate) static FMA_2: [Form; 2] = [
+pub(crate) static FMA_2: [Form; 2] = [ // fma
     form("9.7.5", ".rnd.f32x2.abtype.f32x2.f32x2 d, a, b, c", &[FMA_2_RND, l::F32X2, FMA_2_ABTYPE, l::F32X2, l::F32X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[

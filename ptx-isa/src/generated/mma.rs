@@ -3,7 +3,6 @@
 
 use crate::row::*;
 
-// mma
 const MMA_ALAYOUT: &Slot = &slot(".alayout", &[M::Row, M::Col]);
 const MMA_ATYPE: &Slot = &slot(".atype", &[M::Bf16, M::Tf32]);
 const MMA_ATYPE_2: &Slot = &slot(".atype", &[M::E4m3, M::E5m2]);
@@ -39,7 +38,7 @@ static MMA_OPERANDS: [FormOperand; 4] = [
     op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
     op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
     op("c", 3, R::Use).with_ty(T::Slot(6)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE])];
-pub(crate) static MMA: [Form; 12] = [
+pub(crate) static MMA: [Form; 12] = [ // mma
     form("9.7.14.5.14", ".sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE, MMA_ALAYOUT, MMA_BLAYOUT, MMA_DTYPE, l::F16, l::F16, MMA_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -51,7 +50,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M8n8k4]), one_of(&[M::Row, M::Col]), one_of(&[M::Row, M::Col]), one_of(&[M::F32]), one_of(&[M::F16, M::F32])], &[&[8], &[2], &[2], &[4, 8]], &[ptx(6, 4, &t::SM_70)]), 
                 row(&[one_of(&[M::M16n8k8]), one_of(&[M::Row]), one_of(&[M::Col]), one_of(&[M::F16, M::F32]), Cell::Same(5)], &[&[2, 4], &[2], &[1], &[2, 4]], &[ptx(6, 5, &t::SM_75)]), 
                 row(&[one_of(&[M::M16n8k16]), one_of(&[M::Row]), one_of(&[M::Col]), one_of(&[M::F16, M::F32]), Cell::Same(5)], &[&[2, 4], &[4], &[2], &[2, 4]], &[ptx(7, 0, &t::SM_80)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply),
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col.f32.atype.btype.f32 d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_2, l::ROW, l::COL, l::F32, MMA_ATYPE, MMA_BTYPE, l::F32], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -63,7 +62,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M16n8k8]), one_of(&[M::Tf32]), one_of(&[M::Tf32])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k8]), one_of(&[M::Bf16]), one_of(&[M::Bf16])], &[&[4], &[2], &[1], &[4]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k16]), one_of(&[M::Bf16]), one_of(&[M::Bf16])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 0, &t::SM_80)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply),
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col.dtype.atype.btype.ctype d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_3, l::ROW, l::COL, MMA_DTYPE, MMA_ATYPE_2, MMA_BTYPE_2, MMA_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -75,7 +74,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M16n8k32]), one_of(&[M::F32]), one_of(&[M::F32])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 4, &t::SM_89)]), 
                 row(&[one_of(&[M::M16n8k32]), one_of(&[M::F16]), one_of(&[M::F16])], &[&[2], &[4], &[2], &[2]], &[ptx(8, 7, &t::SM_89)]), 
                 row(&[one_of(&[M::M16n8k16]), one_of(&[M::F16, M::F32]), Cell::Same(5)], &[&[2, 4], &[2], &[1], &[2, 4]], &[ptx(8, 7, &t::SM_89)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply),
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c", &[l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_KIND, MMA_DTYPE, MMA_ATYPE_3, MMA_BTYPE_3, MMA_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(6)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -87,7 +86,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::F16]), one_of(&[M::F16]), one_of(&[M::E4m3, M::E5m2]), one_of(&[M::E4m3, M::E5m2])], &[&[2], &[4], &[2], &[2]], &[ptx(8, 7, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::F32]), one_of(&[M::F32]), one_of(&[M::E4m3, M::E5m2]), one_of(&[M::E4m3, M::E5m2])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::F16, M::F32]), Cell::Same(6), Cell::Any, Cell::Any], &[&[2, 4], &[4], &[2], &[2, 4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply)
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply)
         .with_differences(&["e4m3 and e5m2 on sm_100: accepted by ptxas, not documented in the PTX ISA manual"]),
     form("9.7.14.5.14", ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_KIND_2, l::BLOCK_SCALE, MMA_SCALE_VEC_SIZE_OPT, l::F32, l::E2M1, l::E2M1, l::F32, MMA_STYPE], &[])
         .with_operands(&[
@@ -107,7 +106,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec2X]), one_of(&[M::Ue8m0])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)]), 
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue8m0])], &[&[4], &[4], &[2], &[4]], &[ptx(9, 1, &t::SM_120A_SM_120F)]), 
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue4m3])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply)
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply)
         .with_differences(&["with `.scale_vec::4X`, ptxas accepts only the byte 0, and only as a constant; this table accepts others, also for sparse matrices"]),
     form("9.7.14.5.14", ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_KIND_3, l::BLOCK_SCALE, MMA_SCALE_VEC_SIZE_OPT_2, l::F32, MMA_ATYPE_3, MMA_BTYPE_3, l::F32, MMA_STYPE_2], &[])
         .with_operands(&[
@@ -123,13 +122,13 @@ pub(crate) static MMA: [Form; 12] = [
             op("thread-id-b", 7, R::Use).nested(N::Vector(1)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1)])
         .with_tables(&[table(&[12], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::Ue8m0])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
-        .with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply),
+        .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.m8n8k4.row.col.f64.f64.f64.f64{.rnd} d, a, b, c", &[l::SYNC, l::ALIGNED, l::M8N8K4, l::ROW, l::COL, l::F64, l::F64, l::F64, l::F64, MMA_RND_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(2)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
             op("b", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED]),
-            op("c", 3, R::Use).with_ty(T::Slot(5)).with_length(L::Fixed(2))]).with_effects(&MMA_EFFECTS).performing(Action::MatrixMultiply)
+            op("c", 3, R::Use).with_ty(T::Slot(5)).with_length(L::Fixed(2))]).with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply)
         .with_differences(&MMA_DIFFERENCES),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_2, l::ROW, l::COL, l::F64, l::F64, l::F64, l::F64, MMA_RND_OPT], &[])
         .with_operands(&[
@@ -142,7 +141,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M16n8k4])], &[&[4], &[2], &[1], &[4]], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[one_of(&[M::M16n8k8])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 8, &t::SM_90)]), 
                 row(&[one_of(&[M::M16n8k16])], &[&[4], &[8], &[4], &[4]], &[ptx(7, 8, &t::SM_90)])])]).with_effects(&MMA_EFFECTS)
-        .performing(Action::MatrixMultiply).with_differences(&MMA_DIFFERENCES),
+        .does(Action::MatrixMultiply).with_differences(&MMA_DIFFERENCES),
     form("9.7.14.5.14", ".sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c", &[l::SYNC, l::ALIGNED, l::M8N8K16, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_ATYPE_4, MMA_BTYPE_4, l::S32], &[ptx(6, 5, &t::SM_75)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Fixed(2)).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -150,20 +149,20 @@ pub(crate) static MMA: [Form; 12] = [
             op("b", 2, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE]),
             op("c", 3, R::Use).with_ty(T::Slot(6)).with_length(L::Fixed(2)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Constant), C::Operand(2, Q::Constant)])).ptxas()]).with_effects(&MMA_EFFECTS)
-        .performing(Action::MatrixMultiply),
+        .does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_3, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_ATYPE_4, MMA_BTYPE_4, l::S32], &[])
         .with_operands(&MMA_OPERANDS)
         .with_tables(&[table(&[2], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::M16n8k16])], &[&[4], &[2], &[1], &[4]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k32])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&MMA_EFFECTS)
-        .performing(Action::MatrixMultiply),
+        .does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_4, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_ATYPE_5, MMA_BTYPE_5, l::S32], &[])
         .with_operands(&MMA_OPERANDS)
         .with_tables(&[table(&[2], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::M8n8k32])], &[&[2], &[1], &[1], &[2]], &[ptx(6, 5, &t::SM_75)]), 
                 row(&[one_of(&[M::M16n8k32])], &[&[4], &[2], &[1], &[4]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k64])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&MMA_EFFECTS)
-        .performing(Action::MatrixMultiply),
+        .does(Action::MatrixMultiply),
     form("9.7.14.5.14", ".sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_5, l::ROW, l::COL, l::S32, l::B1, l::B1, l::S32, MMA_BITOP, l::POPC], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -177,10 +176,9 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M16n8k128]), one_of(&[M::And])], &[&[4], &[2], &[1], &[4]], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k256]), one_of(&[M::Xor])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M16n8k256]), one_of(&[M::And])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 1, &t::SM_80)])])]).with_effects(&MMA_EFFECTS)
-        .performing(Action::MatrixMultiply),
+        .does(Action::MatrixMultiply),
 ];
 
-// ldmatrix
 const LDMATRIX_DST_FMT: &Slot = &slot(".dst_fmt", &[M::B8x16]);
 const LDMATRIX_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4]);
 const LDMATRIX_SHAPE: &Slot = &slot(".shape", &[M::M8n8, M::M16n16]);
@@ -192,7 +190,7 @@ static LDMATRIX_OPERANDS: [FormOperand; 2] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::DISCARD]),
     op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16))];
 static LDMATRIX_RULES: [Rule; 2] = [deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(5)])), since(holds(5, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])];
-pub(crate) static LDMATRIX: [Form; 4] = [
+pub(crate) static LDMATRIX: [Form; 4] = [ // ldmatrix
     form("9.7.14.5.15", ".sync.aligned.shape.num{.trans}{.ss}.type r, [p]", &[l::SYNC, l::ALIGNED, LDMATRIX_SHAPE, LDMATRIX_NUM, l::TRANS_OPT, LDMATRIX_SS_OPT, LDMATRIX_TYPE], &[])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16]).with_operands(&LDMATRIX_OPERANDS).with_rules(&LDMATRIX_RULES)
         .with_tables(&[table(&[2, 3, 4, 6], &[0], &[
@@ -201,7 +199,7 @@ pub(crate) static LDMATRIX: [Form; 4] = [
                 row(&[one_of(&[M::M8n8]), one_of(&[M::X4]), Cell::Any, one_of(&[M::B16])], &[&[4]], &[ptx(6, 5, &t::SM_75)]), 
                 row(&[one_of(&[M::M16n16]), one_of(&[M::X1]), one_of(&[M::Trans]), one_of(&[M::B8])], &[&[2]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::M16n16]), one_of(&[M::X2]), one_of(&[M::Trans]), one_of(&[M::B8])], &[&[4]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])])
-        .with_effects(&LDMATRIX_EFFECTS).performing(Action::MatrixLoad),
+        .with_effects(&LDMATRIX_EFFECTS).does(Action::MatrixLoad),
     form("9.7.14.5.15", ".sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]", &[l::SYNC, l::ALIGNED, l::M8N16, LDMATRIX_NUM, LDMATRIX_SS_OPT, LDMATRIX_DST_FMT, LDMATRIX_SRC_FMT], &[])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
@@ -212,27 +210,26 @@ pub(crate) static LDMATRIX: [Form; 4] = [
                 row(&[one_of(&[M::X1])], &[&[1]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::X2])], &[&[2]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::X4])], &[&[4]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])])
-        .with_effects(&LDMATRIX_EFFECTS).performing(Action::MatrixLoad),
+        .with_effects(&LDMATRIX_EFFECTS).does(Action::MatrixLoad),
     form("9.7.14.5.15", ".sync.aligned.m8n16.num{.ss}.s8.s4 r, [p]", &[l::SYNC, l::ALIGNED, l::M8N16, LDMATRIX_NUM, LDMATRIX_SS_OPT, l::S8, l::S4], &[ptx(9, 4, &t::SM_90A_SM_100F_SM_103F_SM_110F_SM_120F)])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::DISCARD]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::GENERIC_ADDR_32_64]).with_access(A::Read).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(16))])
-        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(4)]))]).with_effects(&LDMATRIX_EFFECTS).performing(Action::MatrixLoad),
+        .with_rules(&[deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(4)]))]).with_effects(&LDMATRIX_EFFECTS).does(Action::MatrixLoad),
     form("9.7.14.5.15", ".sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]", &[l::SYNC, l::ALIGNED, l::M16N16, LDMATRIX_NUM, l::TRANS, LDMATRIX_SS_OPT, LDMATRIX_DST_FMT, LDMATRIX_SRC_FMT], &[])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16]).with_operands(&LDMATRIX_OPERANDS).with_rules(&LDMATRIX_RULES)
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X1])], &[&[2]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::X2])], &[&[4]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])])
-        .with_effects(&LDMATRIX_EFFECTS).performing(Action::MatrixLoad),
+        .with_effects(&LDMATRIX_EFFECTS).does(Action::MatrixLoad),
 ];
 
-// stmatrix
 const STMATRIX_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4]);
 const STMATRIX_SHAPE: &Slot = &slot(".shape", &[M::M8n8, M::M16n8]);
 const STMATRIX_SS_OPT: &Slot = &slot(".ss", &[M::Shared, M::SharedCta]).optional();
 const STMATRIX_TYPE: &Slot = &slot(".type", &[M::B16, M::B8]);
-pub(crate) static STMATRIX: [Form; 1] = [
+pub(crate) static STMATRIX: [Form; 1] = [ // stmatrix
     form("9.7.14.5.16", ".sync.aligned.shape.num{.trans}{.ss}.type [p], r", &[l::SYNC, l::ALIGNED, STMATRIX_SHAPE, STMATRIX_NUM, l::TRANS_OPT, STMATRIX_SS_OPT, STMATRIX_TYPE], &[])
         .with_operands(&[
             op("p", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::GENERIC_ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(5)).with_size(Size::Fixed(16)),
@@ -244,22 +241,20 @@ pub(crate) static STMATRIX: [Form; 1] = [
                 row(&[one_of(&[M::M16n8]), one_of(&[M::X1]), one_of(&[M::Trans]), one_of(&[M::B8])], &[&[1]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::M16n8]), one_of(&[M::X2]), one_of(&[M::Trans]), one_of(&[M::B8])], &[&[2]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::M16n8]), one_of(&[M::X4]), one_of(&[M::Trans]), one_of(&[M::B8])], &[&[4]], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).performing(Action::MatrixStore),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::MatrixStore),
 ];
 
-// movmatrix
 const MOVMATRIX_SHAPE: &Slot = &slot(".shape", &[M::M8n8]);
 const MOVMATRIX_TYPE: &Slot = &slot(".type", &[M::B16]);
-pub(crate) static MOVMATRIX: [Form; 1] = [
+pub(crate) static MOVMATRIX: [Form; 1] = [ // movmatrix
     form("9.7.14.5.17", ".sync.aligned.shape.trans.type d, a", &[l::SYNC, l::ALIGNED, MOVMATRIX_SHAPE, l::TRANS, MOVMATRIX_TYPE], &[ptx(7, 8, &t::SM_75)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_marks(&[K::ALLOW_PRED]),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG, K::ALLOW_PRED])]).with_rules(&[deny(C::Operand(1, Q::Function))])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).performing(Action::MatrixTranspose)
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::MatrixTranspose)
         .with_differences(&["predicate registers: accepted by ptxas"]),
 ];
 
-// mma
 const MMA_2_ATYPE: &Slot = &slot(".atype", &[M::E4m3, M::E5m2, M::E3m2, M::E2m3, M::E2m1]);
 const MMA_2_ATYPE_2: &Slot = &slot(".atype", &[M::U8, M::S8]);
 const MMA_2_ATYPE_3: &Slot = &slot(".atype", &[M::U4, M::S4]);
@@ -328,7 +323,7 @@ static MMA_2_OPERANDS_5: [FormOperand; 6] = [
     op("f", 5, R::Imm).with_range(0, 0, 1)];
 static MMA_2_RULES_3: [Rule; 2] = [
     removed_in(C::Operand(4, Q::Predicate), &[ptx(7, 1, &t::SM_90)]).ptxas(), since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])];
-pub(crate) static MMA_2: [Form; 15] = [
+pub(crate) static MMA_2: [Form; 15] = [ // mma
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K16, l::ROW, l::COL, MMA_2_DTYPE, l::F16, l::F16, MMA_2_CTYPE], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Container(6)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -340,7 +335,7 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[6, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F16]), one_of(&[M::F16])], &[&[2], &[2], &[2], &[2]], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::F32]), one_of(&[M::F32])], &[&[4], &[2], &[2], &[4]], &[ptx(7, 1, &t::SM_80)])])]).with_effects(&MMA_2_EFFECTS)
-        .performing(Action::MatrixMultiply)
+        .does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_2_DTYPE, l::F16, l::F16, MMA_2_CTYPE], &[])
         .with_operands(&[
@@ -353,19 +348,19 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[6, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F16]), one_of(&[M::F16])], &[&[2], &[4], &[4], &[2]], &[ptx(7, 1, &t::SM_80)]), 
                 row(&[one_of(&[M::F32]), one_of(&[M::F32])], &[&[4], &[4], &[4], &[4]], &[ptx(7, 1, &t::SM_80)])])]).with_effects(&MMA_2_EFFECTS)
-        .performing(Action::MatrixMultiply)
+        .does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K16, l::ROW, l::COL, l::F32, l::BF16, l::BF16, l::F32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, l::F32, l::BF16, l::BF16, l::F32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_2).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_2).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K8, l::ROW, l::COL, l::F32, l::TF32, l::TF32, l::F32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K16, l::ROW, l::COL, l::F32, l::TF32, l::TF32, l::F32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_2).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_2).with_rules(&MMA_2_RULES_2).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col.f32.f8type.f8type.f32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::F32, MMA_2_F8TYPE, MMA_2_F8TYPE, l::F32], &[ptx(8, 4, &t::SM_89)])
         .with_operands(&[
@@ -377,7 +372,7 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("f", 5, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[
             removed_in(C::Any(&[C::Operand(0, Q::HasDiscard), C::Operand(4, Q::Floating), C::Operand(4, Q::Predicate)]), &[ptx(8, 4, &t::SM_90_TO_SM_120)]).ptxas(),
-            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+            since(holds(0, &[M::SpOrderedMetadata]), &[ptx(8, 5, &t::ALL)])]).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind.dtype.atype.btype.ctype d, a, b, c, e, f", &[l::SP_ORDERED_METADATA, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_2_KIND, MMA_2_DTYPE, MMA_2_ATYPE, MMA_2_BTYPE, MMA_2_CTYPE], &[])
         .with_operands(&[
@@ -391,16 +386,16 @@ pub(crate) static MMA_2: [Form; 15] = [
         .with_tables(&[table(&[7, 10, 8, 9], &[0, 1, 2, 3], &[
                 row(&[one_of(&[M::F32]), one_of(&[M::F32]), one_of(&[M::E4m3, M::E5m2]), one_of(&[M::E4m3, M::E5m2])], &[&[4], &[4], &[4], &[4]], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::F16, M::F32]), Cell::Same(7), Cell::Any, Cell::Any], &[&[2, 4], &[4], &[4], &[2, 4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
-        .with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, MMA_2_KIND_2, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE_OPT, l::F32, l::E2M1, l::E2M1, l::F32, MMA_2_STYPE], &[ptx(8, 7, &t::SM_120A_SM_121A)])
-        .with_operands(&MMA_2_OPERANDS_3).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_3).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, MMA_2_KIND_3, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE, l::F32, l::E2M1, l::E2M1, l::F32, MMA_2_STYPE_2], &[ptx(8, 7, &t::SM_120A_SM_121A)])
         .with_operands(&MMA_2_OPERANDS_3)
         .with_rules(&[
             since(C::All(&[holds(8, &[M::ScaleVec4X]), holds(13, &[M::Ue8m0])]), &[ptx(9, 1, &t::ALL)]),
-            require(holds(8, &[M::ScaleVec2X]), holds(13, &[M::Ue8m0]))]).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+            require(holds(8, &[M::ScaleVec2X]), holds(13, &[M::Ue8m0]))]).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[MMA_2_SPVARIANT_2, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_2_KIND_4, l::BLOCK_SCALE, MMA_2_SCALE_VEC_SIZE_OPT_2, l::F32, MMA_2_F8F6F4TYPE, MMA_2_F8F6F4TYPE, l::F32, MMA_2_STYPE], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])
         .with_operands(&[
@@ -416,18 +411,18 @@ pub(crate) static MMA_2: [Form; 15] = [
             op("scale-b-data", 8, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::REG]),
             op("byte-id-b", 9, R::Use).nested(N::Vector(0)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1),
             op("thread-id-b", 9, R::Use).nested(N::Vector(1)).with_ty(T::Scalar(S::U16)).with_range(0, 3, 1)]).with_effects(&MMA_2_EFFECTS)
-        .performing(Action::MatrixMultiply)
+        .does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_2, MMA_2_BTYPE_2, l::S32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_4).with_rules(&MMA_2_RULES).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_4).with_rules(&MMA_2_RULES).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_2, MMA_2_BTYPE_2, l::S32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_5).with_rules(&MMA_2_RULES).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_5).with_rules(&MMA_2_RULES).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_3, MMA_2_BTYPE_3, l::S32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_4).with_rules(&MMA_2_RULES_3).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_4).with_rules(&MMA_2_RULES_3).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
     form("9.7.14.6.3", ".spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f", &[MMA_2_SPVARIANT, l::SYNC, l::ALIGNED, l::M16N8K128, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_2_ATYPE_3, MMA_2_BTYPE_3, l::S32], &[ptx(7, 1, &t::SM_80)])
-        .with_operands(&MMA_2_OPERANDS_5).with_rules(&MMA_2_RULES_3).with_effects(&MMA_2_EFFECTS).performing(Action::MatrixMultiply)
+        .with_operands(&MMA_2_OPERANDS_5).with_rules(&MMA_2_RULES_3).with_effects(&MMA_2_EFFECTS).does(Action::MatrixMultiply)
         .about("Multiplies a sparse matrix, of which only the nonzero elements are stored, with a dense one and adds a third."),
 ];

@@ -3,7 +3,6 @@
 
 use crate::row::*;
 
-// mov
 const MOV_ATYPE: &Slot = &slot(".atype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]);
 const MOV_ATYPE_2: &Slot = &slot(".atype", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MOV_ETYPE: &Slot = &slot(".etype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
@@ -15,7 +14,7 @@ const MOV_VEC_2: &Slot = &slot(".vec", &[M::V4]);
 const MOV_VTYPE: &Slot = &slot(".vtype", &[M::U32, M::S32, M::B32, M::U16, M::S16, M::B16]);
 static MOV_RULES: [Rule; 1] = [deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))];
 static MOV_DIFFERENCES: [&str; 1] = ["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"];
-pub(crate) static MOV: [Form; 8] = [
+pub(crate) static MOV: [Form; 8] = [ // mov
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
@@ -49,9 +48,8 @@ pub(crate) static MOV: [Form; 8] = [
         .computing("d = fname", &[set(To::Operand(0), X::Operand(1))]).with_differences(&MOV_DIFFERENCES),
 ];
 
-// mov
 const MOV_2_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::B128]);
-pub(crate) static MOV_2: [Form; 4] = [
+pub(crate) static MOV_2: [Form; 4] = [ // mov
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]).computing("d = a", &[set(To::Operand(0), X::Operand(1))]),
@@ -69,9 +67,8 @@ pub(crate) static MOV_2: [Form; 4] = [
         .computing("d = avar", &[set(To::Operand(0), X::Operand(1))]),
 ];
 
-// shfl
 const SHFL_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
-pub(crate) static SHFL: [Form; 1] = [
+pub(crate) static SHFL: [Form; 1] = [ // shfl
     form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)),
@@ -81,23 +78,21 @@ pub(crate) static SHFL: [Form; 1] = [
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).performing(Action::Shuffle),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).does(Action::Shuffle),
 ];
 
-// shfl
 const SHFL_2_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
-pub(crate) static SHFL_2: [Form; 1] = [
+pub(crate) static SHFL_2: [Form; 1] = [ // shfl
     form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)),
             op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
             op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)), op("c", 3, R::Use).with_ty(T::Slot(2)),
-            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]).performing(Action::Shuffle),
+            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]).does(Action::Shuffle),
 ];
 
-// prmt
 const PRMT_MODE_OPT: &Slot = &slot(".mode", &[M::F4e, M::B4e, M::Rc8, M::Ecl, M::Ecr, M::Rc16]).optional();
-pub(crate) static PRMT: [Form; 1] = [
+pub(crate) static PRMT: [Form; 1] = [ // prmt
     form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(0)), op("b", 2, R::Use).with_ty(T::Slot(0)),
@@ -105,7 +100,6 @@ pub(crate) static PRMT: [Form; 1] = [
         .computing("p = b << 32 | a; s = c & 3; d = if .f4e then byte(p, s) | byte(p, s + 1) << 8 | byte(p, s + 2) << 16 | byte(p, s + 3) << 24 else if .b4e then byte(p, s) | byte(p, s - 1 & 7) << 8 | byte(p, s - 2 & 7) << 16 | byte(p, s - 3 & 7) << 24 else if .rc8 then byte(p, s) * 16843009 else if .ecl then byte(p, max(s, 0)) | byte(p, max(s, 1)) << 8 | byte(p, max(s, 2)) << 16 | byte(p, max(s, 3)) << 24 else if .ecr then byte(p, min(s, 0)) | byte(p, min(s, 1)) << 8 | byte(p, min(s, 2)) << 16 | byte(p, min(s, 3)) << 24 else if .rc16 then (byte(p, (s & 1) * 2) | byte(p, (s & 1) * 2 + 1) << 8) * 65537 else byte(p, c & 15) | byte(p, c >> 4 & 15) << 8 | byte(p, c >> 8 & 15) << 16 | byte(p, c >> 12 & 15) << 24", &[set(To::Local, X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(2), X::Integer(32)]), X::Operand(1)])), set(To::Local, X::Call(F::And, &[X::Operand(3), X::Integer(3)])), set(To::Operand(0), X::If(&[X::Has(M::F4e), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::B4e), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(1)]), X::Integer(7)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(2)]), X::Integer(7)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::Sub, &[X::Assigned(1), X::Integer(3)]), X::Integer(7)])]), X::Integer(24)])]), X::If(&[X::Has(M::Rc8), X::Call(F::Mul, &[X::Call(F::Byte, &[X::Assigned(0), X::Assigned(1)]), X::Integer(16843009)]), X::If(&[X::Has(M::Ecl), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Max, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::Ecr), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(1)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(2)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Min, &[X::Assigned(1), X::Integer(3)])]), X::Integer(24)])]), X::If(&[X::Has(M::Rc16), X::Call(F::Mul, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Mul, &[X::Call(F::And, &[X::Assigned(1), X::Integer(1)]), X::Integer(2)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::Add, &[X::Call(F::Mul, &[X::Call(F::And, &[X::Assigned(1), X::Integer(1)]), X::Integer(2)]), X::Integer(1)])]), X::Integer(8)])]), X::Integer(65537)]), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Operand(3), X::Integer(15)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(4)]), X::Integer(15)])]), X::Integer(8)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(8)]), X::Integer(15)])]), X::Integer(16)])]), X::Call(F::ShiftLeft, &[X::Call(F::Byte, &[X::Assigned(0), X::Call(F::And, &[X::Call(F::ShiftRight, &[X::Operand(3), X::Integer(12)]), X::Integer(15)])]), X::Integer(24)])])])])])])])]))]),
 ];
 
-// ld
 const LD_COP_OPT: &Slot = &slot(".cop", &[M::Ca, M::Cg, M::Cs, M::Lu, M::Cv]).optional();
 const LD_LEVEL1_EVICTION_PRIORITY_OPT: &Slot = &slot(".level1::eviction_priority", &[M::L1EvictNormal, M::L1EvictUnchanged, M::L1EvictFirst, M::L1EvictLast, M::L1NoAllocate]).optional();
 const LD_LEVEL2_EVICTION_PRIORITY_OPT: &Slot = &slot(".level2::eviction_priority", &[M::L2EvictNormal, M::L2EvictFirst, M::L2EvictLast]).optional();
@@ -138,7 +132,7 @@ static LD_RULES: [Rule; 20] = [
     since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])];
 static LD_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
 static LD_EFFECTS_2: [Effect; 3] = [effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
-pub(crate) static LD: [Form; 8] = [
+pub(crate) static LD: [Form; 8] = [ // ld
     form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -237,7 +231,6 @@ pub(crate) static LD: [Form; 8] = [
         .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]).with_differences(&LD_DIFFERENCES),
 ];
 
-// ld
 const LD_2_COP_OPT: &Slot = &slot(".cop", &[M::Ca, M::Cg, M::Cs]).optional();
 const LD_2_LEVEL1_EVICTION_PRIORITY_OPT: &Slot = &slot(".level1::eviction_priority", &[M::L1EvictNormal, M::L1EvictUnchanged, M::L1EvictFirst, M::L1EvictLast, M::L1NoAllocate]).optional();
 const LD_2_LEVEL2_EVICTION_PRIORITY_OPT: &Slot = &slot(".level2::eviction_priority", &[M::L2EvictNormal, M::L2EvictFirst, M::L2EvictLast]).optional();
@@ -245,7 +238,7 @@ const LD_2_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2Cach
 const LD_2_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
 const LD_2_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_2_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-pub(crate) static LD_2: [Form; 3] = [
+pub(crate) static LD_2: [Form; 3] = [ // ld
     form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -283,11 +276,10 @@ pub(crate) static LD_2: [Form; 3] = [
         .about("Loads a value or a vector from global memory that nothing writes during the kernel, through the non-coherent cache."),
 ];
 
-// ldu
 const LDU_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const LDU_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LDU_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
-pub(crate) static LDU: [Form; 1] = [
+pub(crate) static LDU: [Form; 1] = [ // ldu
     form("9.7.9.10", "{.ss}{.vec}.type d, [a]", &[LDU_SS_OPT, LDU_VEC_OPT, LDU_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
@@ -298,7 +290,6 @@ pub(crate) static LDU: [Form; 1] = [
         .computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
 ];
 
-// st
 const ST_COP_OPT: &Slot = &slot(".cop", &[M::Wb, M::Cg, M::Cs, M::Wt]).optional();
 const ST_LEVEL1_EVICTION_PRIORITY_OPT: &Slot = &slot(".level1::eviction_priority", &[M::L1EvictNormal, M::L1EvictUnchanged, M::L1EvictFirst, M::L1EvictLast, M::L1NoAllocate]).optional();
 const ST_LEVEL2_EVICTION_PRIORITY_OPT: &Slot = &slot(".level2::eviction_priority", &[M::L2EvictNormal, M::L2EvictFirst, M::L2EvictLast]).optional();
@@ -330,7 +321,7 @@ static ST_OPERANDS_2: [FormOperand; 2] = [
     op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
     op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])];
 static ST_EFFECTS_2: [Effect; 3] = [effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))];
-pub(crate) static ST: [Form; 7] = [
+pub(crate) static ST: [Form; 7] = [ // st
     form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
@@ -409,7 +400,6 @@ pub(crate) static ST: [Form; 7] = [
             deny(C::Filled(4)).ptxas()]).with_effects(&ST_EFFECTS_2).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
 ];
 
-// st.async
 const ST_ASYNC_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierCompleteTxBytes]);
 const ST_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
 const ST_ASYNC_SCOPE_OPT: &Slot = &slot(".scope", &[M::Gpu, M::Sys]).optional();
@@ -429,41 +419,39 @@ static ST_ASYNC_RULES: [Rule; 5] = [
     since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]), require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
     deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))];
 static ST_ASYNC_EFFECTS: [Effect; 1] = [effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))];
-pub(crate) static ST_ASYNC: [Form; 4] = [
+pub(crate) static ST_ASYNC: [Form; 4] = [ // st.async
     form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).performing(Action::StoreAsync),
+        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).does(Action::StoreAsync),
     form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
-        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).performing(Action::StoreAsync),
+        .with_operands(&ST_ASYNC_OPERANDS).with_rules(&ST_ASYNC_RULES).with_effects(&ST_ASYNC_EFFECTS).does(Action::StoreAsync),
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[require(C::Filled(0), holds(2, &[M::Sys])), deny(C::Operand(1, Q::Function)).ptxas()])
-        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).performing(Action::StoreAsync),
+        .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]).does(Action::StoreAsync),
     form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::Operand(1, Q::Function)).ptxas(), since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
-        .with_effects(&[effect(E::Scope(Source::Slot(0)))]).performing(Action::StoreAsync),
+        .with_effects(&[effect(E::Scope(Source::Slot(0)))]).does(Action::StoreAsync),
 ];
 
-// st.bulk
 static ST_BULK_RULES: [Rule; 1] = [deny(C::All(&[C::Any(&[C::Operand(0, Q::Variable), C::Operand(0, Q::SpecialRegister)]), C::Filled(1)])).ptxas()];
-pub(crate) static ST_BULK: [Form; 2] = [
+pub(crate) static ST_BULK: [Form; 2] = [ // st.bulk
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8), op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
+        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).does(Action::StoreBulk),
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]), op("initval", 2, R::Imm).with_range(0, 0, 1)])
-        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).performing(Action::StoreBulk),
+        .with_rules(&ST_BULK_RULES).with_effects(&[effect(E::Order(Source::Slot(0)))]).does(Action::StoreBulk),
 ];
 
-// multimem.ld_reduce
 const MULTIMEM_LD_REDUCE_ACC_PREC_OPT: &Slot = &slot(".acc_prec", &[M::AccF32, M::AccF16]).optional();
 const MULTIMEM_LD_REDUCE_LDSEM_OPT: &Slot = &slot(".ldsem", &[M::Relaxed, M::Acquire]).with_default(M::Relaxed).optional();
 const MULTIMEM_LD_REDUCE_OP: &Slot = &slot(".op", &[M::Min, M::Max, M::Add, M::And, M::Or, M::Xor]);
@@ -474,7 +462,7 @@ const MULTIMEM_LD_REDUCE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, 
 const MULTIMEM_LD_REDUCE_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::F64, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]);
 const MULTIMEM_LD_REDUCE_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 static MULTIMEM_LD_REDUCE_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
+pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [ // multimem.ld_reduce
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -484,7 +472,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
-        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
     form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -493,7 +481,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .with_rules(&[
             require(holds(2, &[M::And, M::Or, M::Xor]), holds(3, &[M::B32, M::B64])),
             require(holds(3, &[M::B32, M::B64]), holds(2, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(2, &[M::Add]), holds(3, &[M::S64])]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
     form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -511,7 +499,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS),
+        .with_effects(&MULTIMEM_LD_REDUCE_EFFECTS).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
     form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -528,10 +516,9 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("d = [a]", &[set(To::Operand(0), X::Memory(1))]),
 ];
 
-// multimem.st
 const MULTIMEM_ST_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]).with_default(M::Sys).optional();
 const MULTIMEM_ST_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_ST_STSEM_OPT: &Slot = &slot(".stsem", &[M::Relaxed, M::Release]).with_default(M::Relaxed).optional();
@@ -541,18 +528,19 @@ const MULTIMEM_ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optiona
 static MULTIMEM_ST_DIFFERENCES: [&str; 1] = [
     "ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"];
 static MULTIMEM_ST_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MULTIMEM_ST: [Form; 4] = [
+pub(crate) static MULTIMEM_ST: [Form; 4] = [ // multimem.st
     form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))]).with_rules(&[require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0))])
-        .with_effects(&MULTIMEM_ST_EFFECTS).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
-            op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
+            op("b", 1, R::Use).with_ty(T::Slot(2))]).with_effects(&[effect(E::Order(Source::Slot(0)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -566,7 +554,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&MULTIMEM_ST_EFFECTS).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&MULTIMEM_ST_EFFECTS).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -578,10 +566,10 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
-        .with_effects(&[effect(E::Order(Source::Slot(0)))]).with_differences(&MULTIMEM_ST_DIFFERENCES),
+        .with_effects(&[effect(E::Order(Source::Slot(0)))]).computing("[a] = b", &[set(To::Memory(0), X::Operand(1))])
+        .with_differences(&MULTIMEM_ST_DIFFERENCES),
 ];
 
-// multimem.red
 const MULTIMEM_RED_OP: &Slot = &slot(".op", &[M::Min, M::Max, M::Add, M::And, M::Or, M::Xor]);
 const MULTIMEM_RED_REDOP: &Slot = &slot(".redop", &[M::Min, M::Max, M::Add]);
 const MULTIMEM_RED_REDSEM_OPT: &Slot = &slot(".redsem", &[M::Relaxed, M::Release]).with_default(M::Relaxed).optional();
@@ -591,7 +579,7 @@ const MULTIMEM_RED_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32, M::S64]);
 const MULTIMEM_RED_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 static MULTIMEM_RED_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-pub(crate) static MULTIMEM_RED: [Form; 2] = [
+pub(crate) static MULTIMEM_RED: [Form; 2] = [ // multimem.red
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -601,7 +589,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
             require(C::Filled(0), C::Filled(1)), require(C::Filled(1), C::Filled(0)),
             require(holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B32, M::B64])),
             require(holds(4, &[M::B32, M::B64]), holds(3, &[M::And, M::Or, M::Xor])), deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
-        .with_effects(&MULTIMEM_RED_EFFECTS),
+        .with_effects(&MULTIMEM_RED_EFFECTS)
+        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))]),
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -614,74 +603,70 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32])], &[], &[]), 
-                row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16])], &[], &[])])]).with_effects(&MULTIMEM_RED_EFFECTS),
+                row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16])], &[], &[])])]).with_effects(&MULTIMEM_RED_EFFECTS)
+        .computing("old = [a]; [a] = if .and then old & b else if .or then old | b else if .xor then old ^ b else if .add then old + b else if .inc then (if old >= b then 0 else old + 1) else if .dec then (if old == 0 then b else if old > b then b else old - 1) else if .min then min(old, b) else max(old, b)", &[set(To::Local, X::Memory(0)), set(To::Memory(0), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(1)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(1)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(1), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(1)]), X::Operand(1), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(1)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(1)])])])])])])])]))]),
 ];
 
-// multimem.st.async
 const MULTIMEM_ST_ASYNC_SCOPE: &Slot = &slot(".scope", &[M::Gpu, M::Sys]);
 const MULTIMEM_ST_ASYNC_SS_OPT: &Slot = &slot(".ss", &[M::Global]).optional();
 const MULTIMEM_ST_ASYNC_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
-pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [
+pub(crate) static MULTIMEM_ST_ASYNC: [Form; 1] = [ // multimem.st.async
     form("9.7.9", ".release.scope{.ss}.type [a], b", &[l::RELEASE, MULTIMEM_ST_ASYNC_SCOPE, MULTIMEM_ST_ASYNC_SS_OPT, MULTIMEM_ST_ASYNC_TYPE], &[ptx(9, 3, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
             op("b", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[deny(C::Any(&[C::All(&[C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]), C::Operand(1, Q::Function)]))])
-        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
+        .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
+        .computing("[a] = b", &[set(To::Memory(0), X::Operand(1))]),
 ];
 
-// prefetch
 const PREFETCH_LEVEL: &Slot = &slot(".level", &[M::L1, M::L2]);
 const PREFETCH_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictLast, M::L2EvictNormal]);
 const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).optional();
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
 static PREFETCH_OPERANDS: [FormOperand; 1] = [op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))];
-pub(crate) static PREFETCH: [Form; 5] = [
+pub(crate) static PREFETCH: [Form; 5] = [ // prefetch
     form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)]).with_operands(&PREFETCH_OPERANDS)
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.15", "{.global}.L1::32B.valid_addr [a]", &[l::GLOBAL_OPT, l::L1_32B, l::VALID_ADDR], &[ptx(9, 4, &t::SM_90)])
-        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_operands(&PREFETCH_OPERANDS).with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// prefetchu
-pub(crate) static PREFETCHU: [Form; 1] = [
+pub(crate) static PREFETCHU: [Form; 1] = [ // prefetchu
     form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::Hint),
+        .does(Action::Hint),
 ];
 
-// applypriority
 const APPLYPRIORITY_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictNormal]);
-pub(crate) static APPLYPRIORITY: [Form; 1] = [
+pub(crate) static APPLYPRIORITY: [Form; 1] = [ // applypriority
     form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)), op("size", 1, R::Imm).with_range(128, 128, 1)])
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::Hint),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::Hint),
 ];
 
-// applypriority.async.bulk
-pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [
+pub(crate) static APPLYPRIORITY_ASYNC_BULK: [Form; 1] = [ // applypriority.async.bulk
     form("9.7.9", "{.global}.bulk_group.L2::evict_normal [a], size", &[l::GLOBAL_OPT, l::BULK_GROUP, l::L2_EVICT_NORMAL], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
             op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 4294967280, 16)])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)])
-        .performing(Action::Hint),
+        .does(Action::Hint),
 ];
 
-// applypriority.async.bulk.tensor
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM: &Slot = &slot(".dim", &[M::D1d, M::D2d, M::D3d, M::D4d, M::D5d]);
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &[M::Tile, M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128]).optional();
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT: &Slot = &slot(".override_dim", &[M::OverrideGlobalDim, M::OverrideGlobalDimStride]).optional();
 const APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT: &Slot = &slot(".override", &[M::OverrideGlobalAddress]).optional();
-pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
+pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [ // applypriority.async.bulk.tensor
     form("9.7.9", ".dim{.global}.bulk_group{.load_mode}.L2::evict_normal{.override}{.override_dim} [tensorMap{, address}{, dims}{, strides}{, upper}, tensorCoords]{, im2colInfo}", &[APPLYPRIORITY_ASYNC_BULK_TENSOR_DIM, l::GLOBAL_OPT, l::BULK_GROUP, APPLYPRIORITY_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, l::L2_EVICT_NORMAL, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_OPT, APPLYPRIORITY_ASYNC_BULK_TENSOR_OVERRIDE_DIM_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ANY_REGISTER, K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(128)),
@@ -696,102 +681,95 @@ pub(crate) static APPLYPRIORITY_ASYNC_BULK_TENSOR: [Form; 1] = [
             deny(C::All(&[C::Filled(6), C::Operand(5, Q::Nonzero)])), deny(C::All(&[holds(6, &[M::OverrideGlobalDimStride]), holds(0, &[M::D1d])])),
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(C::Filled(6), C::Not(&holds(3, &[M::TileGather4, M::Im2col, M::Im2colW, M::Im2colW128])))])
-        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)]),
+        .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::Async(Completion::Bulk, AsyncPhase::Start)), effect(E::SideEffect)])
+        .does(Action::Hint),
 ];
 
-// discard
 const DISCARD_LEVEL: &Slot = &slot(".level", &[M::L2]);
-pub(crate) static DISCARD: [Form; 1] = [
+pub(crate) static DISCARD: [Form; 1] = [ // discard
     form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Fixed(128)),
-            op("size", 1, R::Imm).with_range(128, 128, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).performing(Action::Hint),
+            op("size", 1, R::Imm).with_range(128, 128, 1)]).with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]).does(Action::Hint),
 ];
 
-// createpolicy.range
 const CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_priority", &[M::L2EvictLast, M::L2EvictNormal, M::L2EvictFirst, M::L2EvictUnchanged]);
 const CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
-pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [
+pub(crate) static CREATEPOLICY_RANGE: [Form; 2] = [ // createpolicy.range
     form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[ordered(2, 3)]).performing(Action::CachePolicy),
+        .with_rules(&[ordered(2, 3)]).does(Action::CachePolicy),
     form("9.7.9.18", ".fabric{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [le, offset], primary-size, total-size", &[l::FABRIC, l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(9, 4, &t::SM_100)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("le", 1, R::Use).nested(N::Bracket(0)).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
             op("offset", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG]),
             op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)), op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[ordered(3, 4), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]).performing(Action::CachePolicy),
+        .with_rules(&[ordered(3, 4), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)]))]).does(Action::CachePolicy),
 ];
 
-// createpolicy.fractional
 const CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_priority", &[M::L2EvictLast, M::L2EvictNormal, M::L2EvictFirst, M::L2EvictUnchanged]);
 const CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
-pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
+pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [ // createpolicy.fractional
     form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
             op("fraction", 1, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])])
-        .performing(Action::CachePolicy),
+        .does(Action::CachePolicy),
 ];
 
-// createpolicy.cvt
-pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
+pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [ // createpolicy.cvt
     form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)), op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))])
-        .performing(Action::CachePolicy),
+        .does(Action::CachePolicy),
 ];
 
-// isspacep
 const ISSPACEP_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 static ISSPACEP_RULES: [Rule; 5] = [
     since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
     since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
     since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])];
-pub(crate) static ISSPACEP: [Form; 2] = [
+pub(crate) static ISSPACEP: [Form; 2] = [ // isspacep
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&ISSPACEP_RULES)
-        .performing(Action::TestSpace),
+        .does(Action::TestSpace),
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]).with_rules(&ISSPACEP_RULES)
-        .performing(Action::TestSpace),
+        .does(Action::TestSpace),
 ];
 
-// cvta
 const CVTA_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
-pub(crate) static CVTA: [Form; 2] = [
+pub(crate) static CVTA: [Form; 2] = [ // cvta
     form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
             since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(1, Q::Variable)]))])
-        .performing(Action::ToGeneric),
+        .does(Action::ToGeneric),
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).performing(Action::ToGeneric),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]).does(Action::ToGeneric),
 ];
 
-// cvta.to
 const CVTA_TO_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_TO_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
-pub(crate) static CVTA_TO: [Form; 1] = [
+pub(crate) static CVTA_TO: [Form; 1] = [ // cvta.to
     form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]), since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
             since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]), since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Operand(1, Q::Variable))]).performing(Action::FromGeneric),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]), deny(C::Operand(1, Q::Variable))]).does(Action::FromGeneric),
 ];
 
-// cvt
 const CVT_ATYPE: &Slot = &slot(".atype", &[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::Bf16, M::F16, M::F32, M::F64]);
 const CVT_DTYPE: &Slot = &slot(".dtype", &[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::Bf16, M::F16, M::F32, M::F64]);
 const CVT_F4X2TYPE: &Slot = &slot(".f4x2type", &[M::E2m1x2]);
@@ -838,7 +816,7 @@ static CVT_OPERANDS_8: [FormOperand; 2] = [op("d", 0, R::Def).with_ty(T::Slot(1)
 static CVT_OPERANDS_9: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(4)), op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
     op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))];
-pub(crate) static CVT: [Form; 39] = [
+pub(crate) static CVT: [Form; 39] = [ // cvt
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)]), deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
@@ -875,8 +853,8 @@ pub(crate) static CVT: [Form; 39] = [
                 row(&[one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])]).with_notes(&CVT_NOTES)
-        .with_differences(&CVT_DIFFERENCES),
+                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])])
+        .computing("d = sreg", &[set(To::Operand(0), X::Operand(1))]).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS)
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
@@ -1036,15 +1014,15 @@ pub(crate) static CVT: [Form; 39] = [
         .computing("d = number(a)", &[set(To::Operand(0), X::Call(F::Number, &[X::Operand(1)]))]).with_notes(&CVT_NOTES)
         .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd4.pzo.hftype.f32 d, a", &[CVT_FRND4, l::PZO, CVT_HFTYPE, l::F32], &[ptx(9, 4, &t::SM_107F)]).ptxas()
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_3).with_notes(&CVT_NOTES)
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_3).does(Action::Undescribed).with_notes(&CVT_NOTES)
         .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.f32 d, a, b{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, l::F32], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)), op("b", 2, R::Use).with_ty(T::Slot(4)),
             op("scale8", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
-        .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).with_notes(&CVT_NOTES)
-        .with_differences(&CVT_DIFFERENCES),
+        .with_rules(&[deny(C::Operand(3, Q::Function)), deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).does(Action::Undescribed)
+        .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".frnd5{.satfinite}{.scaled::n1::ue8m0}.ue5m3x2.type d, a{, scale8}", &[CVT_FRND5, l::SATFINITE_OPT, l::SCALED_N1_UE8M0_OPT, l::UE5M3X2, CVT_TYPE], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -1052,16 +1030,16 @@ pub(crate) static CVT: [Form; 39] = [
             op("scale8", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0)).with_marks(&[K::REG]).required_if(C::Filled(2))])
         .with_rules(&[
             deny(C::Operand(2, Q::Function)), deny(C::All(&[C::Filled(2), holds(4, &[M::Bf16x2]), C::Operand(1, Q::Function)])),
-            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
+            deny(C::All(&[holds(0, &[M::Rp]), C::Filled(2)]))]).does(Action::Undescribed).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn.f16x2.ue5m3x2 d, a", &[l::RN, l::F16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
-        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_8).with_notes(&CVT_NOTES)
+        .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_8).does(Action::Undescribed).with_notes(&CVT_NOTES)
         .with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.satfinite}{.scaled::n2::ue8m0}.bf16x2.ue5m3x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::UE5M3X2], &[ptx(9, 4, &t::SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))]).with_notes(&CVT_NOTES)
-        .with_differences(&CVT_DIFFERENCES),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(2))])
+        .does(Action::Undescribed).with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&CVT_OPERANDS_9)
         .computing("d = a * (if .scaled::n2::ue8m0 then number(scale) else 1)", &[set(To::Operand(0), X::Call(F::Mul, &[X::Operand(1), X::If(&[X::Has(M::ScaledN2Ue8m0), X::Call(F::Number, &[X::Operand(2)]), X::Integer(1)])]))])
@@ -1085,12 +1063,11 @@ pub(crate) static CVT: [Form; 39] = [
         .with_notes(&CVT_NOTES).with_differences(&CVT_DIFFERENCES),
 ];
 
-// cvt.pack
 const CVT_PACK_ABTYPE: &Slot = &slot(".abType", &[M::S32]);
 const CVT_PACK_CONVERTTYPE: &Slot = &slot(".convertType", &[M::U16, M::S16]);
 const CVT_PACK_CONVERTTYPE_2: &Slot = &slot(".convertType", &[M::U2, M::S2, M::U4, M::S4, M::U8, M::S8]);
 const CVT_PACK_CTYPE: &Slot = &slot(".cType", &[M::B32]);
-pub(crate) static CVT_PACK: [Form; 2] = [
+pub(crate) static CVT_PACK: [Form; 2] = [ // cvt.pack
     form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
@@ -1104,59 +1081,55 @@ pub(crate) static CVT_PACK: [Form; 2] = [
         .computing("n = width(.convertType); d = unsigned(d, c << 2 * n | unsigned(.convertType, convert(.convertType, a)) << n | unsigned(.convertType, convert(.convertType, b)))", &[set(To::Local, X::Call(F::Width, &[X::Type(T::Slot(1))])), set(To::Operand(0), X::Call(F::Unsigned, &[X::Type(T::Scalar(S::U32)), X::Call(F::Or, &[X::Call(F::Or, &[X::Call(F::ShiftLeft, &[X::Operand(3), X::Call(F::Mul, &[X::Integer(2), X::Assigned(0)])]), X::Call(F::ShiftLeft, &[X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(1)])]), X::Assigned(0)])]), X::Call(F::Unsigned, &[X::Type(T::Slot(1)), X::Call(F::Convert, &[X::Type(T::Slot(1)), X::Operand(2)])])])]))]),
 ];
 
-// mapa
 const MAPA_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const MAPA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 static MAPA_DIFFERENCES: [&str; 1] = ["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"];
-pub(crate) static MAPA: [Form; 2] = [
+pub(crate) static MAPA: [Form; 2] = [ // mapa
     form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)), op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).does(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
-            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]).performing(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]).does(Action::MapShared).with_differences(&MAPA_DIFFERENCES),
 ];
 
-// getctarank
 const GETCTARANK_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const GETCTARANK_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 static GETCTARANK_DIFFERENCES: [&str; 1] = ["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"];
-pub(crate) static GETCTARANK: [Form; 2] = [
+pub(crate) static GETCTARANK: [Form; 2] = [ // getctarank
     form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1))])
-        .with_rules(&[deny(C::Operand(1, Q::Variable))]).performing(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
+        .with_rules(&[deny(C::Operand(1, Q::Variable))]).does(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
-        .performing(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
+        .does(Action::SharedRank).with_differences(&GETCTARANK_DIFFERENCES),
 ];
 
-// spcompress
 const SPCOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
 const SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
 const SPCOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp2_4]);
 static SPCOMPRESS_RULES: [Rule; 1] = [deny(C::All(&[C::Operand(2, Q::Constant), C::Operand(2, Q::Integer)]))];
-pub(crate) static SPCOMPRESS: [Form; 2] = [
+pub(crate) static SPCOMPRESS: [Form; 2] = [ // spcompress
     form("9.7.9", ".b8.itype.ratio.num mdata, cdata, data, desc", &[l::B8, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 8)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES).does(Action::Undescribed),
     form("9.7.9", ".b16.itype.ratio.num mdata, cdata, data, desc", &[l::B16, SPCOMPRESS_ITYPE, SPCOMPRESS_RATIO, SPCOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (1, D::First)], 16)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("data", 2, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First), (2, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES),
+            op("desc", 3, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG])]).with_rules(&SPCOMPRESS_RULES).does(Action::Undescribed),
 ];
 
-// spdecompress
 const SPDECOMPRESS_ETYPE: &Slot = &slot(".etype", &[M::B8, M::B16]);
 const SPDECOMPRESS_ITYPE: &Slot = &slot(".itype", &[M::B2, M::B4]);
 const SPDECOMPRESS_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64]);
 const SPDECOMPRESS_RATIO: &Slot = &slot(".ratio", &[M::Sp1_2, M::Sp1_4, M::Sp1_8, M::Sp1_16, M::Sp2_4, M::Sp2_8, M::Sp2_16, M::Sp4_8, M::Sp4_16]);
-pub(crate) static SPDECOMPRESS: [Form; 1] = [
+pub(crate) static SPDECOMPRESS: [Form; 1] = [ // spdecompress
     form("9.7.9", ".etype.itype.ratio.num data, mdata, cdata", &[SPDECOMPRESS_ETYPE, SPDECOMPRESS_ITYPE, SPDECOMPRESS_RATIO, SPDECOMPRESS_NUM], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("data", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(2, D::Last), (0, D::First), (3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -1170,5 +1143,6 @@ pub(crate) static SPDECOMPRESS: [Form; 1] = [
                 row(&[one_of(&[M::B8]), one_of(&[M::B4]), one_of(&[M::Sp1_16, M::Sp2_16, M::Sp4_16]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32])], &[], &[]), 
                 row(&[one_of(&[M::B16]), Cell::Any, one_of(&[M::Sp1_2, M::Sp1_4, M::Sp2_4]), Cell::Any], &[], &[]), 
                 row(&[one_of(&[M::B16]), one_of(&[M::B4]), one_of(&[M::Sp1_8, M::Sp2_8]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32])], &[], &[]), 
-                row(&[one_of(&[M::B16]), one_of(&[M::B4]), one_of(&[M::Sp1_16, M::Sp2_16]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16])], &[], &[])])]),
+                row(&[one_of(&[M::B16]), one_of(&[M::B4]), one_of(&[M::Sp1_16, M::Sp2_16]), one_of(&[M::X1, M::X2, M::X4, M::X8, M::X16])], &[], &[])])])
+        .does(Action::Undescribed),
 ];

@@ -3,25 +3,22 @@
 
 use crate::row::*;
 
-// stacksave
 const STACKSAVE_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
-pub(crate) static STACKSAVE: [Form; 1] = [
+pub(crate) static STACKSAVE: [Form; 1] = [ // stacksave
     form("9.7.17.1", ".type d", &[STACKSAVE_TYPE], &[ptx(7, 3, &t::SM_52)]).with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0))])
-        .with_effects(&[effect(E::Volatile)]).performing(Action::StackSave),
+        .with_effects(&[effect(E::Volatile)]).does(Action::StackSave),
 ];
 
-// stackrestore
 const STACKRESTORE_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
-pub(crate) static STACKRESTORE: [Form; 1] = [
+pub(crate) static STACKRESTORE: [Form; 1] = [ // stackrestore
     form("9.7.17.2", ".type a", &[STACKRESTORE_TYPE], &[ptx(7, 3, &t::SM_52)])
         .with_operands(&[op("a", 0, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::EXACT_ELEMENT_TYPE])]).with_effects(&[effect(E::SideEffect)])
-        .performing(Action::StackRestore),
+        .does(Action::StackRestore),
 ];
 
-// alloca
 const ALLOCA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
-pub(crate) static ALLOCA: [Form; 1] = [
+pub(crate) static ALLOCA: [Form; 1] = [ // alloca
     form("9.7.17.3", ".type ptr, size{, immAlign}", &[ALLOCA_TYPE], &[ptx(7, 3, &t::SM_52)])
         .with_operands(&[op("ptr", 0, R::Def).with_ty(T::Slot(0)), op("size", 1, R::Use).with_ty(T::Slot(0)), op("immAlign", 2, R::Imm).optional().with_range(1, 8388608, 0)])
-        .with_effects(&[effect(E::SideEffect)]).performing(Action::StackAllocate),
+        .with_effects(&[effect(E::SideEffect)]).does(Action::StackAllocate),
 ];

@@ -3,13 +3,12 @@
 
 use crate::row::*;
 
-// suld.b
 const SULD_B_CLAMP: &Slot = &slot(".clamp", &[M::Trap, M::Clamp, M::Zero]);
 const SULD_B_COP_OPT: &Slot = &slot(".cop", &[M::Ca, M::Cg, M::Cs, M::Cv]).optional();
 const SULD_B_DTYPE: &Slot = &slot(".dtype", &[M::B8, M::B16, M::B32, M::B64]);
 const SULD_B_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d]);
 const SULD_B_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
-pub(crate) static SULD_B: [Form; 1] = [
+pub(crate) static SULD_B: [Form; 1] = [ // suld.b
     form("9.7.11.1", ".geom{.cop}{.vec}.dtype.clamp d, [a, b]", &[SULD_B_GEOM, SULD_B_COP_OPT, SULD_B_VEC_OPT, SULD_B_DTYPE, SULD_B_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC, K::DISCARD]),
@@ -17,10 +16,9 @@ pub(crate) static SULD_B: [Form; 1] = [
             op("b", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC])])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64])])), since(holds(0, &[M::D3d, M::A1d, M::A2d]), &[ptx(3, 0, &t::SM_20)]),
-            since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))]),
+            since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))]).does(Action::SurfaceAccess),
 ];
 
-// sust.b
 const SUST_B_CLAMP: &Slot = &slot(".clamp", &[M::Trap, M::Clamp, M::Zero]);
 const SUST_B_COP_OPT: &Slot = &slot(".cop", &[M::Wb, M::Cg, M::Cs, M::Wt]).optional();
 const SUST_B_CTYPE: &Slot = &slot(".ctype", &[M::B8, M::B16, M::B32, M::B64]);
@@ -29,48 +27,48 @@ const SUST_B_GEOM_2: &Slot = &slot(".geom", &[M::A1d, M::A2d]);
 const SUST_B_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 static SUST_B_RULES: [Rule; 2] = [
     deny(C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64])])), since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])];
-pub(crate) static SUST_B: [Form; 2] = [
+pub(crate) static SUST_B: [Form; 2] = [ // sust.b
     form("9.7.11.2", ".geom{.cop}{.vec}.ctype.clamp [a, b], c", &[SUST_B_GEOM, SUST_B_COP_OPT, SUST_B_VEC_OPT, SUST_B_CTYPE, SUST_B_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])]).with_rules(&SUST_B_RULES)
-        .with_effects(&[effect(E::Proxy(Proxy::Surface))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Surface))]).does(Action::SurfaceAccess),
     form("9.7.11.2", ".geom{.cop}{.vec}.ctype.clamp [a, b], c", &[SUST_B_GEOM_2, SUST_B_COP_OPT, SUST_B_VEC_OPT, SUST_B_CTYPE, SUST_B_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])]).with_rules(&SUST_B_RULES)
-        .with_effects(&[effect(E::Proxy(Proxy::Surface))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Surface))]).does(Action::SurfaceAccess),
 ];
 
-// sust.p
 const SUST_P_AGEOM: &Slot = &slot(".ageom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d]);
 const SUST_P_CLAMP: &Slot = &slot(".clamp", &[M::Trap, M::Clamp, M::Zero]);
 const SUST_P_COP_OPT: &Slot = &slot(".cop", &[M::Wb, M::Cg, M::Cs, M::Wt]).optional();
 const SUST_P_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d]);
 const SUST_P_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
-pub(crate) static SUST_P: [Form; 2] = [
+pub(crate) static SUST_P: [Form; 2] = [ // sust.p
     form("9.7.11.2", ".geom{.vec}.b32.clamp [a, b], c", &[SUST_P_GEOM, SUST_P_VEC_OPT, l::B32, SUST_P_CLAMP], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("c", 1, R::Use).with_ty(T::Slot(2)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])])
-        .with_rules(&[since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))]),
+        .with_rules(&[since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))])
+        .does(Action::SurfaceAccess),
     form("9.7.11.2", ".ageom{.cop}{.vec}.b32.clamp [a, b], c", &[SUST_P_AGEOM, SUST_P_COP_OPT, SUST_P_VEC_OPT, l::B32, SUST_P_CLAMP], &[ptx(1, 5, &t::SM_20)]).ptxas()
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::Write),
             op("b", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
             op("c", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::ALLOW_LONGER_VEC])])
-        .with_rules(&[since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))]),
+        .with_rules(&[since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])]).with_effects(&[effect(E::Proxy(Proxy::Surface))])
+        .does(Action::SurfaceAccess),
 ];
 
-// sured.b
 const SURED_B_CLAMP: &Slot = &slot(".clamp", &[M::Trap, M::Clamp, M::Zero]);
 const SURED_B_CTYPE: &Slot = &slot(".ctype", &[M::U32, M::U64, M::S32, M::B32, M::S64]);
 const SURED_B_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d]);
 const SURED_B_OP: &Slot = &slot(".op", &[M::Add, M::Min, M::Max, M::And, M::Or]);
-pub(crate) static SURED_B: [Form; 1] = [
+pub(crate) static SURED_B: [Form; 1] = [ // sured.b
     form("9.7.11.3", ".op.geom.ctype.clamp [a, b], c", &[SURED_B_OP, SURED_B_GEOM, SURED_B_CTYPE, SURED_B_CLAMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::ReadModifyWrite),
@@ -81,15 +79,15 @@ pub(crate) static SURED_B: [Form; 1] = [
             since(C::All(&[holds(2, &[M::U64, M::S64]), holds(0, &[M::Min, M::Max])]), &[ptx(8, 1, &t::SM_50)]),
             since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)]), require(holds(0, &[M::Add, M::Min, M::Max]), C::Not(&holds(2, &[M::B32]))),
             require(holds(0, &[M::Add]), C::Not(&holds(2, &[M::S64]))).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Surface)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Surface)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))])
+        .does(Action::SurfaceAccess),
 ];
 
-// sured.p
 const SURED_P_CLAMP: &Slot = &slot(".clamp", &[M::Trap, M::Clamp, M::Zero]);
 const SURED_P_CTYPE: &Slot = &slot(".ctype", &[M::U32, M::U64, M::S32, M::B32, M::S64, M::B64]);
 const SURED_P_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d]);
 const SURED_P_OP: &Slot = &slot(".op", &[M::Add, M::Min, M::Max, M::And, M::Or]);
-pub(crate) static SURED_P: [Form; 1] = [
+pub(crate) static SURED_P: [Form; 1] = [ // sured.p
     form("9.7.11.3", ".op.geom.ctype.clamp [a, b], c", &[SURED_P_OP, SURED_P_GEOM, SURED_P_CTYPE, SURED_P_CLAMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE]).with_access(A::ReadModifyWrite),
@@ -99,13 +97,13 @@ pub(crate) static SURED_P: [Form; 1] = [
             require(C::Always, holds(2, &[M::B32, M::B64])).ptxas(), require(holds(0, &[M::Add, M::And, M::Or]), holds(2, &[M::B32])).ptxas(),
             since(C::All(&[holds(2, &[M::U64, M::S64, M::B64]), holds(0, &[M::Min, M::Max])]), &[ptx(8, 1, &t::SM_50)]),
             since(C::Operand(0, Q::Register), &[ptx(3, 1, &t::SM_20)])])
-        .with_effects(&[effect(E::Proxy(Proxy::Surface)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Surface)), effect(E::Order(Source::Fixed(M::Relaxed))), effect(E::Scope(Source::Fixed(M::Gpu)))])
+        .does(Action::SurfaceAccess),
 ];
 
-// suq
 const SUQ_QUERY: &Slot = &slot(".query", &[M::Width, M::Height, M::Depth, M::ChannelDataType, M::ChannelOrder, M::ArraySize, M::MemoryLayout]);
-pub(crate) static SUQ: [Form; 1] = [
+pub(crate) static SUQ: [Form; 1] = [ // suq
     form("9.7.11.4", ".query.b32 d, [a]", &[SUQ_QUERY, l::B32], &[ptx(1, 5, &t::SM_20)])
         .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SURFACE])])
-        .with_rules(&[since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
+        .with_rules(&[since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]).does(Action::OpaqueQuery),
 ];

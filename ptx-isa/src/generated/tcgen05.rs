@@ -3,53 +3,50 @@
 
 use crate::row::*;
 
-// tcgen05.alloc
 const TCGEN05_ALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 static TCGEN05_ALLOC_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)];
-pub(crate) static TCGEN05_ALLOC: [Form; 2] = [
+pub(crate) static TCGEN05_ALLOC: [Form; 2] = [ // tcgen05.alloc
     form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
         .with_rules(&[must_agree(0, Enforcement::Warning), deny(C::All(&[C::Filled(3), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
-        .with_effects(&TCGEN05_ALLOC_EFFECTS),
+        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[l::EXCLUSIVE, TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_rules(&[must_agree(1, Enforcement::Warning), deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
-        .with_effects(&TCGEN05_ALLOC_EFFECTS),
+        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.dealloc
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 static TCGEN05_DEALLOC_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)];
-pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [
+pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [ // tcgen05.dealloc
     form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]), op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_DEALLOC_EFFECTS),
+        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned.b32 taddr, nCols", &[l::EXCLUSIVE, TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)]).with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&TCGEN05_DEALLOC_EFFECTS),
+        .with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.relinquish_alloc_permit
 const TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
-pub(crate) static TCGEN05_RELINQUISH_ALLOC_PERMIT: [Form; 1] = [
+pub(crate) static TCGEN05_RELINQUISH_ALLOC_PERMIT: [Form; 1] = [ // tcgen05.relinquish_alloc_permit
     form("9.7.16.7.1", ".cta_group.sync.aligned", &[TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP, l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
+        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.ld
 const TCGEN05_LD_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_PACK_OPT: &Slot = &slot(".pack", &[M::Pack16b]).optional();
 const TCGEN05_LD_SHAPE1: &Slot = &slot(".shape1", &[M::D16x64b, M::D16x128b, M::D16x256b, M::D32x32b]);
 const TCGEN05_LD_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 static TCGEN05_LD_EFFECTS: [Effect; 3] = [
     effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))];
-pub(crate) static TCGEN05_LD: [Form; 2] = [
+pub(crate) static TCGEN05_LD: [Form; 2] = [ // tcgen05.ld
     form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
@@ -75,15 +72,14 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X4])], &[&[16]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
-                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_LD_EFFECTS),
+                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
-            op("immHalfSplitoff", 2, R::Imm)]).with_effects(&TCGEN05_LD_EFFECTS),
+            op("immHalfSplitoff", 2, R::Imm)]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.ld.red
 const TCGEN05_LD_RED_NUM: &Slot = &slot(".num", &[M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_RED_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
 const TCGEN05_LD_RED_SHAPE3: &Slot = &slot(".shape3", &[M::D32x32b]);
@@ -99,50 +95,49 @@ static TCGEN05_LD_RED_OPERANDS_2: [FormOperand; 4] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
     op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
     op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)];
-pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
+pub(crate) static TCGEN05_LD_RED: [Form; 4] = [ // tcgen05.ld.red
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.ld.red.spcompress
 const TCGEN05_LD_RED_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_RED_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
-pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [
+pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.red.spcompress
     form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}{.NaN}.f32.b2 mdata, cdata, redval, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_RED_SPCOMPRESS_NUM, TCGEN05_LD_RED_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::NAN_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.ld.spcompress
 const TCGEN05_LD_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_LD_SPCOMPRESS_REDOP: &Slot = &slot(".redOp", &[M::Min, M::Max]);
-pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [
+pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.spcompress
     form("9.7.16.8.3", ".sync.aligned.32x32b.num.redOp.sp::2:4{.abs}.f32.b2 mdata, cdata, [taddr]", &[l::SYNC, l::ALIGNED, l::D32X32B, TCGEN05_LD_SPCOMPRESS_NUM, TCGEN05_LD_SPCOMPRESS_REDOP, l::SP_2_4, l::ABS_OPT, l::F32, l::B2], &[ptx(9, 4, &t::SM_107A)])
         .with_operands(&[
             op("mdata", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 32)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.st
 const TCGEN05_ST_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
 const TCGEN05_ST_SHAPE1: &Slot = &slot(".shape1", &[M::D16x64b, M::D16x128b, M::D16x256b, M::D32x32b]);
 const TCGEN05_ST_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 const TCGEN05_ST_UNPACK_OPT: &Slot = &slot(".unpack", &[M::Unpack16b]).optional();
 static TCGEN05_ST_EFFECTS: [Effect; 3] = [
     effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))];
-pub(crate) static TCGEN05_ST: [Form; 2] = [
+pub(crate) static TCGEN05_ST: [Form; 2] = [ // tcgen05.st
     form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
@@ -168,28 +163,27 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X4])], &[&[16]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
-                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_ST_EFFECTS),
+                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
             op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
-        .with_effects(&TCGEN05_ST_EFFECTS),
+        .with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.wait::ld tcgen05.wait::st
-pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [
+pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [ // tcgen05.wait::ld tcgen05.wait::st
     form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))]),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.cp
 const TCGEN05_CP_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_CP_DST_FMT_OPT: &Slot = &slot(".dst_fmt", &[M::B8x16]).optional();
 const TCGEN05_CP_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::Warpx2_02_13, M::Warpx2_01_23, M::Warpx4]).optional();
 const TCGEN05_CP_SHAPE: &Slot = &slot(".shape", &[M::D128x256b, M::D4x256b, M::D128x128b, M::D64x128b, M::D32x128b]);
 const TCGEN05_CP_SRC_FMT_OPT: &Slot = &slot(".src_fmt", &[M::B6x16P32, M::B4x16P64]).optional();
-pub(crate) static TCGEN05_CP: [Form; 1] = [
+pub(crate) static TCGEN05_CP: [Form; 1] = [ // tcgen05.cp
     form("9.7.16.9.2", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc", &[TCGEN05_CP_CTA_GROUP, TCGEN05_CP_SHAPE, TCGEN05_CP_MULTICAST_OPT, TCGEN05_CP_DST_FMT_OPT, TCGEN05_CP_SRC_FMT_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
@@ -201,19 +195,18 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [
             require(holds(1, &[M::D32x128b]), holds(2, &[M::Warpx4])), require(C::Filled(2), holds(1, &[M::D64x128b, M::D32x128b]))])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMove)]),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMove)]).does(Action::TensorMemory),
 ];
 
-// tcgen05.shift
 const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
-pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
+pub(crate) static TCGEN05_SHIFT: [Form; 1] = [ // tcgen05.shift
     form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_107A_SM_110A)])
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::MatrixMove)]),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::MatrixMove)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.mma
 const TCGEN05_MMA_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
 const TCGEN05_MMA_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorAFill, M::CollectorAUse, M::CollectorALastuse, M::CollectorADiscard]).with_default(M::CollectorADiscard).optional();
 const TCGEN05_MMA_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -247,20 +240,20 @@ static TCGEN05_MMA_OPERANDS_2: [FormOperand; 7] = [
     op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
     op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]), op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)];
-pub(crate) static TCGEN05_MMA: [Form; 10] = [
+pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -270,7 +263,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_RULES)
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -280,14 +273,14 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_RULES)
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS)
         .with_rules(&[
             must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS_2)
         .with_rules(&[
@@ -295,7 +288,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -305,7 +298,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -315,7 +308,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -326,7 +319,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -337,10 +330,9 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
 ];
 
-// tcgen05.mma
 const TCGEN05_MMA_2_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
 const TCGEN05_MMA_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorAFill, M::CollectorAUse, M::CollectorALastuse, M::CollectorADiscard]).with_default(M::CollectorADiscard).optional();
 const TCGEN05_MMA_2_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -375,20 +367,20 @@ static TCGEN05_MMA_2_OPERANDS_2: [FormOperand; 8] = [
     op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
     op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
     op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]), op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)];
-pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
+pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS)
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -399,7 +391,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_2_RULES)
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -410,7 +402,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_2_RULES)
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS)
         .with_rules(&[
@@ -418,7 +410,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
-        .with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
         .with_rules(&[
@@ -427,10 +419,9 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
-        .with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
 ];
 
-// tcgen05.mma.ws
 const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
 const TCGEN05_MMA_WS_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
@@ -454,18 +445,19 @@ static TCGEN05_MMA_WS_OPERANDS_2: [FormOperand; 6] = [
 static TCGEN05_MMA_WS_RULES: [Rule; 3] = [
     must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
     since(holds(1, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
-pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
+pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS)
+        .does(Action::TensorMemory),
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS)
+        .does(Action::TensorMemory),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::TensorMemory),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::TensorMemory),
 ];
 
-// tcgen05.mma.ws
 const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
 const TCGEN05_MMA_WS_2_IKIND: &Slot = &slot(".ikind", &[M::KindI8, M::KindTi16]);
 const TCGEN05_MMA_WS_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
@@ -491,33 +483,36 @@ static TCGEN05_MMA_WS_2_OPERANDS_2: [FormOperand; 7] = [
 static TCGEN05_MMA_WS_2_RULES: [Rule; 3] = [
     must_agree(1, Enforcement::Warning), since(holds(2, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
     since(holds(2, &[M::KindTi16]), &[ptx(9, 4, &t::SM_107F)])];
-pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
+pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::TensorMemory),
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::TensorMemory),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::TensorMemory),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS),
+        .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.fence::before_thread_sync
-pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)]),
+pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [ // tcgen05.fence::before_thread_sync
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.fence::after_thread_sync
-pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)]),
+pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [ // tcgen05.fence::after_thread_sync
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)])
+        .does(Action::TensorMemory),
 ];
 
-// tcgen05.commit
 const TCGEN05_COMMIT_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierArriveOne]);
 const TCGEN05_COMMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 const TCGEN05_COMMIT_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster, M::MulticastCluster16b, M::MulticastCluster32b]).optional();
 const TCGEN05_COMMIT_RESTRICTION_OPT: &Slot = &slot(".restriction", &[M::SyncRestrictSharedReadMmaA]).optional();
-pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
+pub(crate) static TCGEN05_COMMIT: [Form; 1] = [ // tcgen05.commit
     form("9.7.16.12.1", ".cta_group.completion_mechanism{.restriction}{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}{, ctaMask32}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, TCGEN05_COMMIT_RESTRICTION_OPT, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_align(8).with_size(Size::Fixed(8)),
@@ -527,5 +522,5 @@ pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),
             since(C::Any(&[C::Filled(2), holds(4, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(4, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::ALL)]), must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]).does(Action::TensorMemory),
 ];

@@ -3,12 +3,11 @@
 
 use crate::row::*;
 
-// tex
 const TEX_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 static TEX_DIFFERENCES: [&str; 1] = ["ptxas accepts vectors with more elements than the geometry requires"];
-pub(crate) static TEX: [Form; 2] = [
+pub(crate) static TEX: [Form; 2] = [ // tex
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -31,7 +30,7 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
+        .does(Action::TextureFetch).with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -51,14 +50,13 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
+        .does(Action::TextureFetch).with_notes(&["a separate sampler requires .texmode_independent"]).with_differences(&TEX_DIFFERENCES),
 ];
 
-// tex.base
 const TEX_BASE_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_BASE_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_BASE_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
-pub(crate) static TEX_BASE: [Form; 2] = [
+pub(crate) static TEX_BASE: [Form; 2] = [ // tex.base
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V4, TEX_BASE_DTYPE, TEX_BASE_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -78,7 +76,8 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]), since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
+        .does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -97,14 +96,14 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
-            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
+        .does(Action::TextureFetch),
 ];
 
-// tex.level
 const TEX_LEVEL_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_LEVEL_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_LEVEL_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
-pub(crate) static TEX_LEVEL: [Form; 2] = [
+pub(crate) static TEX_LEVEL: [Form; 2] = [ // tex.level
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V4, TEX_LEVEL_DTYPE, TEX_LEVEL_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -127,7 +126,8 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
+        .does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -149,14 +149,14 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]), deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
-            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+            deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
+        .does(Action::TextureFetch),
 ];
 
-// tex.grad
 const TEX_GRAD_CTYPE: &Slot = &slot(".ctype", &[M::S32, M::F32]);
 const TEX_GRAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GRAD_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
-pub(crate) static TEX_GRAD: [Form; 2] = [
+pub(crate) static TEX_GRAD: [Form; 2] = [ // tex.grad
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V4, TEX_GRAD_DTYPE, TEX_GRAD_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -182,7 +182,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas(),
             deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d, M::Cube, M::Acube])])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
@@ -206,14 +206,13 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::D3d, M::A1d, M::A2d, M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::Cube, M::Acube]), C::Operand(4, Q::Integer), holds(3, &[M::F32])])).ptxas()])
-        .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
+        .with_effects(&[effect(E::Proxy(Proxy::Texture))]).does(Action::TextureFetch),
 ];
 
-// tld4
 const TLD4_COMP: &Slot = &slot(".comp", &[M::R, M::G, M::B, M::A]);
 const TLD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const TLD4_GEOM: &Slot = &slot(".geom", &[M::D2d, M::A2d, M::Cube, M::Acube]);
-pub(crate) static TLD4: [Form; 1] = [
+pub(crate) static TLD4: [Form; 1] = [ // tld4
     form("9.7.10.4", ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}", &[TLD4_COMP, TLD4_GEOM, l::V4, TLD4_DTYPE, l::F32], &[ptx(2, 2, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
@@ -231,39 +230,39 @@ pub(crate) static TLD4: [Form; 1] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(1, &[M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()]).with_effects(&[effect(E::Proxy(Proxy::Texture))])
+        .does(Action::TextureFetch)
         .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
-// txq
 const TXQ_SQUERY: &Slot = &slot(".squery", &[M::ForceUnnormalizedCoords, M::FilterMode, M::AddrMode0, M::AddrMode1, M::AddrMode2]);
 const TXQ_TQUERY: &Slot = &slot(".tquery", &[M::Width, M::Height, M::Depth, M::ChannelDataType, M::ChannelOrder, M::NormalizedCoords, M::ArraySize, M::NumMipmapLevels, M::NumSamples]);
 static TXQ_OPERANDS: [FormOperand; 2] = [
     op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])];
-pub(crate) static TXQ: [Form; 3] = [
+pub(crate) static TXQ: [Form; 3] = [ // txq
     form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)]).with_operands(&TXQ_OPERANDS)
         .with_rules(&[
             since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]), since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
-            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]), since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
+            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]), since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])])
+        .does(Action::OpaqueQuery),
     form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)]).with_operands(&TXQ_OPERANDS)
         .with_rules(&[
             since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)]),
-            require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]),
+            require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]).does(Action::OpaqueQuery),
     form("9.7.10.5", ".squery.b32 d, [b]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("b", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SAMPLER])]),
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("b", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SAMPLER])])
+        .does(Action::OpaqueQuery),
 ];
 
-// txq.level
 const TXQ_LEVEL_TLQUERY: &Slot = &slot(".tlquery", &[M::Width, M::Height, M::Depth]);
-pub(crate) static TXQ_LEVEL: [Form; 1] = [
+pub(crate) static TXQ_LEVEL: [Form; 1] = [ // txq.level
     form("9.7.10.5", ".tlquery.b32 d, [a], lod", &[TXQ_LEVEL_TLQUERY, l::B32], &[ptx(4, 3, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]),
-            op("lod", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1))]),
+            op("lod", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1))]).does(Action::OpaqueQuery),
 ];
 
-// istypep
 const ISTYPEP_TYPE: &Slot = &slot(".type", &[M::Texref, M::Samplerref, M::Surfref]);
-pub(crate) static ISTYPEP: [Form; 1] = [
+pub(crate) static ISTYPEP: [Form; 1] = [ // istypep
     form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, &t::SM_30)])
-        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]),
+        .with_operands(&[op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)), op("a", 1, R::Use).with_ty(T::Scalar(S::U64))]).does(Action::OpaqueQuery),
 ];

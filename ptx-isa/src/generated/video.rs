@@ -3,12 +3,11 @@
 
 use crate::row::*;
 
-// vadd
 const VADD_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VADD_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VADD: [Form; 3] = [
+pub(crate) static VADD: [Form; 3] = [ // vadd
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(0)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -27,12 +26,11 @@ pub(crate) static VADD: [Form; 3] = [
         .with_notes(&["d is c with the selected bytes or half-word replaced"]),
 ];
 
-// vsub
 const VSUB_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSUB_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VSUB: [Form; 3] = [
+pub(crate) static VSUB: [Form; 3] = [ // vsub
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -50,12 +48,11 @@ pub(crate) static VSUB: [Form; 3] = [
         .computing("t = a - b; s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vabsdiff
 const VABSDIFF_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VABSDIFF_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VABSDIFF: [Form; 3] = [
+pub(crate) static VABSDIFF: [Form; 3] = [ // vabsdiff
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -73,12 +70,11 @@ pub(crate) static VABSDIFF: [Form; 3] = [
         .computing("t = abs(a - b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vmin
 const VMIN_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMIN_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VMIN: [Form; 3] = [
+pub(crate) static VMIN: [Form; 3] = [ // vmin
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -96,12 +92,11 @@ pub(crate) static VMIN: [Form; 3] = [
         .computing("t = min(a, b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Min, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vmax
 const VMAX_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMAX_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VMAX: [Form; 3] = [
+pub(crate) static VMAX: [Form; 3] = [ // vmax
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -119,12 +114,11 @@ pub(crate) static VMAX: [Form; 3] = [
         .computing("t = max(a, b); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::Max, &[X::Operand(1), X::Operand(2)])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vshl
 const VSHL_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSHL_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSHL_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const VSHL_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VSHL: [Form; 3] = [
+pub(crate) static VSHL: [Form; 3] = [ // vshl
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -142,12 +136,11 @@ pub(crate) static VSHL: [Form; 3] = [
         .computing("t = a << (if .wrap then b & 31 else min(b, 32)); s = if .sat then (if field(.s32, t, 0, 34) == t then saturate(.dtype, length(d), t) else undefined) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::ShiftLeft, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::If(&[X::Call(F::Equal, &[X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Assigned(0), X::Integer(0), X::Integer(34)]), X::Assigned(0)]), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Undefined]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vshr
 const VSHR_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSHR_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VSHR_MODE: &Slot = &slot(".mode", &[M::Clamp, M::Wrap]);
 const VSHR_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VSHR: [Form; 3] = [
+pub(crate) static VSHR: [Form; 3] = [ // vshr
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
@@ -165,14 +158,13 @@ pub(crate) static VSHR: [Form; 3] = [
         .computing("t = a >> (if .wrap then b & 31 else min(b, 32)); s = if .sat then saturate(.dtype, length(d), t) else t; d = merge(d, c, s)", &[set(To::Local, X::Call(F::ShiftRight, &[X::Operand(1), X::If(&[X::Has(M::Wrap), X::Call(F::And, &[X::Operand(2), X::Integer(31)]), X::Call(F::Min, &[X::Operand(2), X::Integer(32)])])])), set(To::Local, X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Assigned(0)]), X::Assigned(0)])), set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::Assigned(1)]))]),
 ];
 
-// vmad
 const VMAD_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAD_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
 const VMAD_SCALE_OPT: &Slot = &slot(".scale", &[M::Shr7, M::Shr15]).optional();
 static VMAD_RULES: [Rule; 1] = [
     deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))];
-pub(crate) static VMAD: [Form; 2] = [
+pub(crate) static VMAD: [Form; 2] = [ // vmad
     form("9.7.18.1.3", ".dtype.atype.btype{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
@@ -186,12 +178,11 @@ pub(crate) static VMAD: [Form; 2] = [
         .computing("s = signed(.atype) | signed(.btype); n = if .shr7 then 7 else if .shr15 then 15 else 0; t = a * b + (if s then field(.s32, c, 0, 32) else field(.u32, c, 0, 32)) + 1 >> n; d = if .sat then (if s then saturate(.s32, 32, t) else saturate(.u32, 32, t)) else t", &[set(To::Local, X::Call(F::Or, &[X::Call(F::Signed, &[X::Type(T::Slot(1))]), X::Call(F::Signed, &[X::Type(T::Slot(2))])])), set(To::Local, X::If(&[X::Has(M::Shr7), X::Integer(7), X::If(&[X::Has(M::Shr15), X::Integer(15), X::Integer(0)])])), set(To::Local, X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Call(F::Mul, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Assigned(0), X::Call(F::Field, &[X::Type(T::Scalar(S::S32)), X::Operand(3), X::Integer(0), X::Integer(32)]), X::Call(F::Field, &[X::Type(T::Scalar(S::U32)), X::Operand(3), X::Integer(0), X::Integer(32)])])]), X::Integer(1)]), X::Assigned(1)])), set(To::Operand(0), X::If(&[X::Has(M::Sat), X::If(&[X::Assigned(0), X::Call(F::Saturate, &[X::Type(T::Scalar(S::S32)), X::Integer(32), X::Assigned(2)]), X::Call(F::Saturate, &[X::Type(T::Scalar(S::U32)), X::Integer(32), X::Assigned(2)])]), X::Assigned(2)]))]),
 ];
 
-// vset
 const VSET_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
 const VSET_OP2: &Slot = &slot(".op2", &[M::Add, M::Min, M::Max]);
-pub(crate) static VSET: [Form; 3] = [
+pub(crate) static VSET: [Form; 3] = [ // vset
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Scalar(S::U32)), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
@@ -209,7 +200,6 @@ pub(crate) static VSET: [Form; 3] = [
         .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
 ];
 
-// vadd2
 const VADD2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -217,7 +207,7 @@ static VADD2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VADD2: [Form; 2] = [
+pub(crate) static VADD2: [Form; 2] = [ // vadd2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VADD2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -226,7 +216,6 @@ pub(crate) static VADD2: [Form; 2] = [
         .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vsub2
 const VSUB2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -234,7 +223,7 @@ static VSUB2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VSUB2: [Form; 2] = [
+pub(crate) static VSUB2: [Form; 2] = [ // vsub2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VSUB2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -243,7 +232,6 @@ pub(crate) static VSUB2: [Form; 2] = [
         .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vavrg2
 const VAVRG2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -251,7 +239,7 @@ static VAVRG2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VAVRG2: [Form; 2] = [
+pub(crate) static VAVRG2: [Form; 2] = [ // vavrg2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VAVRG2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
@@ -260,7 +248,6 @@ pub(crate) static VAVRG2: [Form; 2] = [
         .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
-// vabsdiff2
 const VABSDIFF2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -268,7 +255,7 @@ static VABSDIFF2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VABSDIFF2: [Form; 2] = [
+pub(crate) static VABSDIFF2: [Form; 2] = [ // vabsdiff2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VABSDIFF2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
@@ -277,7 +264,6 @@ pub(crate) static VABSDIFF2: [Form; 2] = [
         .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
-// vmin2
 const VMIN2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -285,7 +271,7 @@ static VMIN2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VMIN2: [Form; 2] = [
+pub(crate) static VMIN2: [Form; 2] = [ // vmin2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VMIN2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -294,7 +280,6 @@ pub(crate) static VMIN2: [Form; 2] = [
         .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vmax2
 const VMAX2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX2_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -302,7 +287,7 @@ static VMAX2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VMAX2: [Form; 2] = [
+pub(crate) static VMAX2: [Form; 2] = [ // vmax2
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VMAX2_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -311,7 +296,6 @@ pub(crate) static VMAX2: [Form; 2] = [
         .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vset2
 const VSET2_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET2_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET2_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
@@ -319,7 +303,7 @@ static VSET2_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
     op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VSET2: [Form; 2] = [
+pub(crate) static VSET2: [Form; 2] = [ // vset2
     form("9.7.18.2.2", ".atype.btype.cmp d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP], &[ptx(3, 0, &t::SM_30)]).with_operands(&VSET2_OPERANDS)
         .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.2", ".atype.btype.cmp.add d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
@@ -327,7 +311,6 @@ pub(crate) static VSET2: [Form; 2] = [
         .computing("d = c + sum(d, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])])]))]),
 ];
 
-// vadd4
 const VADD4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VADD4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VADD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -335,7 +318,7 @@ static VADD4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VADD4: [Form; 2] = [
+pub(crate) static VADD4: [Form; 2] = [ // vadd4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VADD4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b) else a + b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -344,7 +327,6 @@ pub(crate) static VADD4: [Form; 2] = [
         .computing("d = c + sum(d, a + b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Add, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vsub4
 const VSUB4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSUB4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSUB4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -352,7 +334,7 @@ static VSUB4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VSUB4: [Form; 2] = [
+pub(crate) static VSUB4: [Form; 2] = [ // vsub4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VSUB4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a - b) else a - b)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -361,7 +343,6 @@ pub(crate) static VSUB4: [Form; 2] = [
         .computing("d = c + sum(d, a - b)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vavrg4
 const VAVRG4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VAVRG4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VAVRG4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -369,7 +350,7 @@ static VAVRG4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VAVRG4: [Form; 2] = [
+pub(crate) static VAVRG4: [Form; 2] = [ // vavrg4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VAVRG4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), a + b + (if a + b >= 0 then 1 else 0) >> 1) else a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])]), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
@@ -378,7 +359,6 @@ pub(crate) static VAVRG4: [Form; 2] = [
         .computing("d = c + sum(d, a + b + (if a + b >= 0 then 1 else 0) >> 1)", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::ShiftRight, &[X::Call(F::Add, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::If(&[X::Call(F::GreaterEqual, &[X::Call(F::Add, &[X::Operand(1), X::Operand(2)]), X::Integer(0)]), X::Integer(1), X::Integer(0)])]), X::Integer(1)])])]))]),
 ];
 
-// vabsdiff4
 const VABSDIFF4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VABSDIFF4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VABSDIFF4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -386,7 +366,7 @@ static VABSDIFF4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VABSDIFF4: [Form; 2] = [
+pub(crate) static VABSDIFF4: [Form; 2] = [ // vabsdiff4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VABSDIFF4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), abs(a - b)) else abs(a - b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])]), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
@@ -395,7 +375,6 @@ pub(crate) static VABSDIFF4: [Form; 2] = [
         .computing("d = c + sum(d, abs(a - b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Abs, &[X::Call(F::Sub, &[X::Operand(1), X::Operand(2)])])])]))]),
 ];
 
-// vmin4
 const VMIN4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMIN4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMIN4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -403,7 +382,7 @@ static VMIN4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VMIN4: [Form; 2] = [
+pub(crate) static VMIN4: [Form; 2] = [ // vmin4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VMIN4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), min(a, b)) else min(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -412,7 +391,6 @@ pub(crate) static VMIN4: [Form; 2] = [
         .computing("d = c + sum(d, min(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Min, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vmax4
 const VMAX4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VMAX4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VMAX4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32]);
@@ -420,7 +398,7 @@ static VMAX4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VMAX4: [Form; 2] = [
+pub(crate) static VMAX4: [Form; 2] = [ // vmax4
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&VMAX4_OPERANDS)
         .computing("d = merge(d, c, if .sat then saturate(.dtype, length(d), max(a, b)) else max(a, b))", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Has(M::Sat), X::Call(F::Saturate, &[X::Type(T::Slot(0)), X::Call(F::Length, &[X::Operand(0)]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])]), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
@@ -429,7 +407,6 @@ pub(crate) static VMAX4: [Form; 2] = [
         .computing("d = c + sum(d, max(a, b))", &[set(To::Operand(0), X::Call(F::Add, &[X::Operand(3), X::Call(F::Sum, &[X::Operand(0), X::Call(F::Max, &[X::Operand(1), X::Operand(2)])])]))]),
 ];
 
-// vset4
 const VSET4_ATYPE: &Slot = &slot(".atype", &[M::U32, M::S32]);
 const VSET4_BTYPE: &Slot = &slot(".btype", &[M::U32, M::S32]);
 const VSET4_CMP: &Slot = &slot(".cmp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M::Ge]);
@@ -437,7 +414,7 @@ static VSET4_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]), op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
     op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
     op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])];
-pub(crate) static VSET4: [Form; 2] = [
+pub(crate) static VSET4: [Form; 2] = [ // vset4
     form("9.7.18.2.4", ".atype.btype.cmp d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP], &[ptx(3, 0, &t::SM_30)]).with_operands(&VSET4_OPERANDS)
         .computing("d = merge(d, c, if compare(.cmp, a, b) then 1 else 0)", &[set(To::Operand(0), X::Call(F::Merge, &[X::Operand(0), X::Operand(3), X::If(&[X::Call(F::Compare, &[X::Slot(2), X::Operand(1), X::Operand(2)]), X::Integer(1), X::Integer(0)])]))]),
     form("9.7.18.2.4", ".atype.btype.cmp.add d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
