@@ -536,6 +536,8 @@ impl<'a> Pass<'a> {
         match folded.ty.kind() {
             _ if width == bits => Constant::Constant(folded.value),
             _ if width < bits => Constant::Overdefined,
+            // ptxas does not set the high half of a register of 128 bits to copies of the sign.
+            TypeKind::Signed if width > 64 => Constant::Overdefined,
             TypeKind::Signed => {
                 let negative = folded.value >> (bits.max(1) - 1) & 1 == 1;
                 let above = if negative { all(width) & !all(bits) } else { 0 };

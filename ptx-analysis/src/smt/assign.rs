@@ -106,7 +106,7 @@ impl Translation<'_> {
             bits = result.finite(&mut self.terms, bits, rounded.float);
         }
         if self.inputs.flushes(ty) {
-            bits = result.flushed(&mut self.terms, bits, rounded.float, rounded.truncated);
+            bits = result.flushed(&mut self.terms, bits, rounded);
         }
         let sat = self.inputs.has(Modifier::Sat);
         if sat {

@@ -108,6 +108,15 @@ impl Terms {
         Ok(self.bits("bvand", &[of, sign], of.width))
     }
 
+    /// The number that bits are in a sort.
+    pub(super) fn number_of(&mut self, sort: FloatSort, bits: Bits) -> Float {
+        Float {
+            term: self.apply(sort.conversion(), &[bits.term]),
+            sort,
+            operand: None,
+        }
+    }
+
     /// A bit vector with this value.
     pub(super) fn code(&mut self, value: u128, width: u32) -> Bits {
         self.literal(Exact::cast_from(value), width)

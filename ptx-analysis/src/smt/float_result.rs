@@ -1,6 +1,7 @@
 //! What happens to the bits of a number after it was rounded.
 
 use super::float::Float;
+use super::number::Rounded;
 use super::term::{Bits, Terms};
 use crate::fold::exact_float::Number;
 use crate::fold::float_format::Format;
@@ -23,27 +24,21 @@ impl FloatResult {
         terms.bits("bvor", &[self.open, quiet], self.width)
     }
 
-    /// With zero of the same sign for a subnormal number. If rounding made a number normal, that is open.
-    pub(super) fn flushed(
-        self,
-        terms: &mut Terms,
-        bits: Bits,
-        number: Float,
-        truncated: Option<Float>,
-    ) -> Bits {
+    /// With zero of the same sign for a number that is less than the normal ones after it was rounded to as many digits as those have.
+    pub(super) fn flushed(self, terms: &mut Terms, bits: Bits, rounded: Rounded) -> Bits {
         let sign = terms.code(self.format.sign(), self.width);
         let zero = terms.bits("bvand", &[bits, sign], self.width);
-        let subnormal = terms.apply("fp.isSubnormal", &[number.term]);
-        let flushed = terms.choose(subnormal, zero, bits);
-        let Some(truncated) = truncated else {
-            return flushed;
+        let is_small = match rounded.unbounded {
+            None => terms.apply("fp.isSubnormal", &[rounded.float.term]),
+            Some(number) => {
+                let magnitude = terms.apply("fp.abs", &[number.term]);
+                let least = terms.code(1 << self.format.fraction(), self.width);
+                let least = terms.number_of(rounded.float.sort, least);
+                let least = terms.converted(least, number.sort);
+                terms.apply("fp.lt", &[magnitude, least.term])
+            }
         };
-        let was_subnormal = terms.apply("fp.isSubnormal", &[truncated.term]);
-        let is_normal = terms.apply("fp.isNormal", &[number.term]);
-        let grew = terms.and(was_subnormal, is_normal);
-        let open = terms.bit(self.open, 0);
-        let either = terms.choose(open, zero, bits);
-        terms.choose(grew, either, flushed)
+        terms.choose(is_small, zero, bits)
     }
 
     /// With the greatest finite number of the same sign for infinity.

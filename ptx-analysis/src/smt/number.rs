@@ -32,8 +32,8 @@ pub(super) struct Operation {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounded {
     pub(super) float: Float,
-    /// The same rounded towards zero, if the exact number may be less than the normal numbers and was changed by rounding.
-    pub(super) truncated: Option<Float>,
+    /// The same with a greater range of exponents, if the exact number may be less than the normal numbers and was changed by rounding.
+    pub(super) unbounded: Option<Float>,
 }
 
 const PRODUCT: &str = "fp.mul";
@@ -223,15 +223,18 @@ impl Terms {
                 )
             }
         };
-        let truncated = match (may_grow && rounding != Rounding::Zero, number) {
-            (false, _) => None,
-            (true, Number::Operation(operation)) => {
-                Some(self.rounded_operation(operation, to, Rounding::Zero)?)
-            }
-            (true, Number::Exact(exact)) => Some(self.rounded(*exact, to, "RTZ")),
-            (true, Number::Integer(_)) => None,
+        let wide = FloatSort {
+            exponent: to.exponent + 1,
+            ..to
         };
-        Ok(Rounded { float, truncated })
+        let unbounded = match (may_grow && rounding != Rounding::Zero, number) {
+            (false, _) | (true, Number::Integer(_)) => None,
+            (true, Number::Operation(operation)) => {
+                Some(self.rounded_operation(operation, wide, rounding)?)
+            }
+            (true, Number::Exact(exact)) => Some(self.rounded(*exact, wide, mode(rounding))),
+        };
+        Ok(Rounded { float, unbounded })
     }
 
     fn rounded_operation(
