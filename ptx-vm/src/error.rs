@@ -65,6 +65,16 @@ impl RunError {
     }
 }
 
+impl Reason {
+    /// An instruction whose action the machine does not perform.
+    pub(crate) fn unsupported_action(action: ptx_isa::Action) -> Self {
+        // Meanings are sentences: "Reads a texture."
+        let meaning = action.meaning().trim_end_matches('.');
+        let (first, rest) = meaning.split_at(meaning.chars().next().map_or(0, char::len_utf8));
+        Self::Unsupported(format!("it {}{rest}", first.to_lowercase()))
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

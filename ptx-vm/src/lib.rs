@@ -39,4 +39,5 @@ mod memory;
 mod program;
 
 pub use error::{Reason, RunError};
+pub use execute::performs;
 pub use launch::{Launch, Limits, Machine, Outcome};

@@ -9,87 +9,113 @@ use crate::error::Reason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, window};
 
+/// How the machine performs an action.
+type Perform<'e> = fn(&mut Execution<'e>, &Act) -> Outcome;
+
+/// How an action is performed; `None` where the machine does not perform it.
+fn performer<'e>(action: Action) -> Option<Perform<'e>> {
+    let perform: Perform<'e> = match action {
+        Action::Shuffle
+        | Action::Vote
+        | Action::Match
+        | Action::ActiveLanes
+        | Action::WarpReduce
+        | Action::Elect => Execution::exchange,
+        Action::WarpBarrier => Execution::warp_barrier,
+        Action::BarrierSync | Action::BarrierReduce => Execution::wait_at_barrier,
+        Action::BarrierArrive => Execution::arrive_at_barrier,
+        Action::ClusterArrive | Action::ClusterWait => Execution::cluster_barrier,
+        Action::Fence
+        | Action::Hint
+        | Action::Sleep
+        | Action::GridDependency
+        | Action::CopyCommit
+        | Action::CopyWait
+        | Action::BulkCommit
+        | Action::BulkWait => |_, _| Ok(Control::Next),
+        Action::CachePolicy => |execution, act| execution.each(act, |_, _| 0),
+        Action::ToGeneric => Execution::to_generic,
+        Action::FromGeneric => Execution::from_generic,
+        Action::TestSpace => Execution::test_space,
+        Action::MapShared => Execution::map_shared,
+        Action::SharedRank => Execution::shared_rank,
+        Action::StackSave | Action::StackRestore | Action::StackAllocate => Execution::stack,
+        Action::CopyAsync => Execution::copy,
+        Action::StoreBulk => Execution::fill,
+        Action::BulkCopy => Execution::bulk_copy,
+        Action::StoreAsync => Execution::store_async,
+        Action::CancelCluster => Execution::cancel_cluster,
+        Action::CancelledCluster => Execution::cancelled_cluster,
+        Action::MbarrierInit
+        | Action::MbarrierInvalidate
+        | Action::MbarrierExpect
+        | Action::MbarrierComplete
+        | Action::MbarrierArrive
+        | Action::MbarrierDrop
+        | Action::MbarrierTest
+        | Action::MbarrierWait
+        | Action::MbarrierPending
+        | Action::CopyArrive => Execution::mbarrier,
+        _ => return None,
+    };
+    Some(perform)
+}
+
+/// Whether the machine performs an action. A run that comes to another one ends with [`Reason::Unsupported`].
+#[must_use]
+pub fn performs(action: Action) -> bool {
+    performer(action).is_some()
+}
+
 impl Execution<'_> {
     /// Executes an action.
     pub(super) fn act(&mut self, act: &Act) -> Outcome {
-        let first = self.first();
-        match act.action {
-            Action::Shuffle
-            | Action::Vote
-            | Action::Match
-            | Action::ActiveLanes
-            | Action::WarpReduce
-            | Action::Elect => self.exchange(act),
-            Action::WarpBarrier => self.warp_barrier(act),
-            Action::BarrierSync | Action::BarrierReduce => self.wait_at_barrier(act),
-            Action::BarrierArrive => self.arrive_at_barrier(act),
-            Action::ClusterArrive | Action::ClusterWait => Ok(self.cluster_barrier(act)),
-            Action::Fence
-            | Action::Hint
-            | Action::Sleep
-            | Action::GridDependency
-            | Action::CopyCommit
-            | Action::CopyWait
-            | Action::BulkCommit
-            | Action::BulkWait => Ok(Control::Next),
-            Action::CachePolicy => self.each(act, |_, _| 0),
-            Action::ToGeneric => {
-                let base = space(act).map_or(0, window);
-                self.each(act, |a, _| a.wrapping_add(base))
-            }
-            Action::FromGeneric => {
-                let base = space(act).map_or(0, window);
-                self.each(act, |a, _| a.wrapping_sub(base))
-            }
-            Action::TestSpace => self.test_space(act),
-            Action::MapShared => self.each(act, |a, b| {
-                let offset = a.wrapping_sub(base_of(a)) % SHARED_STRIDE;
-                base_of(a) + (b + 1) * SHARED_STRIDE + offset
-            }),
-            Action::SharedRank => {
-                let rank = self.block.rank as u64;
-                self.each(act, |a, _| {
-                    match a.wrapping_sub(base_of(a)) / SHARED_STRIDE {
-                        0 => rank,
-                        other => other - 1,
-                    }
-                })
-            }
-            Action::StackSave | Action::StackRestore | Action::StackAllocate => self.stack(act),
-            Action::CopyAsync => self.copy(act),
-            Action::StoreBulk => self.fill(act),
-            Action::BulkCopy => self.bulk_copy(act),
-            Action::StoreAsync => self.store_async(act),
-            Action::MbarrierInit
-            | Action::MbarrierInvalidate
-            | Action::MbarrierExpect
-            | Action::MbarrierComplete
-            | Action::MbarrierArrive
-            | Action::MbarrierDrop
-            | Action::MbarrierTest
-            | Action::MbarrierWait
-            | Action::MbarrierPending
-            | Action::CopyArrive => self.mbarrier(act),
-            other => {
-                let why = format!("the machine does not perform {other:?}");
-                Err((Reason::Unsupported(why), first))
-            }
+        match performer(act.action) {
+            Some(perform) => perform(self, act),
+            None => Err((Reason::unsupported_action(act.action), self.first())),
         }
     }
 
+    fn to_generic(&mut self, act: &Act) -> Outcome {
+        let base = space(act).map_or(0, window);
+        self.each(act, |a, _| a.wrapping_add(base))
+    }
+
+    fn from_generic(&mut self, act: &Act) -> Outcome {
+        let base = space(act).map_or(0, window);
+        self.each(act, |a, _| a.wrapping_sub(base))
+    }
+
+    fn map_shared(&mut self, act: &Act) -> Outcome {
+        self.each(act, |a, b| {
+            let offset = a.wrapping_sub(base_of(a)) % SHARED_STRIDE;
+            base_of(a) + (b + 1) * SHARED_STRIDE + offset
+        })
+    }
+
+    fn shared_rank(&mut self, act: &Act) -> Outcome {
+        let rank = self.block.rank as u64;
+        self.each(act, |a, _| {
+            match a.wrapping_sub(base_of(a)) / SHARED_STRIDE {
+                0 => rank,
+                other => other - 1,
+            }
+        })
+    }
+
     /// Arrives at the barrier of the cluster, or waits for it.
-    fn cluster_barrier(&mut self, act: &Act) -> Control {
+    fn cluster_barrier(&mut self, act: &Act) -> Outcome {
         let phase = self.block.together.phase;
         if act.action == Action::ClusterArrive {
             lanes(self.active).for_each(|l| self.warp.arrived[l] = Some(phase));
             self.block.together.arrived += self.active.count_ones();
-            return Control::Next;
+            return Ok(Control::Next);
         }
         if !lanes(self.active).all(|l| self.warp.arrived[l].is_some_and(|p| p < phase)) {
-            return Control::Wait(State::Cluster);
+            return Ok(Control::Wait(State::Cluster));
         }
         lanes(self.active).for_each(|l| self.warp.arrived[l] = None);
-        Control::Next
+        Ok(Control::Next)
     }
 
     /// Computes the first operand from the second and the third, for each lane.

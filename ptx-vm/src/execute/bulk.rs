@@ -8,6 +8,14 @@ use crate::error::Reason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand};
 
+impl Act {
+    /// Whether it writes to several CTAs of the cluster.
+    pub(super) fn is_multicast(&self) -> bool {
+        let mut texts = self.modifiers.iter().map(|m| m.text());
+        texts.any(|text| text.starts_with(".multicast"))
+    }
+}
+
 impl Execution<'_> {
     /// Copies a block; with `.multicast::cluster` to the same place in several CTAs of the cluster.
     pub(super) fn bulk_copy(&mut self, act: &Act) -> Outcome {
@@ -21,17 +29,13 @@ impl Execution<'_> {
         let ([to, from] | [to, from, _]) = addresses[..] else {
             return Err((Reason::Unsupported("its addresses".into()), first));
         };
-        let multicast = act
-            .modifiers
-            .iter()
-            .any(|m| m.text().starts_with(".multicast"));
         for lane in lanes(self.active) {
             let value = |n: usize| values.get(n).map_or(0, |p| self.get(*p, lane) as u64);
             let (size, mask) = (value(0), value(1));
             let source = self.location(&from, lane);
             let target = self.location(&to, lane);
             let object = addresses.get(2).map(|a| self.location(a, lane));
-            let ranks: Vec<Option<usize>> = match multicast {
+            let ranks: Vec<Option<usize>> = match act.is_multicast() {
                 true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
                 false => vec![None],
             };
@@ -81,7 +85,7 @@ impl Execution<'_> {
 }
 
 /// The same place in the shared memory of a CTA of the cluster.
-const fn in_block(location: Location, rank: Option<usize>) -> Location {
+pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Location {
     match (location, rank) {
         (Location::Shared(_, at), Some(rank)) => Location::Shared(rank, at),
         _ => location,

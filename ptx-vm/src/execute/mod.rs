@@ -5,6 +5,7 @@ mod actions;
 mod block;
 mod bulk;
 mod calls;
+mod cancel;
 mod exchange;
 mod execution;
 mod format;
@@ -17,4 +18,5 @@ mod special;
 mod system_calls;
 mod warp;
 
+pub use actions::performs;
 pub(crate) use grid::{Grid, run};
