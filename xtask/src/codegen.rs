@@ -25,7 +25,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return again();
     }
     crate::docs::pages::emit(root, mode)?;
-    crate::docs::generate()?.finish(&root.join("docs"), mode)?;
+    let docs = root.join("docs");
+    crate::docs::generate(&docs)?.finish(&docs, mode)?;
     crate::editors::emit(root, mode)?;
     crate::builder::generate()?.finish(&root.join("ptx-build/src/generated"), mode)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `api` and `words`.
+//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `semantics`, `api` and `words`.
 //!
 //! If the generated tables do not compile, `cargo run -p ptx-codegen` writes them without building the libraries.
 //! The comparisons with ptxas are commands of `cargo oracle`; `cargo xtask NAME` runs them too.
@@ -11,6 +11,7 @@ mod editors;
 #[cfg(test)]
 mod opcode_lint;
 mod page;
+mod semantics;
 mod wording;
 
 use std::ffi::OsString;
@@ -27,6 +28,8 @@ enum Command {
     Words(wording::Args),
     /// List the public items of the libraries
     Api(api::Args),
+    /// List how the machine comes to the results of each form
+    Semantics(semantics::Args),
     /// A command of `cargo oracle`
     #[command(external_subcommand)]
     Oracle(Vec<OsString>),
@@ -37,6 +40,7 @@ fn main() -> anyhow::Result<()> {
         Command::Codegen(args) => codegen::run(&args),
         Command::Words(args) => wording::run(&args),
         Command::Api(args) => api::run(&args),
+        Command::Semantics(args) => semantics::run(&args),
         Command::Oracle(args) => oracle(&args),
     }
 }

@@ -34,8 +34,8 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::BulkCommit
         | Action::BulkWait => |_, _| Ok(Control::Next),
         Action::CachePolicy => |execution, act| execution.each(act, |_, _| 0),
-        Action::ToGeneric => Execution::to_generic,
-        Action::FromGeneric => Execution::from_generic,
+        Action::ToGeneric => Execution::add_window,
+        Action::FromGeneric => Execution::subtract_window,
         Action::TestSpace => Execution::test_space,
         Action::MapShared => Execution::map_shared,
         Action::SharedRank => Execution::shared_rank,
@@ -76,12 +76,12 @@ impl Execution<'_> {
         }
     }
 
-    fn to_generic(&mut self, act: &Act) -> Outcome {
+    fn add_window(&mut self, act: &Act) -> Outcome {
         let base = space(act).map_or(0, window);
         self.each(act, |a, _| a.wrapping_add(base))
     }
 
-    fn from_generic(&mut self, act: &Act) -> Outcome {
+    fn subtract_window(&mut self, act: &Act) -> Outcome {
         let base = space(act).map_or(0, window);
         self.each(act, |a, _| a.wrapping_sub(base))
     }
