@@ -74,11 +74,11 @@ impl Lowering<'_> {
             },
             _ => return None,
         };
-        if from != ty {
+        if from.element().unwrap_or(from) != ty {
             return None;
         }
         match self.lane {
-            Some(lane) if ty.lanes() > 1 => self.element_bits(place, ty.element()?, lane),
+            Some(lane) if from.lanes() > 1 => self.element_bits(place, ty, lane),
             _ => Some(place),
         }
     }

@@ -42,6 +42,20 @@ pub(crate) enum Step {
     Unsupported(Box<str>),
 }
 
+impl Step {
+    /// Whether it may read what other threads change.
+    pub(crate) fn reads_shared(&self) -> bool {
+        match self {
+            Self::Load(access) => !matches!(
+                access.address.window,
+                Window::Local | Window::KernelParameters
+            ),
+            Self::Atomic(_) | Self::Act(_) | Self::Special(..) => true,
+            _ => false,
+        }
+    }
+}
+
 /// An instruction that [`ptx_analysis::fold`] evaluates.
 #[derive(Debug)]
 pub(crate) struct Fold {
