@@ -15,6 +15,8 @@ import jsonschema
 
 FOLDER = pathlib.Path(__file__).parent.parent / "docs" / "schema"
 
+VECADD = "corpus/compiled/nvcc/vecadd.lineinfo.sm_80.ptx"
+
 # The arguments, and the schemas of the objects that are written.
 COMMANDS = [
     (["analyze", "--json", "--insts"], ["analyze"]),
@@ -36,6 +38,8 @@ COMMANDS = [
     (["fmt", "--check", "--json"], ["rewrite"]),
     (["retarget", "--json", "--target", "sm_50"], ["rewrite"]),
     (["roundtrip", "--json"], ["roundtrip"]),
+    (["run", "--format", "json", VECADD, "--kernel", "fill", "out:/dev/null:u8[8]", "u8:1", "u32:8"], ["run"]),
+    (["run", "--format", "json", VECADD, "--kernel", "fill", "u64:0", "u8:1", "u32:8"], ["run"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
     (["source", "--json"], ["source"]),
@@ -70,7 +74,7 @@ def main():
     failures = 0
     for arguments, names in COMMANDS:
         validators = [validator(name) for name in names]
-        chosen = {"explain": [], "list": [], "diff": files[:2]}.get(arguments[0], files)
+        chosen = {"explain": [], "list": [], "run": [], "diff": files[:2]}.get(arguments[0], files)
         output = subprocess.run([program, *arguments, *chosen], capture_output=True, text=True, check=False).stdout
         objects = [json.loads(line) for line in output.splitlines()]
         for value in objects:

@@ -10,7 +10,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
     instrument, link, list, lsp, minify, parse, rename, requires, retarget, rewrite, roundtrip,
-    source, stats, table, tokens,
+    run, source, stats, table, tokens,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -111,6 +111,7 @@ Examples:
     Source(source::Args) => source::run,
     Diff(diff::Args) => diff::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,
+    Run(run::Args) => run::run,
     Analyze(analyze::Args) => analyze::run,
     Dump(dump::Args) => dump::run,
     Table(table::Args) => table::run,

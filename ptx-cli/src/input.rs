@@ -36,7 +36,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// A single input.
-    pub(crate) fn one(file: &str) -> Self {
+    pub(crate) fn one(file: impl Into<PathBuf>) -> Self {
         Self {
             files: vec![file.into()],
         }

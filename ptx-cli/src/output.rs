@@ -19,6 +19,8 @@ pub(crate) enum Status {
     Findings,
     /// A usage error, or a file cannot be read or written.
     UsageError,
+    /// An error while a kernel was executed.
+    Failed,
 }
 
 impl Status {
@@ -168,6 +170,7 @@ pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
         Ok(Status::Ok) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
         Ok(Status::UsageError) => ExitCode::from(2),
+        Ok(Status::Failed) => ExitCode::from(3),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             note(format_args!("ptxkit: {error:#}"));

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 
 use crate::commands::grep::hit;
 use crate::commands::{
-    analyze, callgraph, clean, diff, dump, link, list, parse, roundtrip, source, stats, tokens,
+    analyze, callgraph, clean, diff, dump, link, list, parse, roundtrip, run, source, stats, tokens,
 };
 use crate::destination::Outcome;
 use crate::input;
@@ -42,6 +42,7 @@ fn schemas_are_those_of_the_types() {
         ("requires", schema::<ptx_report::requirements::Report<'_>>()),
         ("rewrite", schema::<Outcome<'_>>()),
         ("roundtrip", schema::<roundtrip::JsonVerdict<'_>>()),
+        ("run", schema::<run::report::JsonRun<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),
         ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),

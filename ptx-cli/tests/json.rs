@@ -57,8 +57,13 @@ fn every_key_is_described() {
         root("corpus/broken"),
     ];
     let container = root("ptx-container/tests/data/k.a");
-    let commands: [&[&str]; 21] = [
+    let kernel = root("corpus/compiled/nvcc/vecadd.O3.sm_80.ptx");
+    let run = "run --format json --kernel fill --block 8";
+    let mut runs: Vec<&str> = run.split(' ').collect();
+    runs.extend([&*kernel, "out:/dev/null:u8[8]", "u8:1", "u32:8"]);
+    let commands: [&[&str]; 22] = [
         &["list", "--json", &container],
+        &runs,
         &["check", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
@@ -82,7 +87,7 @@ fn every_key_is_described() {
     ];
     for command in commands {
         let files = match command[0] {
-            "explain" | "list" => &[],
+            "explain" | "list" | "run" => &[],
             "diff" => &files[..2],
             // Tokens are listed of one file.
             "tokens" => &files[..1],

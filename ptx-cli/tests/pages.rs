@@ -9,7 +9,7 @@ mod pages {
     use std::collections::BTreeSet;
     use std::fs;
     use std::path::{Path, PathBuf};
-    use std::process::Command;
+    use std::process::{Command, Output};
 
     use ptx_ir::Code;
 
@@ -39,7 +39,12 @@ mod pages {
         if code.starts_with("PTX08") {
             command.args(["--warn", "link"]);
         }
-        let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let output = command.output().unwrap();
+        let found = match code.starts_with("PTX13") {
+            true => run(&file).stderr,
+            false => output.stdout,
+        };
+        let output = String::from_utf8(found).unwrap();
         let lines = output.lines().filter_map(|l| {
             let (_, place) = l.split_once(".ptx:")?;
             let (line, rest) = place.split_once(':')?;
@@ -47,6 +52,13 @@ mod pages {
             Some(format!("{line}: {kind}"))
         });
         lines.collect()
+    }
+
+    /// Runs the kernel of a module.
+    fn run(file: &Path) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
+        let options = "run --format short --block 32 --max-steps 100000";
+        command.args(options.split(' ')).arg(file).output().unwrap()
     }
 
     #[test]

@@ -46,6 +46,7 @@ macro_rules! codes {
         /// | 10xx | modules put together or taken apart |
         /// | 11xx | binary files that contain PTX |
         /// | 12xx | rules of a project, which `ptxkit gate` checks |
+        /// | 13xx | errors while a kernel is executed |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -200,6 +201,18 @@ codes! {
     AboveLimit = 1201, "a value above its limit";
     BelowLimit = 1202, "a value below its limit";
     DeniedInstruction = 1203, "a denied instruction";
+
+    AddressOutOfBounds = 1301, "an access to an address that no memory has";
+    MisalignedAddress = 1302, "an access to an address that is not a multiple of its size";
+    Trap = 1303, "a `trap` that was executed";
+    Deadlock = 1304, "threads that wait for each other";
+    StepLimit = 1305, "more executed instructions than the limit";
+    StackLimit = 1306, "more nested calls or local memory than the limit";
+    BadJump = 1307, "a jump or a call to a target that does not exist";
+    Unsupported = 1308, "an instruction that is not executed without a GPU";
+    CallWithoutBody = 1309, "a call of a function without a body";
+    FailedAssertion = 1310, "an assertion that failed";
+    UndefinedBehavior = 1311, "an operation without a defined result";
 }
 
 impl Code {

@@ -110,6 +110,7 @@ pub struct Machine<'m> {
     module: &'m Module,
     program: Program,
     device: Device,
+    output: Vec<u8>,
 }
 
 impl<'m> Machine<'m> {
@@ -127,6 +128,7 @@ impl<'m> Machine<'m> {
             module,
             program,
             device,
+            output: Vec::new(),
         }
     }
 
@@ -222,11 +224,19 @@ impl<'m> Machine<'m> {
             steps: AtomicU64::new(0),
             output: Mutex::new(Vec::new()),
         };
-        execute::run(&grid)?;
+        let ended = execute::run(&grid);
+        self.output = grid.output.into_inner().unwrap_or_default();
+        ended?;
         Ok(Outcome {
             steps: grid.steps.into_inner(),
-            output: grid.output.into_inner().unwrap_or_default(),
+            output: self.output.clone(),
         })
+    }
+
+    /// What the kernel of the last launch printed, also if it ended with an error.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        &self.output
     }
 
     /// The bytes of the parameters of a kernel.

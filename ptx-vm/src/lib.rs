@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod diagnostic;
 mod error;
 mod execute;
 mod lanes;

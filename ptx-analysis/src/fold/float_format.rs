@@ -77,6 +77,15 @@ impl Format {
         }
     }
 
+    /// The bits of the NaN that instructions make, without a sign; `None` if there is none.
+    pub(super) fn quiet_nan(self) -> Option<u128> {
+        match self.top {
+            SpecialCodes::Infinity => Some(self.infinity() | 1 << (self.fraction - 1)),
+            SpecialCodes::Nan => Some(self.infinity()),
+            SpecialCodes::Number => None,
+        }
+    }
+
     /// The width of the exponent.
     pub(crate) fn exponent(self) -> u32 {
         self.exponent

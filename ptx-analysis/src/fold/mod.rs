@@ -14,12 +14,14 @@ pub(crate) mod float_format;
 mod floats;
 mod functions;
 mod integers;
-pub(crate) mod parts;
+mod number_bits;
+mod parts;
 pub(crate) mod rounding;
 pub(crate) mod value;
 
 pub use algebra::{COPY, Conversion, conversion, is_copy};
 pub use commutativity::commutes;
+pub use number_bits::number_bits;
 pub use parts::Video;
 
 use alloc::vec::Vec;

@@ -19,6 +19,7 @@ mod halves;
 mod integer;
 mod lanes;
 mod nonsense;
+mod numbers;
 mod packed;
 mod refused;
 mod scaled;

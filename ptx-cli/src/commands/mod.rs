@@ -23,6 +23,7 @@ pub(crate) mod requires;
 pub(crate) mod retarget;
 pub(crate) mod rewrite;
 pub(crate) mod roundtrip;
+pub(crate) mod run;
 pub(crate) mod source;
 pub(crate) mod stats;
 pub(crate) mod table;

@@ -22,6 +22,7 @@ mod program;
 mod queries;
 mod requires;
 mod rewrite;
+mod run;
 mod source;
 mod stats;
 mod support;

@@ -16,7 +16,6 @@ mod mbarrier;
 mod memory;
 mod special;
 mod system_calls;
-mod turns;
 mod warp;
 
 pub use actions::performs;

@@ -1,0 +1,49 @@
+//! The bits of numbers that a program is given.
+
+use ptx_isa::{ScalarType, TypeKind};
+
+use super::exact_float::Magnitude;
+use super::float_format::Format;
+use super::rounding::{MagnitudeRounding, Rounding, round};
+
+/// The bits of the value of a floating-point or fixed-point type that is nearest to a number. `None` if the type is neither, or has no
+/// such value: no infinity, no NaN, no negative numbers, or none that large.
+///
+/// ```
+/// use ptx_analysis::fold::number_bits;
+/// use ptx_isa::ScalarType;
+/// assert_eq!(number_bits(ScalarType::F16, 1.5), Some(0x3e00));
+/// assert_eq!(number_bits(ScalarType::E2m1, 100.0), None);
+/// ```
+#[must_use]
+pub fn number_bits(ty: ScalarType, number: f64) -> Option<u64> {
+    let wide = Format::of(ScalarType::F64)?;
+    let exact = wide.decode(number.to_bits().into());
+    if ty.kind() == TypeKind::Fixed {
+        return fixed(exact?, ty);
+    }
+    let format = Format::of(ty)?;
+    let bits = match exact {
+        Some(number) => format.encode(number, Rounding::Nearest)?,
+        None => format.quiet_nan()?,
+    };
+    u64::try_from(bits).ok()
+}
+
+/// The bits of a number of the only fixed-point type, which has six digits after the point and eight bits.
+fn fixed(number: super::exact_float::Number, ty: ScalarType) -> Option<u64> {
+    let Magnitude::Finite(mantissa, exponent) = number.size else {
+        return None;
+    };
+    let magnitude = round(mantissa, -exponent - 6, MagnitudeRounding::Nearest);
+    let magnitude = i64::try_from(magnitude).ok()?;
+    let value = if number.negative {
+        -magnitude
+    } else {
+        magnitude
+    };
+    let half = 1i64 << (ty.bits() - 1);
+    (-half..half)
+        .contains(&value)
+        .then_some(value as u64 & (2 * half as u64 - 1))
+}

@@ -1,0 +1,85 @@
+//! The buffers of a run in the memory of the machine.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use ptx_vm::Machine;
+
+use super::argument::{Buffer, Content};
+use super::npy::{self, Layout};
+use ptx_report::clean;
+
+/// Where buffers are.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    buffers: Vec<Allocated>,
+}
+
+#[derive(Debug)]
+struct Allocated {
+    address: u64,
+    bytes: u64,
+    output: Option<(PathBuf, Layout)>,
+}
+
+/// A file that was written.
+pub(super) struct Written<'a> {
+    pub(super) path: &'a Path,
+    pub(super) layout: &'a Layout,
+}
+
+impl Memory {
+    /// Allocates buffers and reads their files.
+    pub(super) fn new<'b>(
+        machine: &mut Machine<'_>,
+        buffers: impl Iterator<Item = &'b Buffer>,
+    ) -> Result<Self> {
+        let mut memory = Self::default();
+        for buffer in buffers {
+            let (bytes, layout, content) = match &buffer.content {
+                Content::Zeros(bytes) => (*bytes, None, Vec::new()),
+                Content::Array(layout) => {
+                    let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
+                    (bytes, Some(layout.clone()), Vec::new())
+                }
+                Content::File(path) => {
+                    let (layout, content) = npy::read(path).with_context(|| shown(path))?;
+                    (content.len() as u64, Some(layout), content)
+                }
+            };
+            let Some(address) = machine.allocate(bytes) else {
+                bail!("the buffers have more than 1 TiB");
+            };
+            machine.write(address, &content)?;
+            memory.buffers.push(Allocated {
+                address,
+                bytes,
+                output: buffer.output.clone().zip(layout),
+            });
+        }
+        Ok(memory)
+    }
+
+    pub(super) fn address(&self, buffer: usize) -> u64 {
+        self.buffers.get(buffer).map_or(0, |b| b.address)
+    }
+
+    /// Writes the files of buffers.
+    pub(super) fn write(&self, machine: &Machine<'_>) -> Result<Vec<Written<'_>>> {
+        let mut written = Vec::new();
+        for buffer in &self.buffers {
+            let Some((path, layout)) = &buffer.output else {
+                continue;
+            };
+            let bytes = usize::try_from(buffer.bytes)?;
+            let content = machine.read(buffer.address, bytes)?;
+            npy::write(path, layout, &content).with_context(|| shown(path))?;
+            written.push(Written { path, layout });
+        }
+        Ok(written)
+    }
+}
+
+fn shown(path: &Path) -> String {
+    clean(&path.to_string_lossy()).into_owned()
+}

@@ -1,0 +1,276 @@
+//! `ptxkit run`: runs kernels without a GPU.
+
+mod argument;
+mod memory;
+mod npy;
+mod parameters;
+mod plan;
+pub(crate) mod report;
+mod shape;
+mod values;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use ptx_ir::{Diagnostic, FuncId, Module};
+use ptx_vm::{Launch, Limits, Machine};
+
+use super::rewrite::Read;
+use crate::input::{self, Files};
+use crate::output::{self, Out, Status};
+use argument::Argument;
+use memory::Memory;
+use plan::{Call, Plan, Shape};
+use ptx_report::clean;
+use ptx_report::demangle::Wanted;
+use report::Launched;
+use shape::{LimitOptions, Sizes};
+
+/// Run kernels without a GPU
+///
+/// Executes a kernel of a module on this computer: the same bytes in the same memory as on a GPU. Each ARG is that of one parameter, in
+/// order: a value such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2` (hexadecimal digits are the bits of a value), `bytes:0011ff`
+/// for a struct, or the address of a buffer: `in:a.npy` has what the file has, `out:b.npy:f32[1024,8]` has zeros and is written to the file
+/// in the end, `inout:a.npy:b.npy` is read and written, `scratch:64K` has zeros.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit run vecadd.ptx --kernel vecadd --grid 4 --block 256 in:a.npy in:b.npy out:c.npy:f32[1000] s32:1000
+  ptxkit run --grid 16,16 --block 32,8 --shared 4K transpose.ptx inout:a.npy:b.npy u32:512
+
+Exit status: 0 done, 2 usage error, a file cannot be read, or the module has errors, 3 an error while the kernel was executed.")]
+pub(crate) struct Args {
+    /// A file with PTX, or `-` for standard input; of a binary file the module that it contains: `libfoo.so!sm_90`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The arguments of the kernel
+    #[arg(value_name = "ARG")]
+    arguments: Vec<Argument>,
+    /// The kernel: its name, mangled or demangled. Not needed if there is only one
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<Wanted>,
+    /// CTAs of the grid in each dimension
+    #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
+    grid: Sizes,
+    /// Threads of a CTA in each dimension
+    #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
+    block: Sizes,
+    /// CTAs of a cluster in each dimension
+    #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
+    cluster: Sizes,
+    /// Bytes of dynamic shared memory of a CTA
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
+    shared: u32,
+    /// How errors are written to standard error; with `json`, everything is one object on standard output
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// Source lines with underlined errors
+    Human,
+    /// `FILE:LINE:COL: error[CODE]: message`
+    Short,
+    /// One JSON object
+    Json,
+}
+
+fn shared(text: &str) -> Result<u32, String> {
+    let bytes = argument::size(text)?;
+    u32::try_from(bytes).map_err(|_| "there is not as much shared memory".to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let plan = args.plan()?;
+    let inputs = Files::one(&args.file).list()?;
+    if let [first, _, ..] = &inputs[..] {
+        let name = first.origin().name();
+        bail!("there are several modules: choose one, such as `{name}`");
+    }
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+        let (read, found) = Read::new(source);
+        let errors = report::errors(&read, found);
+        if errors.is_empty() {
+            return Run { args, read: &read }.all(&plan, out);
+        }
+        match args.format {
+            Format::Json => report::json(out, &read, &[], &[], &errors)?,
+            format => {
+                report::note(&read, &errors, format == Format::Short);
+                output::note(format_args!("{}: not run: it has errors", read.source.name));
+            }
+        }
+        Ok(Status::UsageError)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+impl Args {
+    /// The launch that the command line describes.
+    fn plan(&self) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let arguments = self.arguments.iter().cloned();
+        let arguments = arguments.map(|argument| plan.pass(argument));
+        let call = Call {
+            arguments: arguments.collect::<Result<_>>()?,
+            kernel: self.kernel.clone(),
+            shape: Shape {
+                grid: self.grid,
+                block: self.block,
+                cluster: self.cluster,
+                shared: self.shared,
+            },
+        };
+        plan.calls.push(call);
+        Ok(plan)
+    }
+}
+
+/// A run of a module.
+struct Run<'a> {
+    args: &'a Args,
+    read: &'a Read,
+}
+
+impl<'a> Run<'a> {
+    /// Runs all launches, of which each is checked before the first one.
+    fn all(&self, plan: &Plan, out: &mut Out) -> Result<Status> {
+        let module = &self.read.module;
+        let kernels = plan.calls.iter().map(|call| kernel(module, call));
+        let kernels = kernels.collect::<Result<Vec<FuncId>>>()?;
+        let mut machine = Machine::new(module);
+        let memory = Memory::new(&mut machine, plan.buffers())?;
+        let limits = self.args.limits.limits();
+        let mut launches = Vec::new();
+        for (call, kernel) in plan.calls.iter().zip(kernels) {
+            launches.push((kernel, launch(module, kernel, call, &memory, limits)?));
+        }
+        let mut done = Vec::new();
+        let mut failed = None;
+        for (kernel, launch) in &launches {
+            let (launched, error) = self.one(*kernel, launch, &mut machine)?;
+            if self.args.format != Format::Json {
+                out.write_all(&launched.output)?;
+                out.show()?;
+            }
+            done.push(launched);
+            if error.is_some() {
+                failed = error;
+                break;
+            }
+        }
+        let written = match failed {
+            None => memory.write(&machine)?,
+            Some(_) => Vec::new(),
+        };
+        match self.args.format {
+            Format::Json => report::json(out, self.read, &done, &written, failed.as_slice())?,
+            format => report::note(self.read, failed.as_slice(), format == Format::Short),
+        }
+        Ok(match failed {
+            None => Status::Ok,
+            Some(_) => Status::Failed,
+        })
+    }
+
+    /// Runs one launch.
+    fn one(
+        &self,
+        kernel: FuncId,
+        launch: &Launch,
+        machine: &mut Machine<'_>,
+    ) -> Result<(Launched<'a>, Option<Diagnostic>)> {
+        let module = &self.read.module;
+        let name = name_of(module, kernel);
+        let ended = machine.launch(launch);
+        let (steps, output, error) = match ended {
+            Ok(outcome) => (Some(outcome.steps), outcome.output, None),
+            Err(error) => {
+                let header = module.interface_spans(kernel);
+                let diagnostic = error.diagnostic(header.map(|h| h.name).unwrap_or_default());
+                let Some(diagnostic) = diagnostic else {
+                    bail!("kernel `{}`: {error}", clean(name));
+                };
+                (None, machine.output().to_vec(), Some(diagnostic))
+            }
+        };
+        let launched = Launched {
+            kernel: name,
+            steps,
+            output,
+        };
+        Ok((launched, error))
+    }
+}
+
+fn name_of(module: &Module, id: FuncId) -> &str {
+    let function = module.functions().get(id);
+    function.map_or("", |f| module.name(f.name))
+}
+
+/// The kernel that a launch names, or the only one.
+fn kernel(module: &Module, call: &Call) -> Result<FuncId> {
+    let kernels = module.definitions();
+    let kernels = kernels.filter(|(_, f, _)| f.kind == ptx_ir::FunctionKind::Entry);
+    let names: Vec<&str> = kernels.map(|(_, f, _)| module.name(f.name)).collect();
+    let found = match (&call.kernel, &names[..]) {
+        (Some(wanted), _) => wanted.among(names.iter().copied())?,
+        (None, _) => names.clone(),
+    };
+    let name = match (&found[..], &call.kernel) {
+        ([name], _) => *name,
+        ([], Some(wanted)) => bail!("there is no kernel `{wanted}`{}", choice(&names)),
+        ([], None) => bail!("the module has no kernel"),
+        ([..], Some(wanted)) => bail!("`{wanted}` is more than one kernel{}", choice(&found)),
+        ([..], None) => bail!("choose a kernel with `--kernel`{}", choice(&names)),
+    };
+    let id = module.function(name);
+    id.with_context(|| format!("there is no kernel `{}`", clean(name)))
+}
+
+/// The most names of kernels in a message.
+const MOST_NAMES: usize = 10;
+
+/// The names to choose from.
+fn choice(names: &[&str]) -> String {
+    let quoted = |name: &&str| format!("`{}`", clean(name));
+    let mut shown: Vec<String> = names.iter().take(MOST_NAMES).map(quoted).collect();
+    if names.len() > MOST_NAMES {
+        shown.push(format!("{} more", names.len() - MOST_NAMES));
+    }
+    match shown.is_empty() {
+        true => "; the module has no kernel".to_owned(),
+        false => format!("; there are {}", shown.join(", ")),
+    }
+}
+
+/// A launch with its arguments, which have the types of the parameters.
+fn launch(
+    module: &Module,
+    kernel: FuncId,
+    call: &Call,
+    memory: &Memory,
+    limits: Limits,
+) -> Result<Launch> {
+    let name = name_of(module, kernel);
+    let mut launch = Launch::new(name);
+    let shape = call.shape;
+    launch.grid = shape.grid.0;
+    launch.block = shape.block.0;
+    launch.cluster = shape.cluster.0;
+    launch.shared = shape.shared;
+    launch.limits = limits;
+    if let Some(function) = module.functions().get(kernel) {
+        let arguments = parameters::bytes(module, function, &call.arguments, memory);
+        launch.arguments = arguments.with_context(|| format!("kernel `{}`", clean(name)))?;
+    }
+    Ok(launch)
+}

@@ -1,0 +1,76 @@
+//! What is run: launches of kernels, and the buffers that they share.
+
+use anyhow::{Result, bail};
+use ptx_isa::ScalarType;
+use ptx_report::clean;
+use ptx_report::demangle::Wanted;
+
+use super::argument::{Argument, Buffer};
+use super::shape::Sizes;
+
+/// Launches over buffers, in order.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// With their names, which are empty for those of one launch.
+    buffers: Vec<(String, Buffer)>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// A launch of a kernel.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// `None` for the only kernel.
+    pub(super) kernel: Option<Wanted>,
+    pub(super) shape: Shape,
+    pub(super) arguments: Vec<Passed>,
+}
+
+/// The size of a launch.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) grid: Sizes,
+    pub(super) block: Sizes,
+    pub(super) cluster: Sizes,
+    /// Bytes of dynamic shared memory.
+    pub(super) shared: u32,
+}
+
+/// What is passed for a parameter.
+#[derive(Clone, Debug)]
+pub(super) enum Passed {
+    Values(ScalarType, Vec<u8>),
+    Bytes(Vec<u8>),
+    /// An address in a buffer, by its number and the offset.
+    Buffer(usize, u64),
+}
+
+impl Plan {
+    /// Adds a buffer with a name.
+    pub(super) fn add_buffer(&mut self, name: &str, buffer: Buffer) {
+        self.buffers.push((name.to_owned(), buffer));
+    }
+
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter().map(|(_, buffer)| buffer)
+    }
+
+    /// What an argument passes; its buffer is added to the others.
+    pub(super) fn pass(&mut self, argument: Argument) -> Result<Passed> {
+        Ok(match argument {
+            Argument::Values(ty, bytes) => Passed::Values(ty, bytes),
+            Argument::Bytes(bytes) => Passed::Bytes(bytes),
+            Argument::Buffer(buffer) => {
+                self.add_buffer("", buffer);
+                Passed::Buffer(self.buffers.len() - 1, 0)
+            }
+            Argument::Named(name, offset) => {
+                let mut names = self.buffers.iter();
+                let at = names.position(|(other, _)| *other == name && !name.is_empty());
+                match at {
+                    Some(at) => Passed::Buffer(at, offset),
+                    None => bail!("there is no buffer `{}`", clean(&name)),
+                }
+            }
+        })
+    }
+}

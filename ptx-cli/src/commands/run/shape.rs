@@ -1,0 +1,72 @@
+//! The dimensions of a launch, and what it may use.
+
+use std::str::FromStr;
+
+use ptx_vm::Limits;
+
+use super::argument::size;
+use ptx_report::clean;
+
+/// Sizes in up to three dimensions.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Sizes(pub(super) [u32; 3]);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            let text = clean(text);
+            format!("expected one to three sizes such as `16` or `16,8,1`, found `{text}`")
+        };
+        let mut sizes = [1; 3];
+        for (at, size) in text.split(',').enumerate() {
+            let to = sizes.get_mut(at).ok_or_else(wrong)?;
+            let number = size.trim().parse().ok();
+            *to = number.filter(|n| *n > 0).ok_or_else(wrong)?;
+        }
+        Ok(Self(sizes))
+    }
+}
+
+/// The options about what a launch may use.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitOptions {
+    /// End the run after this many executed instructions of warps [default: 2^40]
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+    /// Allow this many nested calls [default: 4096]
+    #[arg(long, value_name = "N")]
+    max_call_depth: Option<u32>,
+    /// Bytes of the stack of a thread [default: 512K]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_stack: Option<u64>,
+    /// Bytes of shared memory of a CTA [default: 227K]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_shared: Option<u64>,
+    /// Bytes of the heap of `malloc` [default: 8M]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    heap: Option<u64>,
+    /// Keep this many clusters at the same time if they wait for each other [default: 1024]
+    #[arg(long, value_name = "N")]
+    max_resident: Option<usize>,
+    /// The value of `%nsmid` [default: 1]
+    #[arg(long, value_name = "N")]
+    multiprocessors: Option<u32>,
+}
+
+impl LimitOptions {
+    /// The limits of each launch.
+    pub(super) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        limits.steps = self.max_steps.unwrap_or(limits.steps);
+        limits.call_depth = self.max_call_depth.unwrap_or(limits.call_depth);
+        limits.stack_bytes = self.max_stack.unwrap_or(limits.stack_bytes);
+        limits.shared_bytes = self.max_shared.unwrap_or(limits.shared_bytes);
+        limits.heap_bytes = self.heap.unwrap_or(limits.heap_bytes);
+        limits.resident_clusters = self.max_resident.unwrap_or(limits.resident_clusters);
+        limits.multiprocessors = self.multiprocessors.unwrap_or(limits.multiprocessors);
+        limits
+    }
+}

@@ -1,0 +1,156 @@
+//! Values of scalar types, as they are written on the command line.
+
+use ptx_analysis::fold::number_bits;
+use ptx_isa::{ScalarType, TypeKind};
+
+use ptx_report::clean;
+
+/// The type of a name without its dot, such as `f32`.
+pub(super) fn scalar_type(name: &str) -> Result<ScalarType, String> {
+    let ty = format!(".{name}").parse::<ScalarType>().ok();
+    let holds = |ty: &ScalarType| {
+        let kind = ty.element().unwrap_or(*ty).kind();
+        !matches!(
+            kind,
+            TypeKind::Predicate | TypeKind::Opaque | TypeKind::Format
+        )
+    };
+    ty.filter(holds)
+        .ok_or_else(|| format!("`{}` is not a type of values", clean(name)))
+}
+
+/// The bytes of values of a type, which commas separate. Elements of packed types are values, the lowest first.
+pub(super) fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
+    let element = ty.element().unwrap_or(ty);
+    let lanes = usize::from(ty.lanes().max(1));
+    let values = text.split(',').map(|one| bits(element, one.trim()));
+    let values = values.collect::<Result<Vec<u128>, _>>()?;
+    if values.len() % lanes != 0 {
+        return Err(format!(
+            "`{ty}` has {lanes} elements, such as `{}:{}`",
+            name(ty),
+            vec!["1"; lanes].join(",")
+        ));
+    }
+    let mut bytes = Vec::new();
+    for packed in values.chunks(lanes) {
+        let each = u32::from(ty.bits()) / lanes as u32;
+        let whole = (0..).zip(packed);
+        let whole = whole.fold(0, |all, (lane, bits)| all | bits << (lane * each));
+        bytes.extend_from_slice(&whole.to_le_bytes()[..usize::from(ty.bits() / 8)]);
+    }
+    Ok(bytes)
+}
+
+/// The name of a type without its dot.
+pub(super) fn name(ty: ScalarType) -> &'static str {
+    ty.text().trim_start_matches('.')
+}
+
+/// The bits of one value.
+fn bits(ty: ScalarType, text: &str) -> Result<u128, String> {
+    let shown = clean(text);
+    let exact = hexadecimal(text);
+    if matches!(ty.kind(), TypeKind::Float | TypeKind::Fixed) {
+        if let Some(bits) = exact {
+            return bits
+                .filter(|bits| bits >> ty.bits() == 0)
+                .ok_or_else(|| format!("`{shown}` has more bits than `{ty}`"));
+        }
+        let number: f64 = text
+            .parse()
+            .map_err(|_| format!("`{shown}` is not a number"))?;
+        return number_bits(ty, number)
+            .map(u128::from)
+            .ok_or_else(|| format!("`{ty}` has no value near `{shown}`"));
+    }
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let magnitude = match hexadecimal(digits) {
+        Some(bits) => bits,
+        None => digits.parse().ok(),
+    };
+    let magnitude = magnitude.ok_or_else(|| format!("`{shown}` is not an integer"))?;
+    let width = u32::from(ty.bits());
+    let mask = u128::MAX >> (128 - width);
+    let half = 1u128 << (width - 1);
+    let fits = match (negative, ty.kind()) {
+        (true, TypeKind::Unsigned) => magnitude == 0,
+        (true, _) => magnitude <= half,
+        // Hexadecimal digits are bits.
+        (false, TypeKind::Signed) if hexadecimal(digits).is_none() => magnitude < half,
+        (false, _) => magnitude <= mask,
+    };
+    if !fits {
+        return Err(format!("`{shown}` is not a value of `{ty}`"));
+    }
+    let value = match negative {
+        true => magnitude.wrapping_neg(),
+        false => magnitude,
+    };
+    Ok(value & mask)
+}
+
+/// The value of hexadecimal digits after `0x`; `Some(None)` if there are too many, or others.
+fn hexadecimal(text: &str) -> Option<Option<u128>> {
+    let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
+    let all = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    Some(u128::from_str_radix(digits, 16).ok().filter(|_| all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_all_kinds_of_types() {
+        let cases: [(&str, &str, &[u8]); 16] = [
+            ("s32", "-5", &[0xfb, 0xff, 0xff, 0xff]),
+            ("u64", "0x10", &[16, 0, 0, 0, 0, 0, 0, 0]),
+            ("u8", "255", &[255]),
+            ("s8", "-128", &[128]),
+            ("s8", "0xff", &[255]),
+            ("b16", "-1", &[255, 255]),
+            ("f32", "2.5", &[0, 0, 0x20, 0x40]),
+            ("f32", "0x40200000", &[0, 0, 0x20, 0x40]),
+            ("f64", "-inf", &[0, 0, 0, 0, 0, 0, 0xf0, 0xff]),
+            ("f16", "1", &[0, 0x3c]),
+            ("bf16", "1,2", &[0x80, 0x3f, 0, 0x40]),
+            ("f16x2", "1, 2", &[0, 0x3c, 0, 0x40]),
+            ("u8x4", "1,2,3,4", &[1, 2, 3, 4]),
+            ("e4m3x2", "448,-1", &[0x7e, 0xb8]),
+            ("e2m1x4", "1,6,0.5,-6", &[0x72, 0xf1]),
+            ("s2f6x2", "1,-2", &[64, 0x80]),
+        ];
+        for (ty, text, expected) in cases {
+            let ty = scalar_type(ty).unwrap();
+            assert_eq!(bytes(ty, text).as_deref(), Ok(expected), "{ty} {text}");
+        }
+        assert_eq!(bytes(ScalarType::B128, "-1").unwrap(), [255; 16]);
+    }
+
+    #[test]
+    fn what_is_not_a_value() {
+        let cases = [
+            ("u8", "256", "`256` is not a value of `.u8`"),
+            ("u8", "-1", "`-1` is not a value of `.u8`"),
+            ("s8", "128", "`128` is not a value of `.s8`"),
+            ("s32", "1.5", "`1.5` is not an integer"),
+            ("s32", "", "`` is not an integer"),
+            ("u32", "0x+1", "`0x+1` is not an integer"),
+            ("f32", "one", "`one` is not a number"),
+            ("f16", "0x12345", "`0x12345` has more bits than `.f16`"),
+            ("e2m1x2", "7e9,1", "`.e2m1` has no value near `7e9`"),
+            ("f16x2", "1", "`.f16x2` has 2 elements, such as `f16x2:1,1`"),
+        ];
+        for (ty, text, message) in cases {
+            let ty = scalar_type(ty).unwrap();
+            assert_eq!(bytes(ty, text).unwrap_err(), message);
+        }
+        for name in ["pred", "texref", "x", ""] {
+            assert!(scalar_type(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! `run`: arguments, buffers, what is printed, errors.
+
+use std::fs;
+
+use npyz::{DType, NpyFile, Order, WriteOptions, WriterBuilder};
+
+use crate::support::{BAD, Folder, Run, expect, objects, ptx, with_input};
+
+const VECADD: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../corpus/compiled/nvcc/vecadd.lineinfo.sm_80.ptx"
+);
+
+const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
+
+/// Prints the word of its parameter, and fails if it is 13.
+fn printing() -> String {
+    format!(
+        "{HEADER}.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n\
+        .global .b8 text[7] = {{102, 61, 37, 117, 10, 0, 0}};\n\
+        .visible .entry tell(.param .u32 n)\n{{\n\
+        .local .align 8 .b8 arguments[8];\n\
+        .reg .b32 %r<3>; .reg .b64 %a<3>; .reg .pred %p;\n\
+        ld.param.u32 %r1, [n];\n\
+        st.local.u32 [arguments], %r1;\n\
+        mov.b64 %a1, arguments;\n\
+        cvta.local.u64 %a1, %a1;\n\
+        cvta.global.u64 %a2, text;\n\
+        {{ .param .b64 f; .param .b64 a; .param .b32 r;\n\
+        st.param.b64 [f], %a2; st.param.b64 [a], %a1;\n\
+        call.uni (r), vprintf, (f, a); }}\n\
+        setp.eq.u32 %p, %r1, 13;\n\
+        @%p trap;\n\
+        ret;\n}}\n"
+    )
+}
+
+/// Writes an array of bytes of a type, such as `<f4`.
+fn array(
+    folder: &Folder,
+    name: &str,
+    ty: &str,
+    shape: &[u64],
+    order: Order,
+    bytes: &[u8],
+) -> String {
+    let mut file = Vec::new();
+    WriteOptions::new_header_only()
+        .dtype(DType::parse(&format!("'{ty}'")).unwrap())
+        .shape(shape)
+        .order(order)
+        .writer(&mut file)
+        .write_header_only()
+        .unwrap();
+    file.extend_from_slice(bytes);
+    folder.file(name, file)
+}
+
+fn floats(values: impl Iterator<Item = f32>) -> Vec<u8> {
+    values.flat_map(f32::to_le_bytes).collect()
+}
+
+fn read(path: &str) -> NpyFile<fs::File> {
+    NpyFile::new(fs::File::open(path).unwrap()).unwrap()
+}
+
+/// Runs a kernel with arguments that spaces separate.
+fn run(file: &str, options: &str) -> Run {
+    let mut arguments = vec!["run", file];
+    arguments.extend(options.split(' ').filter(|o| !o.is_empty()));
+    ptx(&arguments)
+}
+
+#[test]
+fn a_sum_of_two_files() {
+    let folder = Folder::new("run-sum");
+    let n = 1000u16;
+    let a = floats((0..n).map(f32::from));
+    let a = array(&folder, "a.npy", "<f4", &[n.into()], Order::C, &a);
+    let b = floats((0..n).map(|i| 0.5 * f32::from(i)));
+    let b = array(&folder, "b.npy", "<f4", &[n.into()], Order::C, &b);
+    let c = folder.0.join("c.npy");
+    let c = c.to_str().unwrap();
+    let options =
+        format!("--kernel vecadd --grid 4 --block 256 in:{a} in:{b} out:{c}:f32[10,100] s32:{n}");
+    expect(&run(VECADD, &options), 0, "", "");
+    let file = read(c);
+    assert_eq!(
+        (file.shape(), &*file.dtype().descr()),
+        (&[10, 100][..], "'<f4'")
+    );
+    let sums: Vec<f32> = file.into_vec().unwrap();
+    assert!((0..n).all(|i| sums[usize::from(i)] == 1.5 * f32::from(i)));
+}
+
+#[test]
+fn a_file_keeps_its_order_and_gets_the_lowest_byte_first() {
+    let folder = Folder::new("run-order");
+    let values = (0..6).flat_map(|i| (f32::from(i as u8)).to_be_bytes());
+    let y = values.collect::<Vec<u8>>();
+    let y = array(&folder, "y.npy", ">f4", &[2, 3], Order::Fortran, &y);
+    let x = floats([1.0f32; 6].into_iter());
+    let x = array(&folder, "x.npy", "<f4", &[6], Order::C, &x);
+    let z = folder.0.join("z.npy");
+    let z = z.to_str().unwrap();
+    let options = format!("--kernel axpy --block 32 f32:2 in:{x} inout:{y}:{z} u64:6");
+    expect(&run(VECADD, &options), 0, "", "");
+    let file = read(z);
+    assert_eq!((file.shape(), file.order()), (&[2, 3][..], Order::Fortran));
+    assert_eq!(file.dtype().descr(), "'<f4'");
+    let sums: Vec<f32> = file.into_vec().unwrap();
+    assert_eq!(sums, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+}
+
+#[test]
+fn values_and_structs() {
+    let folder = Folder::new("run-values");
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 to, .param .align 4 .b8 s[8], .param .b16 h, .param .f64 d, .param .b32 p)\n{{\n\
+        .reg .b64 %a<3>; .reg .b32 %r<4>; .reg .b16 %h;\n\
+        ld.param.u64 %a1, [to];\n\
+        ld.param.v2.u32 {{%r1, %r2}}, [s];\n\
+        ld.param.b16 %h, [h];\n\
+        ld.param.b64 %a2, [d];\n\
+        ld.param.b32 %r3, [p];\n\
+        st.global.u32 [%a1], %r2;\n\
+        st.global.b16 [%a1+4], %h;\n\
+        st.global.b64 [%a1+8], %a2;\n\
+        st.global.b32 [%a1+16], %r3;\n\
+        ret;\n}}\n"
+    );
+    let file = folder.file("k.ptx", &text);
+    let to = folder.0.join("to.npy");
+    let to = to.to_str().unwrap();
+    let options = format!("out:{to}:u8[20] bytes:0011223344556677 bf16:-1 f64:0.1 e4m3x4:1,2,-1,0");
+    expect(&run(&file, &options), 0, "", "");
+    let bytes: Vec<u8> = read(to).into_vec().unwrap();
+    assert_eq!(bytes[..8], [0x44, 0x55, 0x66, 0x77, 0x80, 0xbf, 0, 0]);
+    assert_eq!(bytes[8..16], 0.1f64.to_le_bytes());
+    assert_eq!(bytes[16..], [0x38, 0x40, 0xb8, 0]);
+    // The file may come from standard input.
+    let run = with_input(
+        &[
+            "run",
+            "-",
+            &format!("out:{to}:u8[20]"),
+            "s32:1,2",
+            "u16:3",
+            "b64:4",
+            "b32:5",
+        ],
+        text.as_bytes(),
+    );
+    expect(&run, 0, "", "");
+    let bytes: Vec<u8> = read(to).into_vec().unwrap();
+    assert_eq!(
+        bytes,
+        [2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0]
+    );
+}
+
+#[test]
+fn what_a_kernel_prints() {
+    let text = printing();
+    let run = with_input(&["run", "-", "u32:7", "--block", "2"], text.as_bytes());
+    expect(&run, 0, "f=7\nf=7\n", "");
+    let run = with_input(
+        &["run", "-", "u32:13", "--format", "short"],
+        text.as_bytes(),
+    );
+    let error =
+        "<stdin>:19:1: error[PTX1303]: `trap` was executed, in block (0, 0, 0), thread (0, 0, 0)\n";
+    expect(&run, 3, "f=13\n", error);
+}
+
+#[test]
+fn an_error_with_its_source_lines() {
+    let run = run(
+        VECADD,
+        "--kernel vecadd --grid 1,2 --block 4,8 in:no u64:0 u64:0 s32:1",
+    );
+    assert_eq!(run.status, 2);
+    assert!(
+        run.err.starts_with("ptxkit: no: No such file"),
+        "{}",
+        run.err
+    );
+    let run = ptx(&[
+        "run",
+        VECADD,
+        "--kernel",
+        "vecadd",
+        "scratch:64",
+        "u64:2",
+        "u64:0",
+        "s32:1",
+    ]);
+    let expected = format!(
+        "error[PTX1302]: address 0x2 is misaligned, in block (0, 0, 0), thread (0, 0, 0)
+  --> {VECADD}:51:2
+   |
+51 |     ld.global.f32     %f1, [%rd8];
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+   = note: from /src/cuda/vecadd.cu:4:3
+   = help: an address is a multiple of the bytes that the instruction accesses, those of all elements of a vector together
+"
+    );
+    expect(&run, 3, "", &expected);
+}
+
+#[test]
+fn a_run_in_json() {
+    let run = with_input(
+        &["run", "-", "--format", "json", "u32:13", "--block", "1"],
+        printing().as_bytes(),
+    );
+    assert_eq!((run.status, &*run.err), (3, ""));
+    let object = &objects(&run.out)[0];
+    assert_eq!(
+        (&object["file"], &object["done"]),
+        (&"<stdin>".into(), &false.into())
+    );
+    let launch = &object["launches"][0];
+    assert_eq!(
+        (&launch["kernel"], &launch["output"]),
+        (&"tell".into(), &"f=13\n".into())
+    );
+    assert!(launch["steps"].is_null());
+    let found = &object["diagnostics"][0];
+    assert_eq!(
+        (&found["code"], &found["span"]["line"]),
+        (&"PTX1303".into(), &19.into())
+    );
+    let arguments = "--format json --kernel fill --block 8 out:/dev/null:u8[2,4] u8:1 u32:8";
+    let run = self::run(VECADD, arguments);
+    let object = &objects(&run.out)[0];
+    assert_eq!((run.status, &object["done"]), (0, &true.into()));
+    assert!(object["launches"][0]["steps"].as_u64().unwrap() > 4);
+    let buffer = &object["buffers"][0];
+    assert_eq!(
+        (&buffer["file"], &buffer["type"]),
+        (&"/dev/null".into(), &"|u1".into())
+    );
+    assert_eq!(buffer["shape"], serde_json::json!([2, 4]));
+    let run = with_input(&["run", "-", "--format", "json"], BAD.as_bytes());
+    let object = &objects(&run.out)[0];
+    assert_eq!((run.status, &object["done"]), (2, &false.into()));
+    assert_eq!(object["diagnostics"][0]["code"], "PTX0104");
+}
+
+#[test]
+fn arguments_that_the_kernel_does_not_take() {
+    let parameters = "`vecadd_param_0` (.u64), `vecadd_param_1` (.u64), `vecadd_param_2` (.u64), `vecadd_param_3` (.u32)";
+    let cases = [
+        ("u64:0", format!("1 argument, but the kernel has 4 parameters: {parameters}")),
+        (
+            "s32:0 u64:0 u64:0 u32:0",
+            "parameter 1 `vecadd_param_0` (.u64): `s32:` has 4 bytes; expected `u64:VALUE` or a buffer such as `in:FILE.npy`".into(),
+        ),
+        (
+            "u64:0 bytes:00 u64:0 u32:0",
+            "parameter 2 `vecadd_param_1` (.u64): `bytes:` has 1 byte, not 8".into(),
+        ),
+        (
+            "u64:0 u64:0 u64:0 f32:1",
+            "parameter 4 `vecadd_param_3` (.u32): `f32:` is another kind of value; expected `u32:VALUE`".into(),
+        ),
+        (
+            "u64:0 u64:0 u64:0 scratch:4",
+            "parameter 4 `vecadd_param_3` (.u32): a buffer is an address of 8 bytes; expected `u32:VALUE`".into(),
+        ),
+    ];
+    for (arguments, message) in cases {
+        let run = run(VECADD, &format!("--kernel vecadd {arguments}"));
+        let expected = format!("ptxkit: kernel `vecadd`: {message}\n");
+        expect(&run, 2, "", &expected);
+    }
+}
+
+#[test]
+fn unrecognized_arguments() {
+    for (argument, message) in [
+        ("5", "expected `TYPE:VALUE` such as `s32:5`"),
+        ("int:5", "`int` is not a type of values"),
+        ("s32:x", "`x` is not an integer"),
+        ("u8:256", "`256` is not a value of `.u8`"),
+        ("pred:1", "`pred` is not a type of values"),
+        ("bytes:0", "expected pairs of hexadecimal digits"),
+        ("out:a.npy", "expected `out:FILE.npy:TYPE[SHAPE]`"),
+        (
+            "out:a.npy:f32",
+            "expected a type and a shape such as `f32[1024,8]`, found `f32`",
+        ),
+        ("out:a.npy:f32[x]", "expected a type and a shape"),
+        (
+            "out:a.npy:f32[99999999999,99999999999]",
+            "the array is too large",
+        ),
+        ("inout:a.npy", "expected `inout:FILE.npy:FILE.npy`"),
+        ("in:", "expected the name of a file"),
+        (
+            "scratch:64x",
+            "expected a number of bytes such as 65536 or 64K, found `64x`",
+        ),
+    ] {
+        let run = ptx(&["run", "-", argument]);
+        assert_eq!((run.status, &*run.out), (2, ""), "{argument}");
+        assert!(run.err.contains(message), "{argument}: {}", run.err);
+    }
+    for options in [
+        "--grid 0",
+        "--block 1,2,3,4",
+        "--block 1,,2",
+        "--shared 4T",
+        "--shared 8G",
+    ] {
+        let run = run(VECADD, options);
+        assert_eq!(run.status, 2, "{options}: {}", run.err);
+    }
+}
+
+#[test]
+fn which_kernel() {
+    let names = "`vecadd`, `axpy`, `fill`";
+    let choose = format!("ptxkit: choose a kernel with `--kernel`; there are {names}\n");
+    expect(&run(VECADD, ""), 2, "", &choose);
+    let unknown = format!("ptxkit: there is no kernel `vec`; there are {names}\n");
+    expect(&run(VECADD, "--kernel vec"), 2, "", &unknown);
+    let text = format!(
+        "{HEADER}.visible .entry _Z4scalIfEvPT_i(.param .u64 a, .param .u32 n)\n{{ ret; }}\n"
+    );
+    let run = with_input(
+        &["run", "-", "--kernel", "scal<float>", "scratch:4", "u32:1"],
+        text.as_bytes(),
+    );
+    expect(&run, 0, "", "");
+    expect(
+        &with_input(&["run", "-"], HEADER.as_bytes()),
+        2,
+        "",
+        "ptxkit: the module has no kernel\n",
+    );
+}
+
+#[test]
+fn what_cannot_be_run() {
+    let run = with_input(&["run", "-", "--format", "short"], BAD.as_bytes());
+    let expected = "<stdin>:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n<stdin>: not run: it has errors\n";
+    expect(&run, 2, "", expected);
+    let missing = self::run("no/such.ptx", "");
+    assert_eq!(missing.status, 2);
+    assert!(
+        missing.err.starts_with("ptxkit: no/such.ptx: "),
+        "{}",
+        missing.err
+    );
+    let container = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../ptx-container/tests/data/k.a"
+    );
+    let several = self::run(container, "");
+    assert_eq!(several.status, 2);
+    assert!(
+        several
+            .err
+            .contains("there are several modules: choose one, such as `"),
+        "{}",
+        several.err
+    );
+    let threads = self::run(VECADD, "--kernel fill --block 2048 scratch:1 u8:1 u32:1");
+    let expected = "ptxkit: kernel `fill`: the launch is impossible: a CTA has 1 to 1024 threads\n";
+    expect(&threads, 2, "", expected);
+    let folder = Folder::new("run-arrays");
+    let short = array(&folder, "short.npy", "<f4", &[4], Order::C, &[0; 15]);
+    let text = folder.file("text.npy", "no array");
+    for (path, message) in [(short, "it has 15 of 16 bytes"), (text, "magic")] {
+        let run = self::run(VECADD, &format!("--kernel fill in:{path} u8:1 u32:1"));
+        assert_eq!(run.status, 2);
+        assert!(
+            run.err.starts_with(&format!("ptxkit: {path}: ")),
+            "{}",
+            run.err
+        );
+        assert!(run.err.contains(message), "{}", run.err);
+    }
+}
+
+#[test]
+fn limits() {
+    let text = format!("{HEADER}.visible .entry k()\n{{\nagain: bra again;\n}}\n");
+    for (options, message) in [
+        (
+            "--max-steps 1000",
+            "error[PTX1305]: the limit of executed instructions is reached",
+        ),
+        (
+            "--max-shared 1K --shared 2K",
+            "there is not as much shared memory",
+        ),
+    ] {
+        let mut arguments = vec!["run", "-", "--format", "short"];
+        arguments.extend(options.split(' '));
+        let run = with_input(&arguments, text.as_bytes());
+        assert!(run.err.contains(message), "{}", run.err);
+        assert!(run.status >= 2);
+    }
+}
