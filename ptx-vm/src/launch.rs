@@ -4,9 +4,11 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 use ptx_ir::{FunctionKind, Module};
+use ptx_isa::Target;
 
 use crate::error::{Reason, RunError};
 use crate::execute::{self, Grid};
+use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
 
@@ -60,6 +62,8 @@ pub struct Launch {
     pub shared: u32,
     /// The bytes of each argument.
     pub arguments: Vec<Vec<u8>>,
+    /// The architecture whose tensor cores the sums of matrix products are like; without it, the first target of the module.
+    pub model: Option<Target>,
     /// What it may use.
     pub limits: Limits,
 }
@@ -75,6 +79,7 @@ impl Launch {
             cluster: [1; 3],
             shared: 0,
             arguments: Vec::new(),
+            model: None,
             limits: Limits::default(),
         }
     }
@@ -209,6 +214,8 @@ impl<'m> Machine<'m> {
         }
         let heap = self.device.allocate(launch.limits.heap_bytes);
         let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
+        let target = || ptx_ir::query::Environment::of(self.module).target();
+        let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
         let grid = Grid {
             heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
             program: &self.program,
@@ -221,6 +228,7 @@ impl<'m> Machine<'m> {
             cluster: launch.cluster,
             shared: launch.shared,
             limits: launch.limits,
+            model: Model::of(model),
             steps: AtomicU64::new(0),
             output: Mutex::new(Vec::new()),
         };

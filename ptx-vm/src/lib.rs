@@ -36,6 +36,7 @@ mod execute;
 mod lanes;
 mod launch;
 mod lower;
+mod matrix;
 mod memory;
 mod program;
 

@@ -47,8 +47,8 @@ actions! {
     MbarrierTest "Tests whether a phase of an mbarrier is complete.",
     MbarrierWait "Waits, for a limited time, until a phase of an mbarrier is complete.",
     MbarrierPending "Gives the number of pending arrivals in the state of an mbarrier.",
-    MatrixLoad "Loads a matrix whose elements are distributed over the lanes of a warp.",
-    MatrixStore "Stores a matrix whose elements are distributed over the lanes of a warp.",
+    MatrixLoad "Loads small matrices, each row of which has its own address, to the registers of a warp.",
+    MatrixStore "Stores small matrices, each row of which has its own address, from the registers of a warp.",
     MatrixTranspose "Transposes a matrix whose elements are distributed over the lanes of a warp.",
     MatrixMultiply "Multiplies and adds matrices whose elements are distributed over the lanes of a warp.",
     TextureFetch "Reads a texture.",
@@ -61,4 +61,6 @@ actions! {
     CancelCluster "Requests that a cluster that has not begun is cancelled.",
     CancelledCluster "Reads the answer to such a request.",
     Undescribed "Does something that the PTX ISA manual does not describe.",
+    FragmentLoad "Loads a matrix whose rows or columns are at equal distances, as a factor or addend of a product.",
+    FragmentStore "Stores the result of a product, with its rows or columns at equal distances.",
 }

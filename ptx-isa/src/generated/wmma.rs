@@ -32,24 +32,24 @@ pub(crate) static WMMA_LOAD_A: [Form; 5] = [ // wmma.load.a
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::F16])], &[&[8]], &[ptx(6, 3, &t::SM_70)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::S8, M::U8])], &[&[4]], &[ptx(6, 3, &t::SM_72)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::Bf16])], &[&[8]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::MatrixLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M16N16K8, WMMA_LOAD_A_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::MatrixLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_A_LAYOUT, l::M8N8K4, WMMA_LOAD_A_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS)
-        .does(Action::MatrixLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
+        .does(Action::FragmentLoad).with_differences(&WMMA_LOAD_A_DIFFERENCES),
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K32, WMMA_LOAD_A_SS_OPT, WMMA_LOAD_A_ATYPE_2], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::MatrixLoad)
+        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad)
         .with_differences(&WMMA_LOAD_A_DIFFERENCES),
     form("9.7.14.4.3", ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::ROW, l::M8N8K128, WMMA_LOAD_A_SS_OPT, l::B1], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::MatrixLoad)
+        .with_operands(&WMMA_LOAD_A_OPERANDS).with_rules(&WMMA_LOAD_A_RULES).with_effects(&WMMA_LOAD_A_EFFECTS).does(Action::FragmentLoad)
         .with_differences(&WMMA_LOAD_A_DIFFERENCES),
 ];
 
@@ -81,23 +81,23 @@ pub(crate) static WMMA_LOAD_B: [Form; 5] = [ // wmma.load.b
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::F16])], &[&[8]], &[ptx(6, 3, &t::SM_70)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::S8, M::U8])], &[&[1]], &[ptx(6, 3, &t::SM_72)]), 
                 row(&[one_of(&[M::M32n8k16]), one_of(&[M::Bf16])], &[&[2]], &[ptx(7, 0, &t::SM_80)])])]).with_effects(&WMMA_LOAD_B_EFFECTS)
-        .does(Action::MatrixLoad),
+        .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M16N16K8, WMMA_LOAD_B_SS_OPT, l::TF32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS)
-        .does(Action::MatrixLoad),
+        .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, WMMA_LOAD_B_LAYOUT, l::M8N8K4, WMMA_LOAD_B_SS_OPT, l::F64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Fixed(1)).with_marks(&[K::BRACED, K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::WHOLE_REGISTERS]),
             op("p", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(4)),
             op("stride", 2, R::Use).optional().with_ty(T::Scalar(S::U32))]).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS)
-        .does(Action::MatrixLoad),
+        .does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::COL, l::M8N8K32, WMMA_LOAD_B_SS_OPT, WMMA_LOAD_B_BTYPE_2], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_B_OPERANDS).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS).does(Action::MatrixLoad),
+        .with_operands(&WMMA_LOAD_B_OPERANDS).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS).does(Action::FragmentLoad),
     form("9.7.14.4.3", ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}", &[l::SYNC, l::ALIGNED, l::COL, l::M8N8K128, WMMA_LOAD_B_SS_OPT, l::B1], &[ptx(6, 3, &t::SM_75)])
-        .with_operands(&WMMA_LOAD_B_OPERANDS).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS).does(Action::MatrixLoad),
+        .with_operands(&WMMA_LOAD_B_OPERANDS).with_rules(&WMMA_LOAD_B_RULES).with_effects(&WMMA_LOAD_B_EFFECTS).does(Action::FragmentLoad),
 ];
 
 const WMMA_LOAD_C_CTYPE: &Slot = &slot(".ctype", &[M::F16, M::F32, M::S32, M::F64]);
@@ -124,7 +124,7 @@ pub(crate) static WMMA_LOAD_C: [Form; 1] = [ // wmma.load.c
                 row(&[one_of(&[M::M16n16k8]), one_of(&[M::F32])], &[&[8]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k4]), one_of(&[M::F64])], &[&[2]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k32, M::M8n8k128]), one_of(&[M::S32])], &[&[2]], &[ptx(6, 3, &t::SM_75)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::MatrixLoad),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::FragmentLoad),
 ];
 
 const WMMA_STORE_D_LAYOUT: &Slot = &slot(".layout", &[M::Row, M::Col]);
@@ -150,7 +150,7 @@ pub(crate) static WMMA_STORE_D: [Form; 1] = [ // wmma.store.d
                 row(&[one_of(&[M::M16n16k8]), one_of(&[M::F32])], &[&[8]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k4]), one_of(&[M::F64])], &[&[2]], &[ptx(7, 0, &t::SM_80)]), 
                 row(&[one_of(&[M::M8n8k32, M::M8n8k128]), one_of(&[M::S32])], &[&[2]], &[ptx(6, 3, &t::SM_75)])])])
-        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::MatrixStore),
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::FragmentStore),
 ];
 
 const WMMA_MMA_ALAYOUT: &Slot = &slot(".alayout", &[M::Row, M::Col]);

@@ -56,6 +56,12 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         | Action::MbarrierWait
         | Action::MbarrierPending
         | Action::CopyArrive => Execution::mbarrier,
+        Action::MatrixLoad => Execution::load_matrices,
+        Action::MatrixStore => Execution::store_matrices,
+        Action::MatrixTranspose => Execution::transpose,
+        Action::MatrixMultiply => Execution::multiply,
+        Action::FragmentLoad => Execution::load_fragment,
+        Action::FragmentStore => Execution::store_fragment,
         _ => return None,
     };
     Some(perform)

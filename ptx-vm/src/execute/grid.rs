@@ -10,6 +10,7 @@ use super::block::Cluster;
 use super::warp::Failure;
 use crate::error::{Reason, RunError};
 use crate::launch::Limits;
+use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
 
@@ -30,6 +31,8 @@ pub(crate) struct Grid<'a> {
     /// Bytes of dynamic shared memory.
     pub(crate) shared: u32,
     pub(crate) limits: Limits,
+    /// The architecture whose tensor cores multiply matrices.
+    pub(crate) model: Model,
     /// The steps of all warps so far.
     pub(crate) steps: AtomicU64,
     /// The next free byte of the heap, and its end.

@@ -9,6 +9,8 @@ pub(crate) enum State {
     Ready,
     /// Other lanes of the warp that a mask names.
     Lanes(u32),
+    /// The other lanes of the warp, at a matrix instruction.
+    Matrix,
     /// A barrier of the CTA.
     Barrier(u32),
     /// The barrier of the cluster.

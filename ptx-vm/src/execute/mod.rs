@@ -12,6 +12,7 @@ mod format;
 mod grid;
 mod groups;
 mod location;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod special;

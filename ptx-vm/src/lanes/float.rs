@@ -14,7 +14,7 @@ fn canonical(value: f32) -> u32 {
     if value.is_nan() { NAN } else { value.to_bits() }
 }
 
-fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
+pub(crate) fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
     if !value.is_nan() {
         return value.to_bits();
     }
@@ -163,7 +163,7 @@ fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
 }
 
 /// The number in the 16 bits of a binary16.
-fn half_to_single(bits: u32) -> u32 {
+pub(crate) fn half_to_single(bits: u32) -> u32 {
     let (sign, exponent, fraction) = (bits >> 15 & 1, bits >> 10 & 31, bits & 0x3ff);
     let magnitude = match exponent {
         31 if fraction != 0 => return NAN,
@@ -175,7 +175,7 @@ fn half_to_single(bits: u32) -> u32 {
 }
 
 /// The nearest binary16.
-fn single_to_half(bits: u32) -> u32 {
+pub(crate) fn single_to_half(bits: u32) -> u32 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
         return 0x7fff;

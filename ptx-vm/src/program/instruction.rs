@@ -643,8 +643,29 @@ fn act_operands(
         let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
         all.push(written.and_then(|written| match is_address {
             true => address_of(context, written, window(written)).map(ActOperand::Address),
-            false => context.source(written, ty).map(ActOperand::Places),
+            false => act_places(context, written, ty).map(ActOperand::Places),
         }));
     }
     all
+}
+
+/// The places of an operand of an action. What is written to elements that are dropped goes to separate places.
+fn act_places(
+    context: &mut Context<'_>,
+    written: Operand,
+    ty: Option<ScalarType>,
+) -> Option<Vec<Place>> {
+    let Operand::Vector(list) = written else {
+        return context.source(written, ty);
+    };
+    let mut places = Vec::new();
+    for part in context.facts.body().pool().list(list).to_vec() {
+        match part {
+            Operand::Sink => {
+                places.push(context.code.new_register(ty.map_or(32, ScalarType::bits)))
+            }
+            part => places.extend(context.source(part, ty)?),
+        }
+    }
+    Some(places)
 }

@@ -1,0 +1,107 @@
+//! Which sums the tensor cores of an architecture make.
+
+use ptx_isa::{ScalarType, Target};
+
+use super::dot::{Rounding, Rule};
+
+/// Architectures that differ in the sums that their tensor cores make.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Model {
+    /// sm_70 and sm_72.
+    Volta,
+    /// sm_75.
+    Turing,
+    /// sm_80 to sm_88.
+    Ampere,
+    /// sm_89.
+    Ada,
+    /// sm_90.
+    Hopper,
+    /// sm_100 to sm_110.
+    Blackwell,
+    /// sm_120 and sm_121.
+    BlackwellRtx,
+}
+
+/// How a sum of products is made.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Method {
+    /// By a tensor core, in blocks.
+    Blocks(Rule),
+    /// By a tensor core for wider factors, which adds the products of the first two of four columns and then the others to zero;
+    /// the addend is added in the end, rounded to nearest.
+    Halves(Rule),
+    /// By multiplications and additions of binary32 in each lane.
+    Lanes { half: bool },
+}
+
+impl Model {
+    pub(crate) fn of(target: Target) -> Self {
+        match target.number() {
+            0..=74 => Self::Volta,
+            75..=79 => Self::Turing,
+            89 => Self::Ada,
+            80..=88 => Self::Ampere,
+            90..=99 => Self::Hopper,
+            100..=119 => Self::Blackwell,
+            _ => Self::BlackwellRtx,
+        }
+    }
+
+    /// The method for factors of a type and results in binary16 (`half`) or binary32. `quads`: each eight lanes have their own matrices.
+    pub(crate) fn method(self, factors: ScalarType, half: bool, quads: bool) -> Method {
+        if quads && self >= Self::Ampere {
+            return Method::Lanes { half };
+        }
+        let plain = |block| Method::Blocks(self.rule(block, half));
+        match factors {
+            ScalarType::F16 | ScalarType::Bf16 => plain(match self {
+                Self::Volta if factors == ScalarType::F16 => 4,
+                Self::Volta | Self::Turing | Self::Ampere | Self::Ada => 8,
+                _ => 16,
+            }),
+            ScalarType::Tf32 => plain(match self {
+                Self::Volta | Self::Turing | Self::Ampere | Self::Ada => 4,
+                _ => 8,
+            }),
+            ScalarType::E4m3 | ScalarType::E5m2 => match self {
+                Self::BlackwellRtx => plain(32),
+                Self::Hopper | Self::Blackwell => Method::Halves(self.rule(16, half)),
+                _ => Method::Blocks(Rule {
+                    bits: 13,
+                    result: match half {
+                        true => Rounding::Half,
+                        false => Rounding::Short,
+                    },
+                    ..Self::Ada.rule(16, half)
+                }),
+            },
+            _ => Method::Blocks(Self::BlackwellRtx.rule(32, half)),
+        }
+    }
+
+    fn rule(self, block: usize, half: bool) -> Rule {
+        let (bits, floors) = match self {
+            Self::Volta => (23, [i32::MIN; 2]),
+            Self::Turing | Self::Ampere | Self::Ada => (24, [-132, -20]),
+            Self::Hopper | Self::Blackwell | Self::BlackwellRtx => (25, [-133, -21]),
+        };
+        Rule {
+            block,
+            bits,
+            floor: floors[usize::from(half)],
+            result: match half {
+                true => Rounding::Half,
+                false => Rounding::Single,
+            },
+        }
+    }
+}
+
+/// The rule for factors of 4 bits with block scales: terms are groups of 16 products.
+pub(crate) const SCALED_GROUPS: Rule = Rule {
+    block: 4,
+    bits: 35,
+    floor: i32::MIN,
+    result: Rounding::Single,
+};

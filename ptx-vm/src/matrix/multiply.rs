@@ -1,0 +1,320 @@
+//! Products of matrices.
+
+use ptx_isa::{Modifier, ScalarType, TypeKind};
+use rustc_apfloat::ieee::Double;
+use rustc_apfloat::{Float, Round};
+
+use super::dot::{self, NAN, dot};
+use super::formats::{Format, Number};
+use super::model::{Method, Model, SCALED_GROUPS};
+use super::operation::Operation;
+use crate::lanes::{canonical_long, half_to_single, single_to_half};
+
+/// The bits of the elements of a matrix, row by row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Matrix {
+    pub(crate) size: [usize; 2],
+    pub(crate) elements: Vec<u64>,
+}
+
+impl Matrix {
+    pub(crate) fn new(size: [usize; 2], mut element: impl FnMut(usize, usize) -> u64) -> Self {
+        let [rows, columns] = size;
+        let mut elements = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            elements.extend((0..columns).map(|column| element(row, column)));
+        }
+        Self { size, elements }
+    }
+
+    pub(crate) fn at(&self, row: usize, column: usize) -> u64 {
+        self.elements[row * self.size[1] + column]
+    }
+}
+
+/// The operands of a product.
+#[derive(Debug)]
+pub(crate) struct Operands {
+    /// The elements of the first factor that are stored.
+    pub(crate) a: Matrix,
+    pub(crate) b: Matrix,
+    pub(crate) c: Matrix,
+    /// The column of each stored element of the first factor, if it is sparse.
+    pub(crate) columns: Option<Matrix>,
+    /// The scales of the rows of the first and the columns of the second factor, with blocks along their rows.
+    pub(crate) scales: Option<[Matrix; 2]>,
+}
+
+/// The elements of the result. `None` if no tensor core multiplies the types.
+pub(crate) fn multiply(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> {
+    match (operation.a, operation.a.kind()) {
+        (ScalarType::F64, _) => Some(doubles(operation.rounding, of)),
+        (_, TypeKind::Float) => floats(operation, model, of),
+        (_, TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits) => {
+            Some(integers(operation, of))
+        }
+        _ => None,
+    }
+}
+
+/// Sums of products, each rounded once, from the first column on.
+fn doubles(rounding: Modifier, of: &Operands) -> Matrix {
+    let round = match rounding {
+        Modifier::Rz => Round::TowardZero,
+        Modifier::Rm => Round::TowardNegative,
+        Modifier::Rp => Round::TowardPositive,
+        _ => Round::NearestTiesToEven,
+    };
+    let fused = |a: u64, b: u64, c: u64| {
+        let [x, y, z] = [a, b, c].map(|bits| Double::from_bits(bits.into()));
+        let sum = f64::from_bits(x.mul_add_r(y, z, round).value.to_bits() as u64);
+        canonical_long(sum, [a, b, c])
+    };
+    Matrix::new(of.c.size, |row, column| {
+        let products = 0..of.b.size[0];
+        products.fold(of.c.at(row, column), |sum, k| {
+            fused(of.a.at(row, k), of.b.at(k, column), sum)
+        })
+    })
+}
+
+/// Exact sums of products of integers or of combinations of bits.
+fn integers(operation: &Operation, of: &Operands) -> Matrix {
+    let product = |a: u64, b: u64| match (operation.a.bits(), operation.xor) {
+        (1, true) => (a ^ b).count_ones().into(),
+        (1, false) => (a & b).count_ones().into(),
+        _ => integer(operation.a, a) * integer(operation.b, b),
+    };
+    Matrix::new(of.c.size, |row, column| {
+        let mut sum = i64::from(of.c.at(row, column) as i32);
+        for stored in 0..of.a.size[1] {
+            let k = of.column(row, stored);
+            sum += product(of.a.at(row, stored), of.b.at(k, column));
+        }
+        let result = match operation.saturates {
+            true => sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+            false => sum as i32,
+        };
+        (result as u32).into()
+    })
+}
+
+fn integer(ty: ScalarType, bits: u64) -> i64 {
+    let unused = 64 - u32::from(ty.bits());
+    match ty.kind() {
+        TypeKind::Signed => (bits << unused) as i64 >> unused,
+        _ => (bits << unused >> unused) as i64,
+    }
+}
+
+impl Operands {
+    /// The column of a stored element of the first factor.
+    fn column(&self, row: usize, stored: usize) -> usize {
+        let columns = self.columns.as_ref();
+        columns.map_or(stored, |m| m.at(row, stored) as usize)
+    }
+}
+
+/// A row of the first factor: the numbers that are stored, their columns, and how many of them the unit adds first.
+struct Row {
+    numbers: Vec<Number>,
+    columns: Vec<usize>,
+    first: usize,
+}
+
+fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> {
+    let first = Format::of(operation.a, operation.padded)?;
+    let second = Format::of(operation.b, operation.padded)?;
+    let half = operation.c == ScalarType::F16 && operation.d == ScalarType::F16;
+    // Only one architecture has block scales.
+    let model = match operation.scales {
+        Some(_) => Model::BlackwellRtx,
+        None => model,
+    };
+    let method = model.method(operation.a, half, operation.quads());
+    if let Method::Lanes { half } = method {
+        return Some(in_lanes(operation, half, of));
+    }
+    let rows: Vec<Row> = (0..of.a.size[0])
+        .map(|row| Row::new(of, row, first, method))
+        .collect();
+    let columns: Vec<Vec<Number>> = (0..of.b.size[1])
+        .map(|column| {
+            (0..of.b.size[0])
+                .map(|k| second.decode(of.b.at(k, column) as u32))
+                .collect()
+        })
+        .collect();
+    let mut factors = Vec::new();
+    Some(Matrix::new(of.c.size, |row, column| {
+        let (line, b) = (&rows[row], &columns[column]);
+        factors.clear();
+        factors.extend(line.columns.iter().map(|&k| b[k]));
+        let c = of.c.at(row, column) as u32;
+        let c = match operation.c {
+            ScalarType::F16 => half_to_single(c),
+            _ => c,
+        };
+        let (a, b) = ((&line.numbers[..], first), (&factors[..], second));
+        let sum = match &of.scales {
+            Some(scales) => {
+                let scales = [scales[0].row(row), scales[1].row(column)];
+                scaled(operation, method, a, b, scales, c)
+            }
+            None => sum(method, line.first, a, b, c),
+        };
+        match operation.d {
+            ScalarType::F16 => single_to_half(sum).into(),
+            _ => sum.into(),
+        }
+    }))
+}
+
+impl Matrix {
+    fn row(&self, row: usize) -> &[u64] {
+        &self.elements[row * self.size[1]..][..self.size[1]]
+    }
+}
+
+impl Row {
+    fn new(of: &Operands, row: usize, format: Format, method: Method) -> Self {
+        let mut stored: Vec<usize> = (0..of.a.size[1]).collect();
+        let mut first = stored.len();
+        if let Method::Halves(_) = method {
+            let later = |stored: usize| of.column(row, stored) % 4 >= 2;
+            stored.sort_by_key(|&s| later(s));
+            first = stored.partition_point(|&s| !later(s));
+        }
+        Self {
+            numbers: stored
+                .iter()
+                .map(|&s| format.decode(of.a.at(row, s) as u32))
+                .collect(),
+            columns: stored.iter().map(|&s| of.column(row, s)).collect(),
+            first,
+        }
+    }
+}
+
+/// Numbers and their format.
+type Factors<'a> = (&'a [Number], Format);
+
+/// The sum of products and of an addend. Those before `first` are added first.
+fn sum(method: Method, first: usize, a: Factors<'_>, b: Factors<'_>, c: u32) -> u32 {
+    match method {
+        Method::Blocks(rule) => dot(a, b, 0, c, rule),
+        Method::Halves(rule) => {
+            // Both steps add all of their products at once.
+            let rule = dot::Rule {
+                block: a.0.len().max(1),
+                ..rule
+            };
+            let step = |range: core::ops::Range<usize>, c| {
+                dot((&a.0[range.clone()], a.1), (&b.0[range], b.1), 0, c, rule)
+            };
+            let products = step(first..a.0.len(), step(0..first, 0));
+            let sum = canonical(f32::from_bits(products) + f32::from_bits(c));
+            match rule.result {
+                // The sum of two numbers of binary16, rounded to that format.
+                dot::Rounding::Half => half_to_single(single_to_half(sum)),
+                _ => sum,
+            }
+        }
+        Method::Lanes { .. } => NAN,
+    }
+}
+
+/// Sums that each lane makes by operations on numbers of 32 bits. The products of two numbers of binary16 are exact there.
+fn in_lanes(operation: &Operation, half: bool, of: &Operands) -> Matrix {
+    let single = |bits: u64| f32::from_bits(half_to_single(bits as u32));
+    Matrix::new(of.c.size, |row, column| {
+        let product = |k: usize| single(of.a.at(row, k)) * single(of.b.at(k, column));
+        let c = match operation.c {
+            ScalarType::F16 => single(of.c.at(row, column)),
+            _ => f32::from_bits(of.c.at(row, column) as u32),
+        };
+        let sum = canonical(match half {
+            true => c + (product(0) + product(1)) + (product(2) + product(3)),
+            false => c + (0.0 + product(0) + product(1) + product(2) + product(3)),
+        });
+        match operation.d {
+            ScalarType::F16 => single_to_half(sum).into(),
+            _ => sum.into(),
+        }
+    })
+}
+
+fn canonical(value: f32) -> u32 {
+    if value.is_nan() { NAN } else { value.to_bits() }
+}
+
+/// The sum of products with block scales.
+fn scaled(
+    operation: &Operation,
+    method: Method,
+    a: Factors<'_>,
+    b: Factors<'_>,
+    scales: [&[u64]; 2],
+    c: u32,
+) -> u32 {
+    let ty = operation.scales.map_or(ScalarType::Ue8m0, |(ty, _)| ty);
+    let scale = |of: usize, block: usize| decode_scale(ty, scales[of][block] as u32);
+    if operation.padded {
+        let (first, second) = (scale(0, 0), scale(1, 0));
+        if first.is_special() || second.is_special() {
+            return NAN;
+        }
+        return match method {
+            Method::Blocks(rule) => dot(a, b, first.exponent + second.exponent, c, rule),
+            _ => NAN,
+        };
+    }
+    // Groups of 16 products are added exactly and multiplied by two scales.
+    let groups = a.0.len() / 16;
+    let mut sums = Vec::with_capacity(groups);
+    for group in 0..groups {
+        let block = group * scales[0].len() / groups;
+        let (first, second) = (scale(0, block), scale(1, block));
+        if first.is_special() || second.is_special() {
+            return NAN;
+        }
+        let range = 16 * group..16 * (group + 1);
+        let products = a.0[range.clone()].iter().zip(&b.0[range]);
+        let sum: i64 = products.map(|(a, b)| fixed(*a) * fixed(*b)).sum();
+        let significand = sum * i64::from(first.significand) * i64::from(second.significand);
+        let exponent = match significand {
+            0 => Number::ZERO,
+            _ => first.exponent + second.exponent,
+        };
+        sums.push((significand, exponent));
+    }
+    let fraction = a.1.fraction + b.1.fraction + 2 * SCALE_FRACTION;
+    dot::add_groups(&sums, fraction, c, SCALED_GROUPS)
+}
+
+/// Fractional bits of the significands of scales.
+const SCALE_FRACTION: u32 = 3;
+
+/// A scale, whose significand has [`SCALE_FRACTION`] fractional bits.
+fn decode_scale(ty: ScalarType, bits: u32) -> Number {
+    match Format::of(ty, false) {
+        Some(format) => format.decode(bits & 0x7f),
+        // Only an exponent.
+        None if bits & 0xff == 0xff => Number {
+            significand: 0,
+            exponent: Number::SPECIAL,
+        },
+        None => Number {
+            significand: 1 << SCALE_FRACTION,
+            exponent: (bits & 0xff) as i32 - 127,
+        },
+    }
+}
+
+/// A number of few bits as an integer, in units of the lowest bit of its format.
+const fn fixed(number: Number) -> i64 {
+    match number.significand {
+        0 => 0,
+        significand => (significand as i64) << number.exponent,
+    }
+}

@@ -1,0 +1,136 @@
+//! What a matrix instruction does, by its modifiers.
+
+use ptx_isa::{Modifier, ScalarType, TypeKind};
+
+use super::layout::{Layout, Role};
+
+/// A product of matrices with an addend: `d = a · b + c`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Operation {
+    /// Rows of the result, its columns, and the columns of the first factor.
+    pub(crate) shape: [usize; 3],
+    /// The types of the factors, the addend and the result.
+    pub(crate) a: ScalarType,
+    pub(crate) b: ScalarType,
+    pub(crate) c: ScalarType,
+    pub(crate) d: ScalarType,
+    /// Whether the rows of the factors are contiguous.
+    pub(crate) row_major: [bool; 2],
+    /// Whether half of the elements of the first factor are zero and not stored.
+    pub(crate) sparse: bool,
+    /// Whether elements of less than 8 bits have a byte each.
+    pub(crate) padded: bool,
+    /// The type of the block scales, and how many each row has.
+    pub(crate) scales: Option<(ScalarType, usize)>,
+    pub(crate) saturates: bool,
+    /// Whether bits are combined by exclusive or instead of and.
+    pub(crate) xor: bool,
+    pub(crate) rounding: Modifier,
+}
+
+impl Operation {
+    /// The operation of modifiers. `None` if they do not state one.
+    pub(crate) fn of(modifiers: &[Modifier]) -> Option<Self> {
+        let has = |m: Modifier| modifiers.contains(&m);
+        let types: Vec<ScalarType> = modifiers.iter().filter_map(|m| m.scalar_type()).collect();
+        let (d, a, b, c) = match types[..] {
+            [d, c] => (d, ScalarType::F16, ScalarType::F16, c),
+            [d, a, b, c] | [d, a, b, c, _] => (d, a, b, c),
+            _ => return None,
+        };
+        let layouts = modifiers
+            .iter()
+            .filter(|m| matches!(m, Modifier::Row | Modifier::Col));
+        let mut layouts = layouts.map(|m| *m == Modifier::Row);
+        let groups = has(Modifier::KindMxf4) || has(Modifier::KindMxf4nvf4);
+        let scales = if has(Modifier::ScaleVec4X) {
+            4
+        } else if groups {
+            2
+        } else {
+            1
+        };
+        let scale = types.get(4).map(|&ty| (ty, scales));
+        let rounding = [Modifier::Rz, Modifier::Rm, Modifier::Rp];
+        Some(Self {
+            shape: shape(modifiers)?,
+            a,
+            b,
+            c,
+            d,
+            row_major: [layouts.next()?, layouts.next()?],
+            sparse: has(Modifier::Sp) || has(Modifier::SpOrderedMetadata),
+            padded: !groups,
+            scales: scale,
+            saturates: has(Modifier::Satfinite),
+            xor: has(Modifier::Xor),
+            rounding: rounding
+                .into_iter()
+                .find(|m| has(*m))
+                .unwrap_or(Modifier::Rn),
+        })
+    }
+
+    /// Whether each eight lanes multiply their own matrices.
+    pub(crate) fn quads(&self) -> bool {
+        self.shape == [8, 8, 4] && self.a == ScalarType::F16
+    }
+
+    /// The number of elements of the first factor that a row stores.
+    pub(crate) const fn stored(&self) -> usize {
+        match self.sparse {
+            true => self.shape[2] / 2,
+            false => self.shape[2],
+        }
+    }
+
+    /// Bits of an element of a factor, as it is stored; words of bits are one element.
+    pub(crate) fn factor_bits(&self) -> usize {
+        match usize::from(self.a.bits()) {
+            1 => 32,
+            4..=8 if self.a.kind() == TypeKind::Float && self.padded => 8,
+            other => other,
+        }
+    }
+
+    /// Elements of a row of the first factor that one stored element has: words of bits have 32.
+    pub(crate) fn word(&self) -> usize {
+        if self.a.bits() == 1 { 32 } else { 1 }
+    }
+
+    /// Where the elements of a matrix are. `part`: which of four matrices.
+    pub(crate) fn layout(&self, role: Role, part: usize) -> Layout {
+        let bits = self.factor_bits();
+        layout(role, bits, self.quads().then_some((self.row_major, part)))
+    }
+
+    /// Where the elements of the addend or the result are, by their type.
+    pub(crate) fn addend_layout(&self, ty: ScalarType, part: usize) -> Layout {
+        let quads = self.quads().then_some((self.row_major, part));
+        layout(Role::C, ty.bits().into(), quads)
+    }
+}
+
+fn layout(role: Role, bits: usize, quads: Option<([bool; 2], usize)>) -> Layout {
+    let elements = (32 / bits).max(1);
+    match quads {
+        None => Layout::Warp { role, elements },
+        Some(([a, b], part)) => Layout::Quads {
+            role,
+            elements,
+            row_major: if role == Role::B { b } else { a },
+            part,
+        },
+    }
+}
+
+/// The shape that a modifier names: `.m16n8k4` or, without the last number, `.m8n8`.
+pub(crate) fn shape(modifiers: &[Modifier]) -> Option<[usize; 3]> {
+    modifiers.iter().find_map(|m| {
+        let text = m.text().strip_prefix(".m")?;
+        let (rows, rest) = text.split_once('n')?;
+        let (columns, depth) = rest.split_once('k').unwrap_or((rest, "1"));
+        let number = |text: &str| text.parse().ok();
+        Some([number(rows)?, number(columns)?, number(depth)?])
+    })
+}
