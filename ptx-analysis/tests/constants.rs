@@ -4,6 +4,8 @@
 
 mod brute;
 
+use brute::random::Random;
+use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::constants::{Constant, Constants};
 use ptx_analysis::graph::Dominators;
@@ -11,8 +13,6 @@ use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Module, Statement, StmtId};
-use ptx_machine::Random;
-use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,

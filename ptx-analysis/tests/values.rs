@@ -3,6 +3,8 @@
 
 mod brute;
 
+use brute::random::Random;
+use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::reg_lanes::Variables;
@@ -10,8 +12,6 @@ use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Statement, StmtId};
-use ptx_machine::Random;
-use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,

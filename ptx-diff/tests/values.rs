@@ -1,19 +1,15 @@
 //! Random functions that are changed at random: those that are equal by their values have the same effects.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod common;
+#[path = "../../ptx-vm/tests/common/random/mod.rs"]
+mod random;
+#[path = "../../ptx-vm/tests/common/random/run.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod run;
 
 use ptx_diff::{Equality, ModuleDiff};
-use ptx_machine::Random;
-use ptx_machine::program::program;
-
-/// Gives all registers values.
-const START: &str = "mov.b64 %d, 64;
-ld.global.b32 %r0, [%d+0];\nld.global.b32 %r1, [%d+4];\nld.global.b32 %r2, [%d+8];
-ld.global.b32 %r3, [%d+12];\nld.global.b32 %r4, [%d+16];
-setp.lt.u32 %p0, %r0, %r1;\nsetp.lt.u32 %p1, %r2, %r3;\nsetp.lt.u32 %p2, %r4, %r0;
-add.cc.u32 %r5, %r1, %r2;
-";
+use random::Random;
+use random::program::{State, program};
 
 /// Changes some lines after the first `start` ones.
 fn change(lines: &mut Vec<String>, start: usize, random: &mut Random) {
@@ -52,9 +48,9 @@ fn equal_values_have_equal_effects() {
     let (mut equal, mut different) = (0, 0);
     for _ in 0..2500 {
         let text = program(&mut random).text;
-        let text = text.replace(".reg .b64 %d;\n", &format!(".reg .b64 %d;\n{START}"));
+        let text = run::with_values(&text);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let start = lines.iter().position(|l| l.starts_with("add.cc")).unwrap() + 1;
+        let start = lines.iter().position(|l| l.contains("%r5, [%d+")).unwrap() + 1;
         change(&mut lines, start, &mut random);
         let changed = lines.join("\n");
         let parse = |text: &str| ptx_parse::parse(text.as_bytes()).module;
@@ -68,10 +64,12 @@ fn equal_values_have_equal_effects() {
             continue;
         }
         equal += 1;
-        for seed in 0..6 {
+        let states: [State; 6] = core::array::from_fn(|_| State::random(&mut random));
+        let (left, right) = (run::runs(&text, &states), run::runs(&changed, &states));
+        for ((state, left), right) in states.iter().zip(&left).zip(&right) {
             assert!(
-                common::agree(&left, &right, "k", seed),
-                "seed {seed}: {text}\n{changed}"
+                left.same_as_far_as_known(right),
+                "{state:?}: {left:?} {right:?}\n{text}\n{changed}"
             );
         }
     }

@@ -73,3 +73,25 @@ fn what_ends_a_run_is_known_before() {
     assert!(ptx_vm::performs(Action::Shuffle));
     assert!(!ptx_vm::performs(Action::TextureFetch));
 }
+
+#[test]
+fn parameters_of_kernels_have_addresses() {
+    let body = "mov.b64 %rd1, data;\nld.param.u64 %rd2, [%rd1];\ncvta.param.u64 %rd3, %rd1;\nld.u64 %rd4, [%rd3];\n\
+                sub.u64 %rd5, %rd2, %out;\nsub.u64 %rd6, %rd4, %out;\nst.global.u64 [%out], %rd5;\nst.global.u64 [%out+8], %rd6;\n\
+                st.global.u32 [%out+16], 1;";
+    assert_eq!(run("sm_90", "", body).unwrap()[..5], [0, 0, 0, 0, 1]);
+}
+
+#[test]
+fn the_limit_of_steps_is_exact() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .b32 %r<2>;\n\
+                mov.u32 %r1, 0;\nadd.u32 %r1, %r1, 1;\nadd.u32 %r1, %r1, 1;\nret;\n}\n";
+    let module = ptx_parse::parse_str(text).module;
+    let end = |steps| {
+        let mut launch = Launch::new("k").shape(3, 1);
+        launch.limits.steps = steps;
+        Machine::new(&module).launch(&launch)
+    };
+    assert_eq!(end(12).unwrap().steps, 12);
+    assert_eq!(end(11).unwrap_err().reason, Reason::StepLimit);
+}

@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use ptx_isa::Opcode;
 
 /// Packages that are not libraries.
-const PROGRAMS: &[&str] = &["ptx-cli", "ptx-machine"];
+const PROGRAMS: &[&str] = &["ptx-cli"];
 
 /// Files and folders that may name instructions, with the reasons.
 const EXCLUDED: &[(&str, &str)] = &[

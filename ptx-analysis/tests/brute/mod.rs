@@ -2,10 +2,12 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod check;
+#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
+pub(crate) mod random;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Digraph, Graph};
-pub(crate) use ptx_machine::Random;
+pub(crate) use random::Random;
 
 /// A graph of 1 to 12 nodes; self loops, parallel edges, unreachable nodes, no exits: all of it comes up.
 pub(crate) fn random_graph(random: &mut Random) -> Digraph {

@@ -1,7 +1,7 @@
 //! Arithmetic and conversions against `rustc_apfloat`, on random numbers and on those near the limits of the formats.
 
+use super::random::Random;
 use crate::common::{Asked, run};
-use ptx_machine::Random;
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 

@@ -1,12 +1,12 @@
 //! Every form of floating-point arithmetic against `rustc_apfloat`: all modifiers, packed and mixed types; forms with one operand of 16 bits with
 //! all its values.
 
+use super::random::Random;
 use crate::apfloat::number;
 use crate::common::run;
 use crate::forms::fillings;
 use ptx_analysis::fold::Folded;
 use ptx_isa::{Form, Instruction, Length, Modifier, Opcode, Role, ScalarType, TypeKind};
-use ptx_machine::Random;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 

@@ -21,6 +21,8 @@ mod lanes;
 mod nonsense;
 mod numbers;
 mod packed;
+#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
+mod random;
 mod refused;
 mod scaled;
 mod short;

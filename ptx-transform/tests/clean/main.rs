@@ -9,12 +9,17 @@ mod corpus;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod files;
+mod keep;
+#[path = "../../../ptx-vm/tests/common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod observe;
+#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
 mod random;
 mod rules;
+#[path = "../../../ptx-vm/tests/common/random/run.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod run;
 
-use ptx_ir::Module;
-use ptx_ir::facts::ModuleFacts;
-use ptx_machine::{Machine, Trace};
 use ptx_transform::clean::{Options, Pass, Report, clean};
 
 /// Every choice that is tested: each pass alone, and all.
@@ -33,14 +38,4 @@ fn cleaned(text: &[u8], options: &Options) -> (Vec<u8>, Report) {
     let mut module = ptx_parse::parse(text).module;
     let report = clean(&mut module, options);
     (ptx_print::verbatim(&module), report)
-}
-
-/// Runs a function of a module.
-fn run(module: &Module, name: &str, seed: u64, steps: usize) -> Trace {
-    let facts = ModuleFacts::of(module, |id| {
-        module.name(module.functions()[id].name) == name
-    });
-    let id = module.function(name).unwrap();
-    let mut machine = Machine::new(facts.function(id).unwrap(), id, seed);
-    machine.run(steps)
 }

@@ -283,7 +283,7 @@ fn run_block(
     let mut done = 0;
     for warp in warps {
         let first = warp.first;
-        let steps = match warp.run(block, grid, most) {
+        let steps = match warp.run(block, grid, most.min(grid.steps_left() + 1)) {
             Ok(steps) => steps,
             Err(failure) => return Err(grid.error(failure, block.index, first)),
         };

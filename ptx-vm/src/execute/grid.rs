@@ -70,6 +70,12 @@ impl Grid<'_> {
         core::array::from_fn(|i| self.blocks[i] / self.cluster[i].max(1))
     }
 
+    /// The steps that are allowed.
+    pub(crate) fn steps_left(&self) -> u64 {
+        let steps = self.steps.load(Ordering::Relaxed);
+        self.limits.steps.saturating_sub(steps)
+    }
+
     /// Counts steps; an error if there were too many.
     pub(crate) fn count(&self, steps: u64) -> Result<(), Reason> {
         let all = self.steps.fetch_add(steps, Ordering::Relaxed) + steps;

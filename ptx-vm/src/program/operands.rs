@@ -133,7 +133,6 @@ impl Context<'_> {
         let bits = ty.map_or(64, ScalarType::bits);
         let address = self.address(operand, Window::Generic)?;
         match (address.base, address.window) {
-            (Base::Zero, Window::KernelParameters) => None,
             (Base::Zero, _) => Some(self.code.constant(bits, address.offset.into())),
             (Base::Frame, _) => {
                 let (place, kind) = match bits {

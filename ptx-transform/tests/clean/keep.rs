@@ -1,8 +1,10 @@
-//! Clean-ups keep the effects of random functions.
+//! Clean-ups keep what random functions do.
 
-use ptx_machine::Random;
-use ptx_machine::program::program;
 use ptx_transform::clean::Pass;
+
+use super::random::Random;
+use super::random::program::{State, program};
+use super::run;
 
 /// Repeating a single pass until nothing changes is the same as cleaning with this pass alone.
 #[test]
@@ -43,29 +45,23 @@ fn random_functions_keep_their_effects() {
             let text = program.text.replace("%r5", "out");
             program.text = text.replace(".entry k()", ".func (.reg .b32 out) k()");
         }
-        let before = ptx_parse::parse(program.text.as_bytes()).module;
+        let text = run::with_values(&program.text);
+        let states: [State; 4] = core::array::from_fn(|_| State::random(&mut random));
+        let before = run::runs(&text, &states);
         for (name, options) in super::choices() {
-            let (text, report) = super::cleaned(program.text.as_bytes(), &options);
-            let parsed = ptx_parse::parse(&text);
-            let shown = String::from_utf8_lossy(&text);
-            assert!(
-                parsed.diagnostics.is_empty(),
-                "{:?}\n{shown}",
-                parsed.diagnostics
-            );
+            let (new, report) = super::cleaned(text.as_bytes(), &options);
+            let shown = String::from_utf8_lossy(&new);
             changes += report.changes.len();
-            for seed in 0..4 {
-                let seed = random.next() << 2 | seed;
-                let old = super::run(&before, "k", seed, 200);
-                let new = super::run(&parsed.module, "k", seed, 200);
+            let after = run::runs(&shown, &states);
+            for ((state, old), new) in states.iter().zip(&before).zip(&after) {
                 assert!(
-                    old.agrees(&new),
-                    "{name}, seed {seed}: {old:?}\n{new:?}\n{}\n{shown}\n{report:#?}",
-                    program.text
+                    old.agrees(new),
+                    "{name}, {state:?}: {old:?}\n{new:?}\n{text}\n{shown}\n{report:#?}"
                 );
-                effects += old.effects.len();
+                effects += old.log.len();
                 shorter += usize::from(new.steps < old.steps);
             }
+            let text = new;
             let (again, report) = super::cleaned(&text, &options);
             assert_eq!(again, text, "{name} is not at its end\n{report:#?}");
         }

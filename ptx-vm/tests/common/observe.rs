@@ -1,0 +1,134 @@
+//! Runs the kernels of any module with arguments that fit most kernels, and tells what they leave in memory.
+
+use std::collections::BTreeMap;
+
+use ptx_ir::{Module, SymbolKind};
+use ptx_vm::{Launch, Machine, Reason};
+
+/// Bytes of the buffer of each argument.
+const BUFFER: u64 = 16 << 10;
+/// Bytes before and after the buffers that memory has, too.
+const MARGIN: u64 = 64 << 20;
+/// Instructions of warps after which a run ends.
+const STEPS: u64 = 20_000;
+
+/// What a launch did that others can see.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Seen {
+    /// Why it ended, unless it came to its end.
+    pub(crate) failed: Option<Reason>,
+    /// The executed instructions of warps; only known at the end.
+    pub(crate) steps: u64,
+    /// What `printf` wrote; only known at the end.
+    output: Vec<u8>,
+    /// What the buffers of the arguments hold.
+    buffers: Vec<Vec<u8>>,
+    /// What the variables of the module hold.
+    variables: BTreeMap<String, Vec<u8>>,
+}
+
+impl Seen {
+    /// Whether the kernel came to its end.
+    pub(crate) fn is_done(&self) -> bool {
+        self.failed.is_none()
+    }
+
+    /// Whether a rewritten kernel does what this one does. An instruction that nothing needs may be gone, and so may an error of it; of endless
+    /// loops nothing is known.
+    pub(crate) fn agrees(&self, rewritten: &Self) -> bool {
+        match &self.failed {
+            Some(Reason::StepLimit) => true,
+            failed if *failed == rewritten.failed => self.same_memory(rewritten),
+            Some(Reason::OutOfBounds(_) | Reason::Misaligned(_) | Reason::Unsupported(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether both left the same in memory. Variables that nothing uses may be gone.
+    fn same_memory(&self, rewritten: &Self) -> bool {
+        let mut variables = rewritten.variables.iter();
+        self.buffers == rewritten.buffers
+            && self.output == rewritten.output
+            && variables.all(|(name, bytes)| self.variables.get(name).is_none_or(|b| b == bytes))
+    }
+}
+
+/// Numbers that follow from a seed.
+fn numbers(seed: u64) -> impl Iterator<Item = u32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as u32
+    })
+}
+
+/// Words that are small as integers, or numbers near 1.
+fn content(seed: u64) -> Vec<u8> {
+    let mut random = numbers(seed);
+    let word = |n: u32| match seed % 2 {
+        0 => n % 61,
+        _ => 0x3f00_0000 | n & 0x00ff_ffff,
+    };
+    let count = BUFFER / 4;
+    let words = (0..count).map(|_| word(random.next().unwrap_or(0)));
+    words.flat_map(u32::to_le_bytes).collect()
+}
+
+/// The bytes of the parameters of a kernel.
+fn parameters(module: &Module, kernel: &str) -> Vec<u64> {
+    let id = module.function(kernel);
+    let params = id.map(|id| module.functions()[id].interface.params);
+    let params = params.into_iter().flat_map(|p| p.of(module.params()));
+    let size = |p: &ptx_ir::Param| p.layout(module.pool()).and_then(|l| l.size);
+    params.map(|p| size(p).unwrap_or(0)).collect()
+}
+
+/// The names of the variables of a module.
+fn variables(module: &Module) -> impl Iterator<Item = &str> {
+    let symbols = module.symbols().iter();
+    let is_variable = |kind: SymbolKind| matches!(kind, SymbolKind::Variable(..));
+    symbols
+        .filter(move |(_, symbol)| is_variable(symbol.kind))
+        .map(|(_, symbol)| module.name(symbol.name))
+}
+
+/// Runs a kernel: 8 bytes of its parameters are a pointer to a buffer, fewer are a small number.
+pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
+    let mut machine = Machine::new(module);
+    let start = machine.allocate(2 * MARGIN + 256 * BUFFER).unwrap_or(0) + MARGIN;
+    let mut launch = Launch::new(kernel).shape(2, 64);
+    launch.limits.steps = STEPS;
+    let mut buffers = Vec::new();
+    for (nth, size) in (0..).zip(parameters(module, kernel)) {
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) + 8 <= size {
+            let at = start + buffers.len() as u64 % 256 * BUFFER;
+            buffers.push(at);
+            let _ = machine.write(at, &content(seed + nth));
+            bytes.extend(at.to_le_bytes());
+        }
+        let number = 1 + (seed + nth) % 37;
+        let left = (size as usize - bytes.len()).min(8);
+        bytes.extend(&number.to_le_bytes()[..left]);
+        launch = launch.argument(bytes);
+    }
+    let result = machine.launch(&launch);
+    let read = |at: u64, bytes: u64| machine.read(at, bytes as usize).unwrap_or_default();
+    let variable = |name: &str| {
+        let (at, size) = machine.variable(name)?;
+        Some((name.to_owned(), read(at, size)))
+    };
+    let (failed, outcome) = match result {
+        Ok(outcome) => (None, Some(outcome)),
+        Err(error) => (Some(error.reason), None),
+    };
+    Seen {
+        failed,
+        steps: outcome.as_ref().map_or(0, |o| o.steps),
+        output: outcome.map(|o| o.output).unwrap_or_default(),
+        buffers: buffers.iter().map(|&at| read(at, BUFFER)).collect(),
+        variables: variables(module).filter_map(variable).collect(),
+    }
+}
