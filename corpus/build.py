@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Regenerate compiled/ from src/.
 
-usage: build.py [nvcc] [nvrtc] [triton] [llvm] [--force]        (default: all; files that exist are kept)
+usage: build.py [nvcc] [nvrtc] [triton] [llvm] [programs] [--force] [--only=NAME,...]        (default: all; files that exist are kept)
 
 Everything is staged under /src (or $CORPUS_ROOT), so that the paths inside the results are neutral:
   /src/cuda/tk   the CUDA 13.2 compiler:  pip install --target ... nvidia-cuda-nvcc==13.2.78 nvidia-nvvm==13.2.*
                  nvidia-cuda-crt==13.2.* nvidia-cuda-runtime==13.2.* nvidia-cuda-cccl==13.2.*   (folder nvidia/cu13)
   /src/venv      a virtual environment with triton
   /src/nvrtc/*   one older runtime compiler each (nvidia-cuda-nvrtc-cu11==11.8.89, -cu12==12.2.140, -cu12==12.6.85)
+programs also needs g++, which compiles and runs what the CPU computes.
 llc, llc-19, llc-22 and clang-22 are Debian packages (llvm, llvm-19, llvm-22, clang-22); missing ones are skipped.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,7 +48,7 @@ def make(out, cmd, **kw):
     data = tmp.read_bytes()
     assert not any(str(d).encode() in data for d in (HERE, Path.home(), tempfile.gettempdir())), out
     out.write_bytes(data)
-    print(f"{len(data):9} {out.relative_to(HERE)}", flush=True)
+    print(f"{len(data):9} {out.name}", flush=True)
 
 
 def toolkit():
@@ -154,8 +156,57 @@ def llvm():
     clang("22", "sm_90", 84, "-O2", "-gline-tables-only", tag=".lines")
 
 
-wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm"]
+# -Xcicc -O0 keeps what the front end made; -G also keeps variables in memory.
+VARIANTS = {"O3": (), "O0": ("-Xcicc", "-O0"), "G": ("-G",)}
+# Larger files of -O0 and -G are only made for a folder of one's own.
+LARGEST = 32_000
+DEBUG_SECTION = re.compile(rb"\n\t?\.section\s+\.debug_\w+\s*\{.*?\n\t?\}", re.S)
+
+
+def programs():
+    """Programs with results computed on the CPU: NAME.case has what to launch and to expect, NAME.VARIANT.ptx the kernels.
+
+    The first lines of a source may say `// nvcc: OPTIONS` and `// variants: O3 G`. A source without kernels names files of compiled/. Debug
+    sections are left out: they are not executed, and most of the bytes. --to=FOLDER makes all variants, whatever their size.
+    """
+    tk, src, to = toolkit(), stage("programs"), HERE / "compiled" / "programs"
+    folder = [Path(a[5:]) for a in sys.argv if a.startswith("--to=")]
+    to = folder[0] if folder else to
+    to.mkdir(parents=True, exist_ok=True)
+    only = [a[7:].split(",") for a in sys.argv if a.startswith("--only=")]
+    for f in sorted(src.glob("*.cu")):
+        name = f.stem
+        if only and name not in only[0]:
+            continue
+        text = f.read_text()
+        case = to / f"{name}.case"
+        if FORCE or not case.exists():
+            host = ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-w", "-x", "c++", f, "-o", ROOT / "program"]
+            if subprocess.run(host).returncode:
+                FAILED.append(case.name)
+                continue
+            case.write_bytes(subprocess.run([ROOT / "program"], check=True, capture_output=True).stdout)
+            print(f"{case.stat().st_size:9} {case.name}", flush=True)
+        if "#ifdef KERNELS" not in text:
+            continue
+        options = re.search(r"^// nvcc: (.*)$", text, re.M)
+        options = options[1].split() if options else ["-arch=sm_75"]
+        variants = re.search(r"^// variants: (.*)$", text, re.M)
+        for variant in variants[1].split() if variants and not folder else VARIANTS:
+            out = to / f"{name}.{variant}.ptx"
+            if out.exists() and not FORCE:
+                continue
+            make(out, [tk / "bin" / "nvcc", "-ptx", "-std=c++17", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *options,
+                       *VARIANTS[variant], f.name], cwd=src)
+            if out.exists():
+                text = DEBUG_SECTION.sub(b"", out.read_bytes()).replace(b", debug\n", b"\n", 1)
+                out.write_bytes(text)
+                if len(text) > LARGEST and variant != "O3" and not folder:
+                    out.unlink()
+
+
+wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm", "programs"]
 for w in wanted:
-    {"nvcc": nvcc, "nvrtc": nvrtc, "triton": triton, "llvm": llvm}[w]()
+    {"nvcc": nvcc, "nvrtc": nvrtc, "triton": triton, "llvm": llvm, "programs": programs}[w]()
 if FAILED:
     print(len(FAILED), "failed:", *FAILED)

@@ -1,40 +1,10 @@
 //! Kernels, and what they leave in memory.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-use ptx_vm::{Launch, Machine, Reason, RunError};
+mod common;
 
-/// A kernel `k` with a pointer to 32-bit integers in `%out`.
-fn kernel(before: &str, body: &str) -> String {
-    format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n{before}\n\
-         .visible .entry k(.param .u64 data)\n{{\n\
-         .reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<16>;\n.reg .b64 %out;\n.reg .b64 %mine;\n\
-         ld.param.u64 %out, [data];\n\
-         mov.u32 %r0, %tid.x;\nmul.wide.u32 %mine, %r0, 4;\nadd.s64 %mine, %mine, %out;\n\
-         {body}\nret;\n}}\n"
-    )
-}
-
-/// The first words of memory after a launch with words in it.
-fn run(text: &str, grid: u32, block: u32, words: &[u32]) -> Result<Vec<u32>, RunError> {
-    let parsed = ptx_parse::parse_str(text);
-    let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    let mut machine = Machine::new(&parsed.module);
-    let data = machine.allocate(4 * words.len() as u64).unwrap();
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    machine.write(data, &bytes)?;
-    let mut launch = Launch::new("k")
-        .shape(grid, block)
-        .argument(data.to_le_bytes());
-    launch.limits.steps = 100_000;
-    machine.launch(&launch)?;
-    let bytes = machine.read(data, bytes.len())?;
-    let words = bytes
-        .chunks(4)
-        .map(|w| u32::from_le_bytes(w.try_into().unwrap()));
-    Ok(words.collect())
-}
+use common::{kernel, run};
+use ptx_vm::{Launch, Machine, Reason};
 
 /// The words that a body leaves, one for each thread.
 fn threads(before: &str, body: &str, block: u32) -> Vec<u32> {
@@ -374,4 +344,53 @@ fn impossible_sizes_are_errors() {
     let end = "mov.u64 %rd1, -8;\nst.global.u64 [%rd1], %rd1;";
     let last = Reason::OutOfBounds(u64::MAX - 7);
     assert_eq!(launch("", end, &|_| {}).err(), Some(last));
+}
+
+#[test]
+fn packed_halves_are_added_in_memory() {
+    // 1 and 2 in halves of 16 bits are added to 3 and 4; the lanes add one after the other.
+    let body = "mov.b32 %r5, 0x40003c00;\n\
+                atom.global.add.noftz.f16x2 %r1, [%out], %r5;\nst.global.u32 [%mine+4], %r1;\n\
+                mov.b32 %r5, 0x40003f80;\nred.global.add.noftz.bf16x2 [%out+12], %r5;";
+    let found = run(&kernel("", body), 1, 2, &[0x4400_4200, 0, 0, 0x4080_4040]).unwrap();
+    // 3 + 1 = 4, 4 + 2 = 6; 4 + 1 = 5, 6 + 2 = 8.
+    assert_eq!(found, [0x4800_4500, 0x4400_4200, 0x4600_4400, 0x4100_40a0]);
+}
+
+#[test]
+fn lanes_with_different_masks_exchange_at_one_instruction() {
+    // Each quarter of the warp names its own lanes; then two branches exchange values in different registers.
+    let body = "and.b32 %r1, %r0, 24;\nshl.b32 %r2, 255, %r1;\nshfl.sync.bfly.b32 %r3, %r0, 1, 6175, %r2;\n\
+                bar.warp.sync %r2;\nredux.sync.add.u32 %r4, %r0, %r2;\nmad.lo.u32 %r3, %r4, 100, %r3;\n\
+                setp.lt.u32 %p1, %r0, 16;\n@%p1 bra LOW;\n\
+                add.u32 %r5, %r0, 1000;\nshfl.sync.idx.b32 %r6, %r5, 0, 31, -1;\nbra END;\n\
+                LOW: add.u32 %r7, %r0, 50;\nshfl.sync.idx.b32 %r8, %r7, 31, 31, -1;\nmov.u32 %r6, %r8;\n\
+                END: mad.lo.u32 %r3, %r6, 100000, %r3;\nst.global.u32 [%mine], %r3;";
+    let expected: Vec<u32> = (0..32)
+        .map(|i| {
+            let first = i / 8 * 8;
+            let from = if i < 16 { 1031 } else { 50 };
+            from * 100_000 + (8 * first + 28) * 100 + (i ^ 1)
+        })
+        .collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+#[test]
+fn lanes_that_have_ended_are_not_waited_for() {
+    // The even lanes return before the others exchange values with all lanes named.
+    let body = "and.b32 %r1, %r0, 1;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra END;\n\
+                bar.warp.sync -1;\nvote.sync.ballot.b32 %r2, 1, -1;\nst.global.u32 [%mine], %r2;\nEND:";
+    let expected: Vec<u32> = (0..32).map(|i| i % 2 * 0xaaaa_aaaa).collect();
+    assert_eq!(threads("", body, 32), expected);
+}
+
+#[test]
+fn a_lane_gets_a_lock_by_a_function_that_it_calls() {
+    let before = ".func (.reg .u32 d) swap(.reg .u64 a, .reg .u32 old, .reg .u32 new) { atom.global.cas.b32 d, [a], old, new; ret; }";
+    let body = "SPIN: call (%r1), swap, (%out, 0, 1);\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra SPIN;\n\
+                ld.global.u32 %r2, [%out+4];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%out+4], %r2;\n\
+                atom.global.exch.b32 %r1, [%out], 0;";
+    let found = run(&kernel(before, body), 1, 32, &[0, 0]).unwrap();
+    assert_eq!(found, [0, 32]);
 }

@@ -43,6 +43,8 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
         Action::CopyAsync => Execution::copy,
         Action::StoreBulk => Execution::fill,
         Action::BulkCopy => Execution::bulk_copy,
+        Action::BulkReduce => Execution::bulk_reduce,
+        Action::ReduceAsync => Execution::reduce_async,
         Action::StoreAsync => Execution::store_async,
         Action::CancelCluster => Execution::cancel_cluster,
         Action::CancelledCluster => Execution::cancelled_cluster,

@@ -2,7 +2,7 @@
 
 use ptx_isa::Modifier;
 
-use super::execution::{Control, Execution, Outcome};
+use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use crate::error::Reason;
 use crate::lanes::lanes;
@@ -16,42 +16,136 @@ impl Act {
     }
 }
 
+/// The bytes of 16 that are copied, one bit for each.
+const WHOLE: u64 = 0xffff;
+
+/// What a lane copies.
+struct Block {
+    from: Location,
+    to: Location,
+    bytes: u64,
+    /// The mbarrier object where the copy completes.
+    object: Option<Location>,
+    /// The operands after the number of bytes.
+    others: Vec<u64>,
+}
+
+impl Block {
+    /// The bytes that are copied of the 16 at an offset.
+    fn mask(&self, act: &Act, at: u64) -> u64 {
+        if act.has(Modifier::CpMask) {
+            return self.others.last().map_or(WHOLE, |mask| mask & WHOLE);
+        }
+        let mut mask = WHOLE;
+        if act.has(Modifier::IgnoreOob) {
+            let ignored = |n: usize| self.others.get(n).map_or(0, |bytes| bytes % 16);
+            if at == 0 {
+                mask &= WHOLE << ignored(0);
+            }
+            if at + 16 >= self.bytes {
+                mask &= WHOLE >> ignored(1);
+            }
+        }
+        mask
+    }
+
+    /// The CTAs of the cluster to whose shared memory it is copied; `None` for the place that the address names.
+    fn targets(&self, act: &Act) -> Vec<Option<usize>> {
+        let mask = self.others.first().copied().unwrap_or(0);
+        match act.is_multicast() {
+            true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
+            false => vec![None],
+        }
+    }
+}
+
 impl Execution<'_> {
     /// Copies a block; with `.multicast::cluster` to the same place in several CTAs of the cluster.
     pub(super) fn bulk_copy(&mut self, act: &Act) -> Outcome {
-        let addresses = act.addresses();
-        let (values, first) = (act.values(), self.first());
-        let refused = [Modifier::CpMask, Modifier::IgnoreOob];
-        if refused.into_iter().any(|m| act.has(m)) {
-            let why = "copies of parts of blocks".into();
-            return Err((Reason::Unsupported(why), first));
-        }
-        let ([to, from] | [to, from, _]) = addresses[..] else {
-            return Err((Reason::Unsupported("its addresses".into()), first));
-        };
         for lane in lanes(self.active) {
-            let value = |n: usize| values.get(n).map_or(0, |p| self.get(*p, lane) as u64);
-            let (size, mask) = (value(0), value(1));
-            let source = self.location(&from, lane);
-            let target = self.location(&to, lane);
-            let object = addresses.get(2).map(|a| self.location(a, lane));
-            let ranks: Vec<Option<usize>> = match act.is_multicast() {
-                true => (0..32).filter(|r| mask >> r & 1 == 1).map(Some).collect(),
-                false => vec![None],
-            };
-            for rank in ranks {
-                let target = in_block(target, rank);
-                for at in (0..size).step_by(16) {
-                    let data = self.read(source.plus(at), 16, lane);
-                    data.and_then(|d| self.write(target.plus(at), 16, d, lane))?;
+            let block = self.block_of(act, lane)?;
+            for rank in block.targets(act) {
+                let to = in_block(block.to, rank);
+                for at in (0..block.bytes).step_by(16) {
+                    let mask = block.mask(act, at);
+                    self.copy_16(block.from.plus(at), to.plus(at), mask, lane)?;
                 }
-                if let Some(object) = object {
+                if let Some(object) = block.object {
                     let object = in_block(object, rank);
-                    self.complete_transactions(object, size, lane)?;
+                    self.complete_transactions(object, block.bytes, lane)?;
                 }
             }
         }
         Ok(Control::Next)
+    }
+
+    /// Combines the elements of a block with those at the destination.
+    pub(super) fn bulk_reduce(&mut self, act: &Act) -> Outcome {
+        for lane in lanes(self.active) {
+            let block = self.block_of(act, lane)?;
+            let Some(element) = &act.element else {
+                return Err(operands(lane));
+            };
+            for at in (0..block.bytes).step_by(element.bytes.max(1).into()) {
+                self.change(element, block.to.plus(at), Some(block.from.plus(at)), lane)?;
+            }
+            if let Some(object) = block.object {
+                self.complete_transactions(object, block.bytes, lane)?;
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    /// Performs an atomic operation, and completes its bytes at an mbarrier object if there is one.
+    pub(super) fn reduce_async(&mut self, act: &Act) -> Outcome {
+        let addresses = act.addresses();
+        for lane in lanes(self.active) {
+            let (Some(to), Some(element)) = (addresses.first(), &act.element) else {
+                return Err(operands(lane));
+            };
+            let to = self.location(to, lane);
+            self.change(element, to, None, lane)?;
+            if let Some(object) = addresses.get(1) {
+                let object = self.location(object, lane);
+                self.complete_transactions(object, element.bytes.into(), lane)?;
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    fn block_of(&self, act: &Act, lane: usize) -> Result<Block, Failed> {
+        let addresses = act.addresses();
+        let ([to, from] | [to, from, _]) = &addresses[..] else {
+            return Err(operands(lane));
+        };
+        let values = act.values();
+        let mut values = values.iter().map(|place| self.get(*place, lane) as u64);
+        Ok(Block {
+            from: self.location(from, lane),
+            to: self.location(to, lane),
+            bytes: values.next().unwrap_or(0),
+            object: addresses.get(2).map(|a| self.location(a, lane)),
+            others: values.collect(),
+        })
+    }
+
+    /// Copies the bytes of a mask.
+    fn copy_16(
+        &mut self,
+        from: Location,
+        to: Location,
+        mask: u64,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        if mask == WHOLE {
+            let data = self.read(from, 16, lane)?;
+            return self.write(to, 16, data, lane);
+        }
+        for at in (0..16).filter(|at| mask >> at & 1 == 1) {
+            let byte = self.read(from.plus(at), 1, lane)?;
+            self.write(to.plus(at), 1, byte, lane)?;
+        }
+        Ok(())
     }
 
     /// Stores values, and completes their bytes at an mbarrier object.
@@ -63,8 +157,7 @@ impl Execution<'_> {
         });
         let mut types = act.modifiers.iter().rev().filter_map(|m| m.scalar_type());
         let (Some(to), Some(places), Some(ty)) = (addresses.first(), places, types.next()) else {
-            let first = self.first();
-            return Err((Reason::Unsupported("its operands".into()), first));
+            return Err(operands(self.first()));
         };
         let bytes = (ty.bits() / 8) as u8;
         for lane in lanes(self.active) {
@@ -90,4 +183,8 @@ pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Locatio
         (Location::Shared(_, at), Some(rank)) => Location::Shared(rank, at),
         _ => location,
     }
+}
+
+fn operands(lane: usize) -> Failed {
+    (Reason::Unsupported("its operands".into()), lane)
 }

@@ -201,6 +201,7 @@ impl Warp {
             call = frame.and_then(|c| c.caller);
             self.leave(at, mask);
         }
+        self.groups.wait_no_more_for(mask);
     }
 }
 

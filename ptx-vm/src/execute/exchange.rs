@@ -7,7 +7,7 @@ use super::groups::State;
 use crate::error::Reason;
 use crate::lanes::lanes;
 use crate::lanes::{LANES, Place};
-use crate::program::{Act, ActOperand};
+use crate::program::{Act, ActOperand, Step};
 
 /// The operands of a lane, and its results.
 #[derive(Copy, Clone, Debug, Default)]
@@ -59,66 +59,141 @@ impl Act {
     }
 }
 
-impl Execution<'_> {
+/// Lanes of a call that take part in an exchange, and their instruction.
+struct Part<'a> {
+    call: usize,
+    lanes: u32,
+    act: &'a Act,
+}
+
+impl<'e> Execution<'e> {
     /// Executes an exchange. With `.sync` all lanes of the mask must be at such an instruction; the group waits until they are.
     pub(super) fn exchange(&mut self, act: &Act) -> Outcome {
-        let first = self.first();
-        if !act.has(Modifier::Sync) {
-            let mut all = [Lane::default(); LANES];
-            self.gather(self.call, act, self.active, &mut all);
-            exchange(act, self.active, &mut all).ok_or_else(|| unknown(first))?;
-            self.scatter(self.call, act, self.active, &all);
-            return Ok(Control::Next);
+        if act.has(Modifier::Sync) {
+            let member = act.places().sources.last().copied();
+            return self.meet(act, member);
         }
-        let places = act.places();
-        let member = places.sources.last().copied();
-        let member = member.ok_or_else(|| unknown(first))?;
-        let mask = self.get(member, first) as u32;
-        if mask >> first & 1 == 0 {
-            let what = "the mask does not name the lane that executes the instruction";
-            return Err((Reason::Invalid(what.into()), first));
-        }
-        let wanted = mask & self.warp.groups.live();
-        let mut taking_part = vec![(self.call, self.active & mask, self.at)];
-        let mut present = self.active & mask;
-        for group in &self.warp.groups.all {
-            if group.state == State::Lanes(mask) {
-                taking_part.push((group.call, group.mask, group.at));
-                present |= group.mask;
-            }
-        }
-        if present & wanted != wanted {
-            return Ok(Control::Wait(State::Lanes(mask)));
-        }
-        let mut all = [Lane::default(); LANES];
-        self.gather(self.call, act, self.active, &mut all);
-        for group in self.waiting(mask) {
-            self.gather(group.0, act, group.1, &mut all);
-        }
-        exchange(act, wanted, &mut all).ok_or_else(|| unknown(first))?;
-        for (call, lanes, _) in taking_part {
-            self.scatter(call, act, lanes, &all);
-        }
-        for group in &mut self.warp.groups.all {
-            if group.state == State::Lanes(mask) {
-                group.state = State::Ready;
-                group.at += 1;
-            }
-        }
+        let own = Part {
+            call: self.call,
+            lanes: self.active,
+            act,
+        };
+        self.exchange_between(&[own], self.active)?;
         Ok(Control::Next)
     }
 
-    /// The calls and lanes of the groups that wait for the lanes of a mask.
-    fn waiting(&self, mask: u32) -> Vec<(usize, u32)> {
-        let waiting = self.warp.groups.all.iter();
-        let waiting = waiting.filter(|g| g.state == State::Lanes(mask));
-        waiting.map(|g| (g.call, g.mask)).collect()
+    /// Waits for the lanes of the warp that a mask names.
+    pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
+        self.meet(act, act.place(0))
     }
 
-    fn gather(&self, call: usize, act: &Act, mask: u32, into: &mut [Lane; LANES]) {
-        let Places { sources, .. } = act.places();
-        for lane in lanes(mask) {
-            let get = |n: usize| sources.get(n).map_or(0, |p| self.warp.get(call, *p, lane));
+    /// The lanes meet those that their masks name; they may name different ones.
+    fn meet(&mut self, act: &Act, member: Option<Place>) -> Outcome {
+        let member = member.ok_or_else(|| unknown(self.first()))?;
+        let masks = self.warp.values(self.call, member).map(|m| m as u32);
+        let mut left = self.active;
+        let mut waiting = Vec::new();
+        while left != 0 {
+            let mask = masks[left.trailing_zeros() as usize];
+            let same = lanes(left).filter(|&l| masks[l] == mask);
+            let same = same.fold(0u32, |all, lane| all | 1 << lane);
+            left &= !same;
+            if same & !mask != 0 {
+                let what = "the mask does not name the lane that executes the instruction";
+                let lane = (same & !mask).trailing_zeros() as usize;
+                return Err((Reason::Invalid(what.into()), lane));
+            }
+            let mut parts = self.waiting(mask);
+            parts.push(Part {
+                call: self.call,
+                lanes: same,
+                act,
+            });
+            let wanted = mask & self.warp.groups.live();
+            let present = parts.iter().fold(0, |all, part| all | part.lanes);
+            if present & wanted != wanted {
+                waiting.push((same, State::Lanes(mask)));
+                continue;
+            }
+            self.exchange_between(&parts, wanted)?;
+            self.warp.groups.release(State::Lanes(mask));
+        }
+        Ok(match waiting[..] {
+            [] => Control::Next,
+            [(all, state)] if all == self.active => Control::Wait(state),
+            _ => self.divide(&waiting),
+        })
+    }
+
+    /// Lanes of the group wait for different things; the others go on.
+    fn divide(&mut self, waiting: &[(u32, State)]) -> Control {
+        let groups = &mut self.warp.groups;
+        groups.all.swap_remove(self.group);
+        let mut others = self.mask;
+        for &(mask, state) in waiting {
+            others &= !mask;
+            groups.add_in(state, mask, self.call, self.at);
+        }
+        if others != 0 {
+            groups.add(others, self.call, self.at + 1);
+        }
+        Control::Moved
+    }
+
+    /// The lanes that wait for those of a mask.
+    fn waiting(&self, mask: u32) -> Vec<Part<'e>> {
+        let groups = self.warp.groups.all.iter();
+        let waiting = groups.filter(|g| g.state == State::Lanes(mask));
+        let part = |group: &super::groups::Group| {
+            let call = self.warp.groups.calls.get(group.call)?.as_ref()?;
+            let function = self.grid.program.function(call.function)?;
+            match &function.steps.get(group.at as usize)?.step {
+                Step::Act(act) => Some(Part {
+                    call: group.call,
+                    lanes: group.mask,
+                    act,
+                }),
+                _ => None,
+            }
+        };
+        waiting.filter_map(part).collect()
+    }
+
+    /// Exchanges values between lanes, which may be at different places.
+    fn exchange_between(&mut self, parts: &[Part<'_>], wanted: u32) -> Result<(), Failed> {
+        let first = self.first();
+        let Some(Part { act, .. }) = parts.last() else {
+            return Ok(());
+        };
+        let same = |part: &Part<'_>| {
+            (part.act.action, &part.act.modifiers) == (act.action, &act.modifiers)
+        };
+        if !parts.iter().all(same) {
+            let what = "the lanes of a mask execute different instructions";
+            return Err((Reason::Invalid(what.into()), first));
+        }
+        if act.action == Action::WarpBarrier {
+            return Ok(());
+        }
+        let mut all = [Lane::default(); LANES];
+        for part in parts {
+            self.gather(part, &mut all);
+        }
+        exchange(act, wanted, &mut all).ok_or_else(|| unknown(first))?;
+        for part in parts {
+            self.scatter(part, &all);
+        }
+        Ok(())
+    }
+
+    fn gather(&self, part: &Part<'_>, into: &mut [Lane; LANES]) {
+        let Places { sources, .. } = part.act.places();
+        for lane in lanes(part.lanes) {
+            let get = |n: usize| {
+                sources
+                    .get(n)
+                    .map_or(0, |p| self.warp.get(part.call, *p, lane))
+            };
             into[lane] = Lane {
                 a: get(0) as u64,
                 b: get(1) as u32,
@@ -128,38 +203,18 @@ impl Execution<'_> {
         }
     }
 
-    fn scatter(&mut self, call: usize, act: &Act, mask: u32, from: &[Lane; LANES]) {
-        let places = act.places();
-        for lane in lanes(mask) {
+    fn scatter(&mut self, part: &Part<'_>, from: &[Lane; LANES]) {
+        let places = part.act.places();
+        for lane in lanes(part.lanes) {
             if let Some(place) = places.result {
-                self.warp.set(call, place, lane, from[lane].result.into());
+                self.warp
+                    .set(part.call, place, lane, from[lane].result.into());
             }
             if let Some(place) = places.second {
-                self.warp.set(call, place, lane, from[lane].second.into());
+                self.warp
+                    .set(part.call, place, lane, from[lane].second.into());
             }
         }
-    }
-
-    /// Waits for the lanes of the warp that a mask names.
-    pub(super) fn warp_barrier(&mut self, act: &Act) -> Outcome {
-        let first = self.first();
-        let member = act.place(0).ok_or_else(|| unknown(first))?;
-        let mask = self.get(member, first) as u32;
-        let mut present = self.active;
-        for (_, lanes) in self.waiting(mask) {
-            present |= lanes;
-        }
-        let wanted = mask & self.warp.groups.live();
-        if present & wanted != wanted {
-            return Ok(Control::Wait(State::Lanes(mask)));
-        }
-        for group in &mut self.warp.groups.all {
-            if group.state == State::Lanes(mask) {
-                group.state = State::Ready;
-                group.at += 1;
-            }
-        }
-        Ok(Control::Next)
     }
 }
 

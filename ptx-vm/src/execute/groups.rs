@@ -46,9 +46,6 @@ pub(crate) struct CallFrame {
     pub(crate) depth: u32,
 }
 
-/// After this many steps of one group another one that is ready runs, so that lanes that wait for it in a loop make progress.
-pub(crate) const SLICE: u32 = 1024;
-
 /// The groups of a warp. Lanes of one call at one step are one group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Groups {
@@ -63,18 +60,52 @@ impl Groups {
         self.all.iter().fold(0, |all, g| all | g.mask)
     }
 
+    /// The number of groups that do not wait.
+    pub(crate) fn ready(&self) -> usize {
+        let ready = self.all.iter().filter(|g| g.state == State::Ready);
+        ready.count()
+    }
+
     /// Adds lanes at a place, to the group that is there.
     pub(crate) fn add(&mut self, mask: u32, call: usize, at: u32) {
         let same = |g: &&mut Group| g.call == call && g.at == at && g.state == State::Ready;
         match self.all.iter_mut().find(same) {
             Some(group) => group.mask |= mask,
-            None => self.all.push(Group {
-                mask,
-                call,
-                at,
-                state: State::Ready,
-                ran: self.time,
-            }),
+            None => self.add_in(State::Ready, mask, call, at),
+        }
+    }
+
+    /// Adds a separate group.
+    pub(crate) fn add_in(&mut self, state: State, mask: u32, call: usize, at: u32) {
+        self.all.push(Group {
+            mask,
+            call,
+            at,
+            state,
+            ran: self.time,
+        });
+    }
+
+    /// What waits in a state goes on with the next step.
+    pub(crate) fn release(&mut self, state: State) {
+        for group in self.all.iter_mut().filter(|g| g.state == state) {
+            group.state = State::Ready;
+            group.at += 1;
+        }
+    }
+
+    /// Lanes that waited for others of a mask, which have ended, execute their instruction again.
+    pub(crate) fn wait_no_more_for(&mut self, ended: u32) {
+        let live = self.live();
+        for index in 0..self.all.len() {
+            let State::Lanes(mask) = self.all[index].state else {
+                continue;
+            };
+            let waiting = self.all.iter().filter(|g| g.state == State::Lanes(mask));
+            let present = waiting.fold(0, |all, g| all | g.mask);
+            if mask & ended != 0 && mask & live & !present == 0 {
+                self.all[index].state = State::Ready;
+            }
         }
     }
 

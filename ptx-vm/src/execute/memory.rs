@@ -4,7 +4,7 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, check_alignment};
 use crate::lanes::lanes;
 use crate::memory::{self, Fault};
-use crate::program::Atomic;
+use crate::program::{Atomic, ChangedElement};
 
 impl Execution<'_> {
     /// Reads at most 16 bytes at a multiple of their number.
@@ -53,23 +53,37 @@ impl Execution<'_> {
 
     /// Lanes perform the operation one after the other.
     pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
-        let ops = &self.function.code.ops;
         for lane in lanes(self.active) {
-            let location = self.location(&atomic.address, lane);
-            for (n, element) in (0u64..).zip(&atomic.elements) {
-                let at = location.plus(n * u64::from(atomic.bytes));
-                let old = self.read(at, atomic.bytes, lane)?;
-                self.set(element.old, lane, old);
-                let range = element.ops.0 as usize..element.ops.1 as usize;
-                if let Some(registers) = self.registers() {
-                    for op in &ops[range] {
-                        registers.execute(op, 1 << lane);
-                    }
-                }
-                let new = self.get(element.new, lane);
-                self.write(at, atomic.bytes, new, lane)?;
+            let mut at = self.location(&atomic.address, lane);
+            for element in &atomic.elements {
+                self.change(element, at, None, lane)?;
+                at = at.plus(element.bytes.into());
             }
         }
         Ok(Control::Next)
+    }
+
+    /// Changes an element in memory, with one from another place if the operation has two.
+    pub(super) fn change(
+        &mut self,
+        element: &ChangedElement,
+        at: Location,
+        other: Option<Location>,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        for (place, from) in element.loaded.iter().zip([Some(at), other]) {
+            if let Some(from) = from {
+                let value = self.read(from, element.bytes, lane)?;
+                self.set(*place, lane, value);
+            }
+        }
+        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
+        if let Some(registers) = self.registers() {
+            for op in ops {
+                registers.execute(op, 1 << lane);
+            }
+        }
+        let new = self.get(element.new, lane);
+        self.write(at, element.bytes, new, lane)
     }
 }

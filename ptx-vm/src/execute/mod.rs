@@ -17,6 +17,7 @@ mod mbarrier;
 mod memory;
 mod special;
 mod system_calls;
+mod turns;
 mod warp;
 
 pub use actions::performs;

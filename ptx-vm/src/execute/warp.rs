@@ -5,7 +5,8 @@ use ptx_ir::FuncId;
 use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::Grid;
-use super::groups::{CallFrame, Groups, SLICE, State};
+use super::groups::{CallFrame, Groups, State};
+use super::turns::Turns;
 use crate::error::Reason;
 use crate::lanes::{Double, LANES, Place};
 use crate::program::{Function, Step};
@@ -14,6 +15,7 @@ use crate::program::{Function, Step};
 #[derive(Debug)]
 pub(crate) struct Warp {
     pub(crate) groups: Groups,
+    turns: Turns,
     /// The stack of each lane.
     pub(crate) stacks: Vec<Vec<u8>>,
     /// The index of its first thread in the CTA.
@@ -46,6 +48,7 @@ impl Warp {
     pub(crate) fn new(first: u32) -> Self {
         Self {
             groups: Groups::default(),
+            turns: Turns::default(),
             stacks: vec![Vec::new(); LANES],
             first,
             spare: Vec::new(),
@@ -103,52 +106,55 @@ impl Warp {
         most: u64,
     ) -> Result<u64, Failure> {
         let mut done = 0;
-        let mut fair = false;
         while done < most {
             let rank = |group: &super::groups::Group, call: &CallFrame| {
                 let function = grid.program.function(call.function);
                 let step = function.and_then(|f| f.steps.get(group.at as usize));
                 step.map_or(u32::MAX, |s| s.rank)
             };
-            let Some(group) = self.groups.next(fair, rank) else {
+            let Some(group) = self.groups.next(self.turns.fair, rank) else {
                 return Ok(done);
             };
-            let (steps, whole) = self.run_group(group, fair, block, grid, most - done)?;
+            let alone = self.groups.ready() == 1;
+            let most = match alone {
+                true => most - done,
+                false => (most - done).min(self.turns.left),
+            };
+            let steps = self.run_group(group, block, grid, most)?;
             done += steps;
-            fair = whole && !fair;
+            self.turns.count(steps, alone);
         }
         Ok(done)
     }
 
-    /// Runs a group until another one may be next, with `fair` for its whole slice; gives the number of steps, and whether it used its whole slice.
+    /// Runs a group until another one may be next; gives the number of steps.
     fn run_group(
         &mut self,
         mut index: usize,
-        fair: bool,
         block: &mut Block,
         grid: &Grid<'_>,
         most: u64,
-    ) -> Result<(u64, bool), Failure> {
+    ) -> Result<u64, Failure> {
         let mut steps = 0;
         loop {
             index = self.groups.join(index);
             let Some(group) = self.groups.all.get(index) else {
-                return Ok((steps, false));
+                return Ok(steps);
             };
             let (call, at, mask) = (group.call, group.at, group.mask);
             let frame = self.groups.calls.get_mut(call).and_then(Option::as_mut);
             let Some(frame) = frame else {
-                return Ok((steps, false));
+                return Ok(steps);
             };
             let id = frame.function;
             let Some(function) = grid.program.function(id) else {
-                return Ok((steps, false));
+                return Ok(steps);
             };
             steps += 1;
             let Some(target) = function.steps.get(at as usize) else {
                 // The end of the body is a return.
                 self.return_from(index, mask, grid);
-                return Ok((steps, false));
+                return Ok(steps);
             };
             let active = guarded(target.guard, mask, &frame.registers);
             let (first, end) = target.before;
@@ -167,6 +173,7 @@ impl Warp {
             } else if active == 0 {
                 Control::Next
             } else {
+                self.turns.reads |= target.step.reads_shared();
                 let mut execution = Execution {
                     warp: self,
                     block,
@@ -193,20 +200,20 @@ impl Warp {
                     let group = &mut self.groups.all[index];
                     (group.mask, group.at) = (mask & !taken, at + 1);
                     self.groups.add(taken, call, to);
-                    return Ok((steps, false));
+                    return Ok(steps);
                 }
                 Control::Wait(state) => {
                     self.wait(index, active, state);
-                    return Ok((steps, false));
+                    return Ok(steps);
                 }
-                Control::Moved => return Ok((steps, false)),
+                Control::Moved => return Ok(steps),
             }
             let alone = self.groups.all.len() == 1;
-            if steps >= most || !alone && steps >= u64::from(SLICE) {
-                return Ok((steps, true));
+            if steps >= most {
+                return Ok(steps);
             }
-            if !alone && !fair && !self.is_first(index, grid) {
-                return Ok((steps, false));
+            if !alone && !self.turns.fair && !self.is_first(index, grid) {
+                return Ok(steps);
             }
         }
     }

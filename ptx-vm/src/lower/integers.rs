@@ -31,8 +31,8 @@ impl Lowering<'_> {
         }
         match expr {
             Expr::Operand(at) => self.of_operand(at.into()),
-            Expr::Memory(_) => {
-                let loaded = self.loaded?;
+            Expr::Memory(at) => {
+                let loaded = self.loaded(at)?;
                 self.read(loaded.place, loaded.ty)
             }
             Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {

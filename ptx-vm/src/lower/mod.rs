@@ -54,8 +54,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) modifiers: &'a [Modifier],
     /// The operands of the form, in its order; `None` for absent ones.
     pub(crate) operands: &'a [Option<Source>],
-    /// The value that is read from memory.
-    pub(crate) loaded: Option<InMemory>,
+    /// The values that are read from memory, with the address operands.
+    pub(crate) loaded: &'a [(u8, InMemory)],
     /// The element of vectors in memory.
     pub(crate) element: usize,
     /// The element of packed operands, and how many there are.
@@ -80,7 +80,7 @@ impl<'a> Lowering<'a> {
             slots,
             modifiers,
             operands,
-            loaded: None,
+            loaded: &[],
             element: 0,
             lane: None,
             assigned: Vec::new(),
@@ -166,7 +166,7 @@ impl<'a> Lowering<'a> {
     fn copied(&mut self, expr: Expr) -> Option<Place> {
         match expr {
             Expr::Operand(at) => self.operand_place(at.into()),
-            Expr::Memory(_) => self.loaded.map(|l| l.place),
+            Expr::Memory(at) => self.loaded(at).map(|l| l.place),
             Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
                 Assigned::Expr(expr) => self.copied(expr),
                 other => other.place(),
@@ -251,8 +251,17 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The value in memory at an address operand.
+    fn loaded(&self, address: u8) -> Option<InMemory> {
+        let mut all = self.loaded.iter();
+        all.find(|(at, _)| *at == address).map(|(_, value)| *value)
+    }
+
     /// The type of the value in memory.
     pub(crate) fn memory_type(&self) -> Option<ScalarType> {
+        if let Some((_, first)) = self.loaded.first() {
+            return Some(first.ty);
+        }
         let of = |role: Role| self.form.operands().iter().position(|o| o.role() == role);
         self.operand_type(of(Role::Def).or_else(|| of(Role::Use))?)
     }

@@ -64,18 +64,21 @@ impl Lowering<'_> {
                 self.operand_type(at.into())?,
                 self.operand_place(at.into())?,
             ),
-            Expr::Memory(_) => (self.loaded?.ty, self.loaded?.place),
+            Expr::Memory(at) => {
+                let loaded = self.loaded(at)?;
+                (loaded.ty, loaded.place)
+            }
             Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
                 Assigned::Bits(ty, place) => (ty, place),
                 _ => return None,
             },
             _ => return None,
         };
-        if from != ty {
+        if from.element().unwrap_or(from) != ty {
             return None;
         }
         match self.lane {
-            Some(lane) if ty.lanes() > 1 => self.element_bits(place, ty.element()?, lane),
+            Some(lane) if from.lanes() > 1 => self.element_bits(place, ty, lane),
             _ => Some(place),
         }
     }
@@ -196,8 +199,8 @@ impl Lowering<'_> {
                 let place = self.operand_place(index)?;
                 self.exact(place, ty, long)
             }
-            Expr::Memory(_) => {
-                let loaded = self.loaded?;
+            Expr::Memory(at) => {
+                let loaded = self.loaded(at)?;
                 self.exact(loaded.place, loaded.ty, long)
             }
             Expr::Assigned(at) => match *self.assigned.get(usize::from(at))? {
@@ -244,7 +247,7 @@ impl Lowering<'_> {
                 Some(Assigned::Bits(ty, _)) => *ty == ScalarType::F64,
                 _ => false,
             },
-            Expr::Memory(_) => self.loaded.is_some_and(|l| l.ty == ScalarType::F64),
+            Expr::Memory(at) => self.loaded(at).is_some_and(|l| l.ty == ScalarType::F64),
             Expr::Call(_, arguments) => arguments.iter().any(|a| self.is_long(*a)),
             _ => false,
         }

@@ -6,19 +6,27 @@ use super::{Assigned, Lowering};
 use crate::lanes::{Integer, Kind, Place};
 
 impl Lowering<'_> {
-    /// Assigns each element, and puts the elements of a result together.
+    /// The assignments to packed results.
     pub(super) fn packed(&mut self, assignments: &'static [Assignment]) -> Option<()> {
-        let [assignment] = assignments else {
-            return None;
-        };
+        for assignment in assignments {
+            match assignment.target() {
+                Destination::Local => self.assigned.push(Assigned::Expr(assignment.value())),
+                _ => self.assign_elements(assignment)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Assigns each element, and puts the elements of a result together.
+    fn assign_elements(&mut self, assignment: &Assignment) -> Option<()> {
         let (ty, to) = match assignment.target() {
-            Destination::Operand(at) => (
-                self.operand_type(at.into())?,
-                Some(self.operand_place(at.into())?),
-            ),
+            Destination::Operand(at) => {
+                (self.operand_type(at.into())?, self.operand_place(at.into()))
+            }
             Destination::Memory(_) => (self.memory_type()?, None),
             _ => return None,
         };
+        let in_memory = matches!(assignment.target(), Destination::Memory(_));
         let element = ty.element()?;
         let mut whole = None;
         for lane in 0..u16::from(ty.lanes()) {
@@ -44,7 +52,8 @@ impl Lowering<'_> {
         let whole = whole?;
         match to {
             Some(to) => self.pending.push((to, whole)),
-            None => self.stored = Some(whole),
+            None if in_memory => self.stored = Some(whole),
+            None => {}
         }
         self.assigned.push(Assigned::Bits(ty, whole));
         Some(())

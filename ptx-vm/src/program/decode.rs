@@ -63,10 +63,12 @@ pub(super) fn function(
         let start = context.code.ops.len() as u32;
         let rank = ranks.get(steps.len()).copied().unwrap_or(u32::MAX);
         let (guard, step) = instruction::decode(&mut context, queries, inst, &labels);
+        let all = context.code.ops.len() as u32;
         let end = match &step {
             Step::Lanes(..) => start,
             Step::Atomic(atomic) => atomic.start,
-            _ => context.code.ops.len() as u32,
+            Step::Act(act) => act.element.as_ref().map_or(all, |e| e.ops.0),
+            _ => all,
         };
         steps.push(Target {
             guard,

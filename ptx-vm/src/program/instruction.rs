@@ -13,7 +13,7 @@ use ptx_isa::{
 
 use super::operands::Context;
 use super::step::{
-    Access, Act, ActOperand, Argument, Atomic, AtomicElement, Call, Callee, Fold, Step, Window,
+    Access, Act, ActOperand, Argument, Atomic, Call, Callee, ChangedElement, Fold, Step, Window,
 };
 use crate::lanes::{Integer, Kind, Place};
 use crate::lower::{InMemory, Lowering, Source};
@@ -168,10 +168,15 @@ fn ordinary(
     let chosen = choose(context, queries, inst).ok_or("no form has its operands")?;
     if let Some(action) = chosen.form.action() {
         let operands = act_operands(context, inst, &chosen);
+        let element = match chosen.form.computation() {
+            Some(_) => Some(combination(context, &chosen).ok_or("its operands are not supported")?),
+            None => None,
+        };
         return Ok(Step::Act(Box::new(Act {
             action,
             modifiers: chosen.mnemonic.modifiers().to_vec(),
             operands,
+            element,
         })));
     }
     let Some(computation) = chosen.form.computation() else {
@@ -550,13 +555,14 @@ fn memory_step(
     let operand = chosen.operands.get(at).copied().flatten();
     let operand = operand.ok_or("its address is missing")?;
     let address = address_of(context, operand, window).ok_or("its address is not supported")?;
-    memory_access(context, chosen, address).ok_or("its operands are not supported")
+    memory_access(context, chosen, address, at).ok_or("its operands are not supported")
 }
 
 fn memory_access(
     context: &mut Context<'_>,
     chosen: &Chosen,
     address: super::Address,
+    address_operand: usize,
 ) -> Option<Step> {
     let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
     let data = of(Role::Def).or_else(|| of(Role::Use))?;
@@ -597,27 +603,57 @@ fn memory_access(
     let first = context.code.ops.len() as u32;
     let mut elements = Vec::new();
     for element in 0..count {
-        let old = context.code.new_register(ty.bits());
-        let start = context.code.ops.len() as u32;
-        let mut lowering = Lowering::new(
-            &mut context.code,
-            chosen.form,
-            &chosen.slots,
-            chosen.mnemonic.modifiers(),
-            &operands,
-        );
-        lowering.element = element;
-        lowering.loaded = Some(InMemory { ty, place: old });
-        let new = lowering.lower()??;
-        let ops = (start, context.code.ops.len() as u32);
-        elements.push(AtomicElement { old, ops, new });
+        let place = context.code.new_register(ty.bits());
+        let loaded = [(address_operand as u8, InMemory { ty, place })];
+        elements.push(changed(context, chosen, &operands, element, &loaded)?);
     }
     Some(Step::Atomic(Box::new(Atomic {
         address,
-        bytes,
         elements,
         start: first,
     })))
+}
+
+/// How an element of a vector in memory is changed.
+fn changed(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+    operands: &[Option<Source>],
+    element: usize,
+    loaded: &[(u8, InMemory)],
+) -> Option<ChangedElement> {
+    let start = context.code.ops.len() as u32;
+    let mut lowering = Lowering::new(
+        &mut context.code,
+        chosen.form,
+        &chosen.slots,
+        chosen.mnemonic.modifiers(),
+        operands,
+    );
+    lowering.element = element;
+    lowering.loaded = loaded;
+    let new = lowering.lower()??;
+    Some(ChangedElement {
+        bytes: (loaded.first()?.1.ty.bits() / 8) as u8,
+        loaded: loaded.iter().map(|(_, value)| value.place).collect(),
+        ops: (start, context.code.ops.len() as u32),
+        new,
+    })
+}
+
+/// How an action changes each element in memory.
+fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
+    let mut types = chosen.mnemonic.modifiers().iter().rev();
+    let ty = types.find_map(|m| m.scalar_type())?;
+    let (operands, _) = places(context, chosen)?;
+    let mut loaded = Vec::new();
+    for (index, operand) in (0u8..).zip(chosen.form.operands()) {
+        if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
+            let place = context.code.new_register(ty.bits());
+            loaded.push((index, InMemory { ty, place }));
+        }
+    }
+    changed(context, chosen, &operands, 0, &loaded)
 }
 
 /// The operands of an action.

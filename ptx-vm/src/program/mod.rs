@@ -11,8 +11,8 @@ use ptx_ir::{FuncId, Module};
 
 pub(crate) use frame::{Frame, Parameter};
 pub(crate) use step::{
-    Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, Fold, Step, Target,
-    Window,
+    Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
+    Step, Target, Window,
 };
 pub(crate) use variables::{
     CODE, GLOBAL, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,

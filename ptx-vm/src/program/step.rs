@@ -42,6 +42,20 @@ pub(crate) enum Step {
     Unsupported(Box<str>),
 }
 
+impl Step {
+    /// Whether it may read what other threads change.
+    pub(crate) fn reads_shared(&self) -> bool {
+        match self {
+            Self::Load(access) => !matches!(
+                access.address.window,
+                Window::Local | Window::KernelParameters
+            ),
+            Self::Atomic(_) | Self::Act(_) | Self::Special(..) => true,
+            _ => false,
+        }
+    }
+}
+
 /// An instruction that [`ptx_analysis::fold`] evaluates.
 #[derive(Debug)]
 pub(crate) struct Fold {
@@ -103,17 +117,17 @@ pub(crate) struct Access {
 #[derive(Debug)]
 pub(crate) struct Atomic {
     pub(crate) address: Address,
-    pub(crate) bytes: u8,
-    pub(crate) elements: Vec<AtomicElement>,
+    pub(crate) elements: Vec<ChangedElement>,
     /// The first operation of the first element.
     pub(crate) start: u32,
 }
 
 /// How an element in memory is changed.
 #[derive(Debug)]
-pub(crate) struct AtomicElement {
-    /// Where the value in memory is put.
-    pub(crate) old: Place,
+pub(crate) struct ChangedElement {
+    pub(crate) bytes: u8,
+    /// Where the value in memory is put, and then those of the other addresses.
+    pub(crate) loaded: Vec<Place>,
     /// The operations that compute the new value.
     pub(crate) ops: (u32, u32),
     pub(crate) new: Place,
@@ -154,6 +168,8 @@ pub(crate) struct Act {
     pub(crate) modifiers: Vec<Modifier>,
     /// The operands of the form, in its order.
     pub(crate) operands: Vec<Option<ActOperand>>,
+    /// How it changes elements in memory.
+    pub(crate) element: Option<ChangedElement>,
 }
 
 /// An operand of an action.

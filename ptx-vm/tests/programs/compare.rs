@@ -1,0 +1,80 @@
+//! Compares results with those of the CPU.
+
+use crate::case::{Allowed, Type};
+
+/// Where results differ by more than is allowed: the first element, and how many.
+pub(crate) fn compare(
+    found: &[u8],
+    expected: &[u8],
+    ty: Type,
+    allowed: Allowed,
+) -> Result<(), String> {
+    let each = match ty {
+        Type::Bytes | Type::F32 => 4,
+        Type::F64 => 8,
+    };
+    let pairs = found.chunks(each).zip(expected.chunks(each)).enumerate();
+    let wrong: Vec<_> = pairs
+        .filter(|(_, (a, b))| !equal(a, b, ty, allowed))
+        .collect();
+    match wrong.first() {
+        None => Ok(()),
+        Some((index, (a, b))) => Err(format!(
+            "{} of {} elements differ; at {index} {} was expected and {} found",
+            wrong.len(),
+            expected.len() / each,
+            show(b, ty),
+            show(a, ty)
+        )),
+    }
+}
+
+fn equal(found: &[u8], expected: &[u8], ty: Type, allowed: Allowed) -> bool {
+    if found == expected {
+        return true;
+    }
+    let (Some(a), Some(b)) = (number(found, ty), number(expected, ty)) else {
+        return false;
+    };
+    match allowed {
+        Allowed::Exact => a.is_nan() && b.is_nan(),
+        _ if a.is_nan() && b.is_nan() || a == b => true,
+        Allowed::Relative(error) => (a - b).abs() <= error * b.abs(),
+        Allowed::Absolute(error) => (a - b).abs() <= error,
+        Allowed::Ulps(most) => order(found, ty).abs_diff(order(expected, ty)) <= most,
+    }
+}
+
+fn number(bytes: &[u8], ty: Type) -> Option<f64> {
+    match ty {
+        Type::Bytes => None,
+        Type::F32 => Some(f32::from_le_bytes(bytes.try_into().ok()?).into()),
+        Type::F64 => Some(f64::from_le_bytes(bytes.try_into().ok()?)),
+    }
+}
+
+/// The position of a number among all of its format.
+fn order(bytes: &[u8], ty: Type) -> i64 {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(wide);
+    let sign = match ty {
+        Type::F64 => 1 << 63,
+        _ => 1 << 31,
+    };
+    let magnitude = (bits & (sign - 1)) as i64;
+    match bits & sign {
+        0 => magnitude,
+        _ => -magnitude,
+    }
+}
+
+fn show(bytes: &[u8], ty: Type) -> String {
+    match number(bytes, ty) {
+        Some(number) => format!("{number:?}"),
+        None => {
+            let digits: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            digits.join(" ")
+        }
+    }
+}
