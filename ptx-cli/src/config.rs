@@ -42,9 +42,7 @@ impl ConfigFile {
                 }
             }
         };
-        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        crate::output::detail(format_args!("{}: read", path.display()));
-        Ok(Some(Text { path, text }))
+        Text::read(&path).map(Some)
     }
 }
 
@@ -69,6 +67,19 @@ pub(crate) struct Entry<'t> {
 }
 
 impl Text {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        crate::output::detail(format_args!("{}: read", path.display()));
+        let path = path.to_owned();
+        Ok(Self { path, text })
+    }
+
+    /// The name of the file, with control characters escaped.
+    pub(crate) fn name(&self) -> String {
+        clean(&self.path.to_string_lossy()).into_owned()
+    }
+
     /// The entries of the file.
     pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'_>>> {
         DeTable::parse(&self.text).map_err(|error| {
@@ -92,7 +103,7 @@ impl Text {
     }
 
     /// In the order of the file.
-    fn entries<'t>(&'t self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
+    pub(crate) fn entries<'t>(&'t self, table: &'t DeTable<'t>) -> Vec<Entry<'t>> {
         let entries = table.iter().map(|(key, value)| Entry {
             key: Cow::Borrowed(key.get_ref()),
             span: key.span(),

@@ -23,6 +23,7 @@ mod queries;
 mod requires;
 mod rewrite;
 mod run;
+mod run_script;
 mod source;
 mod stats;
 mod support;

@@ -1,6 +1,6 @@
 //! Arguments of kernels, as they are written on the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ptx_isa::ScalarType;
@@ -43,6 +43,16 @@ pub(super) enum Content {
 
 const FORMS: &str = "expected `TYPE:VALUE` such as `s32:5`, `bytes:HEX`, `in:FILE.npy`, `out:FILE.npy:TYPE[SHAPE]`, `inout:FILE.npy:FILE.npy` or `scratch:BYTES`";
 
+impl Argument {
+    /// The same with names of files that are relative to a directory.
+    pub(super) fn in_folder(self, folder: &Path) -> Self {
+        match self {
+            Self::Buffer(buffer) => Self::Buffer(buffer.in_folder(folder)),
+            other => other,
+        }
+    }
+}
+
 impl FromStr for Argument {
     type Err = String;
 
@@ -73,6 +83,18 @@ impl FromStr for Buffer {
 }
 
 impl Buffer {
+    /// The same with names of files that are relative to a directory.
+    pub(super) fn in_folder(self, folder: &Path) -> Self {
+        let content = match self.content {
+            Content::File(path) => Content::File(folder.join(path)),
+            other => other,
+        };
+        Self {
+            content,
+            output: self.output.map(|path| folder.join(path)),
+        }
+    }
+
     /// A buffer of a kind; `None` for another kind.
     fn parse(kind: &str, rest: &str) -> Result<Option<Self>, String> {
         let (content, output) = match kind {

@@ -6,6 +6,7 @@ mod npy;
 mod parameters;
 mod plan;
 pub(crate) mod report;
+mod script;
 mod shape;
 mod values;
 
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     /// Bytes of dynamic shared memory of a CTA
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
     shared: u32,
+    /// Run the launches of a file, over buffers that they share
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared"])]
+    script: Option<PathBuf>,
     /// How errors are written to standard error; with `json`, everything is one object on standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -114,13 +118,18 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 impl Args {
-    /// The launch that the command line describes.
+    /// The launches of the script, or the one that the command line describes.
     fn plan(&self) -> Result<Plan> {
+        if let Some(path) = &self.script {
+            return script::read(path);
+        }
         let mut plan = Plan::default();
         let arguments = self.arguments.iter().cloned();
         let arguments = arguments.map(|argument| plan.pass(argument));
+        let arguments = arguments.collect::<Result<_, String>>();
         let call = Call {
-            arguments: arguments.collect::<Result<_>>()?,
+            arguments: arguments.map_err(anyhow::Error::msg)?,
+            place: None,
             kernel: self.kernel.clone(),
             shape: Shape {
                 grid: self.grid,
@@ -270,7 +279,9 @@ fn launch(
     launch.limits = limits;
     if let Some(function) = module.functions().get(kernel) {
         let arguments = parameters::bytes(module, function, &call.arguments, memory);
-        launch.arguments = arguments.with_context(|| format!("kernel `{}`", clean(name)))?;
+        let place = call.place.iter().map(|place| format!("{place}: "));
+        let place = place.collect::<String>();
+        launch.arguments = arguments.with_context(|| format!("{place}kernel `{}`", clean(name)))?;
     }
     Ok(launch)
 }

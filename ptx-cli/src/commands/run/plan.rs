@@ -1,6 +1,5 @@
 //! What is run: launches of kernels, and the buffers that they share.
 
-use anyhow::{Result, bail};
 use ptx_isa::ScalarType;
 use ptx_report::clean;
 use ptx_report::demangle::Wanted;
@@ -23,6 +22,8 @@ pub(super) struct Call {
     pub(super) kernel: Option<Wanted>,
     pub(super) shape: Shape,
     pub(super) arguments: Vec<Passed>,
+    /// Where a script has it, such as `launches.toml:12`.
+    pub(super) place: Option<String>,
 }
 
 /// The size of a launch.
@@ -55,7 +56,7 @@ impl Plan {
     }
 
     /// What an argument passes; its buffer is added to the others.
-    pub(super) fn pass(&mut self, argument: Argument) -> Result<Passed> {
+    pub(super) fn pass(&mut self, argument: Argument) -> Result<Passed, String> {
         Ok(match argument {
             Argument::Values(ty, bytes) => Passed::Values(ty, bytes),
             Argument::Bytes(bytes) => Passed::Bytes(bytes),
@@ -68,7 +69,7 @@ impl Plan {
                 let at = names.position(|(other, _)| *other == name && !name.is_empty());
                 match at {
                     Some(at) => Passed::Buffer(at, offset),
-                    None => bail!("there is no buffer `{}`", clean(&name)),
+                    None => return Err(format!("there is no buffer `{}`", clean(&name))),
                 }
             }
         })

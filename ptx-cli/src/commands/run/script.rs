@@ -1,0 +1,98 @@
+//! Scripts: files with several launches over buffers that they share.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use ptx_report::demangle::Wanted;
+
+use super::argument::{Argument, Buffer, size};
+use super::plan::{Call, Plan, Shape};
+use super::shape::Sizes;
+use crate::config::{Entry, Text, Value};
+
+/// Reads a script. Names of files in it are relative to its directory.
+pub(super) fn read(path: &Path) -> Result<Plan> {
+    let text = Text::read(path)?;
+    let table = text.parse()?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut plan = Plan::default();
+    let entries = text.entries(table.get_ref());
+    for entry in &entries {
+        entry.expect_one_of(&["buffers", "launch"])?;
+    }
+    let section = |name: &str| entries.iter().find(|entry| entry.key == name);
+    if let Some(buffers) = section("buffers") {
+        for entry in buffers.value.table()? {
+            let buffer = entry.value.text()?.parse::<Buffer>();
+            let buffer = buffer.map_err(|why| entry.value.error(&why))?;
+            plan.add_buffer(&entry.key, buffer.in_folder(folder));
+        }
+    }
+    let launches = section("launch").map(|entry| entry.value.list());
+    for launch in launches.unwrap_or_default() {
+        let call = call(launch, folder, &mut plan)?;
+        plan.calls.push(call);
+    }
+    if plan.calls.is_empty() {
+        bail!("{}: there is no `[[launch]]`", text.name());
+    }
+    Ok(plan)
+}
+
+/// A launch of a script.
+fn call(launch: Value<'_>, folder: &Path, plan: &mut Plan) -> Result<Call> {
+    let one = Sizes([1; 3]);
+    let mut call = Call {
+        kernel: None,
+        shape: Shape {
+            grid: one,
+            block: one,
+            cluster: one,
+            shared: 0,
+        },
+        arguments: Vec::new(),
+        place: Some(launch.place()),
+    };
+    for Entry { key, value, .. } in known(launch)? {
+        match &*key {
+            "kernel" => call.kernel = Some(Wanted::new(value.text()?)),
+            "grid" => call.shape.grid = sizes(value)?,
+            "block" => call.shape.block = sizes(value)?,
+            "cluster" => call.shape.cluster = sizes(value)?,
+            "shared" => call.shape.shared = bytes(value)?,
+            _ => {
+                for argument in value.list() {
+                    let read = argument.text()?.parse::<Argument>();
+                    let passed = read.and_then(|read| plan.pass(read.in_folder(folder)));
+                    call.arguments
+                        .push(passed.map_err(|why| argument.error(&why))?);
+                }
+            }
+        }
+    }
+    Ok(call)
+}
+
+/// The entries of a launch, all of which have a meaning.
+fn known(launch: Value<'_>) -> Result<Vec<Entry<'_>>> {
+    let entries = launch.table()?;
+    let keys = ["kernel", "grid", "block", "cluster", "shared", "args"];
+    for entry in &entries {
+        entry.expect_one_of(&keys)?;
+    }
+    Ok(entries)
+}
+
+/// `16`, `[16, 8]` or `"16,8"`
+fn sizes(value: Value<'_>) -> Result<Sizes> {
+    let all = value.list().into_iter().map(Value::amount);
+    let all = all.collect::<Result<Vec<String>>>()?;
+    let sizes = all.join(",").parse::<Sizes>();
+    sizes.map_err(|why| value.error(&why))
+}
+
+/// `4096` or `"4K"`
+fn bytes(value: Value<'_>) -> Result<u32> {
+    let bytes = size(&value.amount()?).map_err(|why| value.error(&why))?;
+    u32::try_from(bytes).map_err(|_| value.error("there is not as much shared memory"))
+}
