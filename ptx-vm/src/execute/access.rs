@@ -3,7 +3,7 @@
 use ptx_isa::TypeKind;
 
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::location::{Addresses, Memory, check_alignment};
+use super::location::{Addresses, Memory, any, check_alignment};
 use crate::lanes::lanes;
 use crate::lanes::{Double, LANES};
 use crate::memory::{self, Fault};
@@ -64,14 +64,12 @@ impl Execution<'_> {
         }
         let addresses = self.addresses(&access.address);
         let whole = whole_bytes(access);
-        if let Some(addresses) = &addresses
-            && whole.is_power_of_two()
+        let is_misaligned = |at: u64| whole.is_power_of_two() && at & (whole - 1) != 0;
+        if let Some(Addresses { at, .. }) = &addresses
+            && any(self.active, at, is_misaligned)
+            && let Some(lane) = lanes(self.active).find(|&lane| is_misaligned(at[lane]))
         {
-            for lane in lanes(self.active) {
-                if addresses.at[lane] & (whole - 1) != 0 {
-                    return Err((Fault::Misaligned(addresses.at[lane]).into(), lane));
-                }
-            }
+            return Err((Fault::Misaligned(at[lane]).into(), lane));
         }
         Ok(addresses)
     }

@@ -76,43 +76,69 @@ impl Execution<'_> {
 
     /// Where an address is for all lanes that execute the step; `None` if they are not all in the same memory.
     pub(super) fn addresses(&self, address: &Address) -> Option<Addresses> {
-        let mut at = match address.base {
-            Base::Zero => [0; LANES],
-            Base::Frame => [self.frame(); LANES],
-            Base::Register(place) => self.warp.values(self.call, place),
+        let Base::Register(place) = address.base else {
+            let base = match address.base {
+                Base::Frame => self.frame(),
+                _ => 0,
+            };
+            let only = self.resolve(address, base.wrapping_add(address.offset));
+            return Some(Addresses {
+                memory: only.memory(),
+                at: [only.address(); LANES],
+                uniform: true,
+            });
+        };
+        let mut at = self.warp.values(self.call, place);
+        let kept = match place {
+            Place::Word(_) => u32::MAX.into(),
+            _ => u64::MAX,
         };
         for at in &mut at {
-            *at = at.wrapping_add(address.offset);
+            *at = at.wrapping_add(address.offset) & kept;
         }
-        let first = self.resolve(address, at[self.first() % LANES]);
-        let memory = first.memory();
-        let uniform = !matches!(address.base, Base::Register(_));
-        let is_offset =
-            matches!(address.window, Window::State(space) if space.base() != StateSpace::Shared);
-        if uniform || is_offset && !matches!(address.base, Base::Register(Place::Word(_))) {
-            return Some(Addresses {
-                memory,
-                at: if uniform {
-                    [first.address(); LANES]
-                } else {
-                    at
-                },
-                uniform,
-            });
+        let memory = self.common(address.window, &mut at)?;
+        Some(Addresses {
+            memory,
+            at,
+            uniform: false,
+        })
+    }
+
+    /// The memory that all addresses are in, which become offsets there.
+    fn common(&self, window: Window, at: &mut Double) -> Option<Memory> {
+        let own = Memory::Shared(self.block.rank);
+        let all_below = |end: u64| !any(self.active, at, |at| at >= end);
+        match window {
+            Window::KernelParameters => return Some(Memory::Parameter),
+            Window::Local => return Some(Memory::Local),
+            Window::State(space) if space.base() != StateSpace::Shared => {
+                return Some(Memory::Global);
+            }
+            Window::State(_) if all_below(SHARED_STRIDE) => return Some(own),
+            Window::Generic if all_below(SHARED) => return Some(Memory::Global),
+            _ => {}
         }
+        let resolve = |at: u64| match window {
+            Window::Generic => generic(at, self.block.rank),
+            _ => shared(at, self.block.rank),
+        };
+        let memory = resolve(at[self.first() % LANES]).memory();
         for lane in lanes(self.active) {
-            let location = self.resolve(address, at[lane]);
+            let location = resolve(at[lane]);
             if location.memory() != memory {
                 return None;
             }
             at[lane] = location.address();
         }
-        Some(Addresses {
-            memory,
-            at,
-            uniform,
-        })
+        Some(memory)
     }
+}
+
+/// Whether a condition holds for a lane of a mask.
+pub(super) fn any(mask: u32, values: &Double, condition: impl Fn(u64) -> bool) -> bool {
+    let each: [bool; LANES] =
+        core::array::from_fn(|lane| condition(values[lane]) & (mask >> lane & 1 == 1));
+    each.contains(&true)
 }
 
 impl Addresses {
