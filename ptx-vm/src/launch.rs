@@ -1,13 +1,15 @@
 //! The interface to the machine: modules, memory and launches.
 
+use core::cell::RefCell;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_ir::{FunctionKind, Module};
 use ptx_isa::Target;
 
+use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
 use crate::error::{Reason, RunError};
-use crate::execute::{self, Grid};
+use crate::execute::{self, Grid, Observed, Observing};
 use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
@@ -66,6 +68,8 @@ pub struct Launch {
     pub model: Option<Target>,
     /// What it may use.
     pub limits: Limits,
+    /// What is checked meanwhile.
+    pub checks: Checks,
 }
 
 impl Launch {
@@ -81,6 +85,7 @@ impl Launch {
             arguments: Vec::new(),
             model: None,
             limits: Limits::default(),
+            checks: Checks::NONE,
         }
     }
 
@@ -88,6 +93,13 @@ impl Launch {
     #[must_use]
     pub fn shape(mut self, grid: u32, block: u32) -> Self {
         (self.grid, self.block) = ([grid, 1, 1], [block, 1, 1]);
+        self
+    }
+
+    /// Adds a checker.
+    #[must_use]
+    pub const fn check(mut self, checker: Checker) -> Self {
+        self.checks = self.checks.with(checker);
         self
     }
 
@@ -116,6 +128,11 @@ pub struct Machine<'m> {
     program: Program,
     device: Device,
     output: Vec<u8>,
+    allocations: Allocations,
+    /// The bytes of global memory that were written.
+    written: WrittenBytes,
+    /// What the checkers of the last launch found.
+    reports: Vec<Report>,
 }
 
 impl<'m> Machine<'m> {
@@ -129,17 +146,36 @@ impl<'m> Machine<'m> {
         for initial in &program.variables.initial {
             let _ = device.write_bytes(initial.address, &initial.bytes);
         }
+        let mut allocations = Allocations::default();
+        // A variable without an initial value is zero.
+        let written = WrittenBytes::new(program.variables.end, Device::PAGE);
+        for (name, start, end) in &program.variables.ranges {
+            allocations.insert(*start, end - start, Owner::Variable(name.clone()));
+        }
         Self {
             module,
             program,
             device,
             output: Vec::new(),
+            allocations,
+            written,
+            reports: Vec::new(),
         }
     }
 
     /// Allocates bytes of global memory, all zero; gives their address, a multiple of 256. `None` beyond 1 TiB in total.
+    ///
+    /// For [`Checker::Initcheck`] they were never written: [`set_written`](Self::set_written) says that zero is their value.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        self.device.allocate(bytes)
+        let start = self.device.allocate(bytes)?;
+        self.allocations.insert(start, bytes, Owner::Host);
+        Some(start)
+    }
+
+    /// Takes what is in memory as written by the host: [`Checker::Initcheck`] does not report that it is read.
+    pub fn set_written(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes).min(self.device.end());
+        self.written.insert(address, end.saturating_sub(address));
     }
 
     /// The address of a variable in `.global` or `.const`, and its size in bytes.
@@ -169,7 +205,9 @@ impl<'m> Machine<'m> {
     /// If memory does not have all of these addresses.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RunError> {
         let written = self.device.write_bytes(address, bytes);
-        written.map_err(|fault| RunError::new(fault.into()))
+        written.map_err(|fault| RunError::new(fault.into()))?;
+        self.set_written(address, bytes.len() as u64);
+        Ok(())
     }
 
     /// Runs a kernel to its end.
@@ -232,11 +270,19 @@ impl<'m> Machine<'m> {
             steps: AtomicU64::new(0),
             output: Mutex::new(Vec::new()),
         };
-        let ended = execute::run(&grid);
+        let mut observer = self.observer(launch.checks);
+        let result = execute::run(&grid, &mut observer);
+        let used = grid.heap.0.load(Ordering::Relaxed) - heap;
+        let steps = grid.steps.into_inner();
         self.output = grid.output.into_inner().unwrap_or_default();
-        ended?;
+        let observed = observer.map(|o| o.into_inner().finish());
+        let Observed { reports, written } = observed.unwrap_or_default();
+        self.reports = reports;
+        self.keep_written(written);
+        self.allocations.insert(heap, used, Owner::EarlierHeap);
+        result?;
         Ok(Outcome {
-            steps: grid.steps.into_inner(),
+            steps,
             output: self.output.clone(),
         })
     }
@@ -245,6 +291,32 @@ impl<'m> Machine<'m> {
     #[must_use]
     pub fn output(&self) -> &[u8] {
         &self.output
+    }
+
+    /// What the checkers of the last launch found, also if it failed: at most 100 reports, one for each kind and instruction.
+    #[must_use]
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// The checkers of a launch.
+    fn observer(&self, checks: Checks) -> Option<Observing> {
+        if checks.is_empty() {
+            return None;
+        }
+        let registers = checks.has(Checker::Initcheck);
+        let sites = Sites::new(self.module, &self.program, registers);
+        let (allocations, written) = (self.allocations.clone(), self.written.clone());
+        let checkers = Checkers::new(checks, sites, allocations, written);
+        Some(RefCell::new(Box::new(checkers)))
+    }
+
+    /// Keeps which bytes were written, for the next launch; all of them after a launch that did not note it.
+    fn keep_written(&mut self, written: Option<WrittenBytes>) {
+        match written {
+            Some(written) => self.written = written,
+            None => self.written = WrittenBytes::new(self.device.end(), Device::PAGE),
+        }
     }
 
     /// The bytes of the parameters of a kernel.

@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod check;
 mod diagnostic;
 mod error;
 mod execute;
@@ -40,6 +41,7 @@ mod matrix;
 mod memory;
 mod program;
 
+pub use check::{Checker, Checks, Finding, Occurrence, Report, UnknownChecker};
 pub use error::{Reason, RunError};
 pub use execute::performs;
 pub use launch::{Launch, Limits, Machine, Outcome};

@@ -183,6 +183,12 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
+    /// The barrier of an instruction and the number of its threads.
+    pub(crate) fn barrier_operands(&self, act: &Act) -> Option<(u32, u32)> {
+        let first = usize::from(act.action == Action::BarrierReduce);
+        self.barrier(act, first).ok()
+    }
+
     /// The barrier and the number of threads of an instruction.
     fn barrier(&self, act: &Act, at: usize) -> Result<(u32, u32), Failed> {
         let first = self.first();

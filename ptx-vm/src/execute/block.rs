@@ -1,7 +1,10 @@
 //! CTAs and clusters: their warps, shared memory and barriers.
 
+use core::cell::RefCell;
+
 use super::grid::Grid;
 use super::groups::State;
+use super::observer::Observer;
 use super::warp::{Failure, Warp};
 use crate::error::{Reason, RunError};
 use crate::lanes::lanes;
@@ -31,7 +34,12 @@ pub(crate) struct Together {
     /// The threads that arrived at the barrier of the cluster, and the number of times that it was completed.
     pub(crate) arrived: u32,
     pub(crate) phase: u64,
+    /// What observes the execution.
+    pub(crate) observer: Option<Observing>,
 }
+
+/// An observer that one instruction at a time uses.
+pub(crate) type Observing = RefCell<Box<dyn Observer>>;
 
 /// A barrier of a CTA.
 #[derive(Copy, Clone, Debug, Default)]
@@ -60,6 +68,16 @@ impl Block {
         self.together.shared.get_mut(rank).map(Vec::as_mut_slice)
     }
 
+    /// Asks the observer, if there is one.
+    #[inline]
+    pub(super) fn observe(&self, ask: impl FnOnce(&mut dyn Observer, &Self)) {
+        if let Some(observer) = &self.together.observer
+            && let Ok(mut observer) = observer.try_borrow_mut()
+        {
+            ask(&mut **observer, self);
+        }
+    }
+
     /// Completes the barriers at which enough threads are; whether there were any.
     fn complete_barriers(&mut self, warps: &mut [Warp], grid: &Grid<'_>) -> bool {
         let mut waiting = [0; BARRIERS];
@@ -71,17 +89,19 @@ impl Block {
             }
         }
         let mut any = false;
-        for (id, barrier) in self.barriers.iter_mut().enumerate() {
+        for (id, &waiting) in (0u32..).zip(&waiting) {
+            let barrier = self.barriers[id as usize];
             let expected = match barrier.expected {
                 0 => live,
                 n => n,
             };
-            if waiting[id] == 0 || waiting[id] + barrier.arrived < expected {
+            if waiting == 0 || waiting + barrier.arrived < expected {
                 continue;
             }
-            *barrier = Barrier::default();
+            self.observe(|observer, of| observer.barrier(grid, of, warps, id));
+            self.barriers[id as usize] = Barrier::default();
             any = true;
-            release(warps, id as u32, grid);
+            release(warps, id, grid);
         }
         any
     }
@@ -217,6 +237,41 @@ impl Cluster {
         warps.all(Warp::is_done)
     }
 
+    /// Asks the observer, if there is one, about each CTA.
+    fn observe(&self, mut ask: impl FnMut(&mut dyn Observer, &Block, &[Warp])) {
+        let Some(observer) = &self.together.observer else {
+            return;
+        };
+        for (block, warps) in &self.blocks {
+            if let Ok(mut observer) = observer.try_borrow_mut() {
+                ask(&mut **observer, block, warps);
+            }
+        }
+    }
+
+    /// Runs about that many steps, which an observer sees; whether a thread made progress.
+    pub(crate) fn run_observed(
+        &mut self,
+        grid: &Grid<'_>,
+        steps: u64,
+        observer: &mut Option<Observing>,
+    ) -> Result<bool, RunError> {
+        self.together.observer = observer.take();
+        let result = self.run(grid, steps);
+        if self.is_done() {
+            self.observe(|observer, block, _| observer.ended(grid, block));
+        }
+        *observer = self.together.observer.take();
+        result
+    }
+
+    /// Shows to the observer that no thread of the launch can continue.
+    pub(crate) fn show_stuck(&mut self, grid: &Grid<'_>, observer: &mut Option<Observing>) {
+        self.together.observer = observer.take();
+        self.observe(|observer, block, warps| observer.stuck(grid, block, warps));
+        *observer = self.together.observer.take();
+    }
+
     /// Whether no thread could continue when it ran last.
     pub(crate) const fn is_stuck(&self) -> bool {
         self.stuck
@@ -228,7 +283,7 @@ impl Cluster {
     }
 
     /// Runs about that many steps; whether a thread made progress.
-    pub(crate) fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
+    fn run(&mut self, grid: &Grid<'_>, steps: u64) -> Result<bool, RunError> {
         let mut left = steps;
         let mut any = false;
         while left > 0 && !self.is_done() {
@@ -236,13 +291,13 @@ impl Cluster {
             for (block, warps) in &mut self.blocks {
                 block.together = core::mem::take(&mut self.together);
                 let result = run_block(block, warps, grid, left.min(1 << 14));
+                let completed = result.is_ok() && block.complete_barriers(warps, grid);
                 self.together = core::mem::take(&mut block.together);
                 let done = result?;
-                progress |= done > 0;
+                progress |= done > 0 || completed;
                 left = left.saturating_sub(done);
-                progress |= block.complete_barriers(warps, grid);
             }
-            progress |= self.complete_cluster_barrier();
+            progress |= self.complete_cluster_barrier(grid);
             any |= progress;
             if !progress {
                 break;
@@ -253,12 +308,13 @@ impl Cluster {
     }
 
     /// Completes the barrier of the cluster if all threads arrived.
-    fn complete_cluster_barrier(&mut self) -> bool {
+    fn complete_cluster_barrier(&mut self, grid: &Grid<'_>) -> bool {
         let warps = || self.blocks.iter().flat_map(|(_, warps)| warps);
         let live: u32 = warps().map(|w| w.groups.live().count_ones()).sum();
         if self.together.arrived == 0 || self.together.arrived < live {
             return false;
         }
+        self.observe(|observer, block, warps| observer.cluster_barrier(grid, block, warps));
         self.together.arrived = 0;
         self.together.phase += 1;
         for group in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {

@@ -35,6 +35,16 @@ impl Act {
         }
     }
 
+    /// The first place of the first operand.
+    pub(crate) fn first_place(&self) -> Option<Place> {
+        self.place(0)
+    }
+
+    /// The first place of the last operand that has one.
+    pub(crate) fn last_place(&self) -> Option<Place> {
+        (0..self.operands.len()).rev().find_map(|i| self.place(i))
+    }
+
     pub(super) fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)
     }

@@ -14,20 +14,24 @@ use crate::program::{Fold, Function, Step};
 
 /// A step that lanes of a warp execute, and what it can change.
 pub(crate) struct Execution<'e> {
-    pub(super) warp: &'e mut Warp,
-    pub(super) block: &'e mut Block,
-    pub(super) grid: &'e Grid<'e>,
-    pub(super) function: &'e Function,
+    pub(crate) warp: &'e mut Warp,
+    pub(crate) block: &'e mut Block,
+    pub(crate) grid: &'e Grid<'e>,
+    pub(crate) function: &'e Function,
+    /// The function.
+    pub(crate) id: ptx_ir::FuncId,
     /// The index of the group of the lanes.
     pub(super) group: usize,
     /// The index of the call that they are in.
-    pub(super) call: usize,
+    pub(crate) call: usize,
     /// The index of the step.
-    pub(super) at: u32,
+    pub(crate) at: u32,
     /// The lanes of the group.
-    pub(super) mask: u32,
+    pub(crate) mask: u32,
     /// Those whose guard holds.
-    pub(super) active: u32,
+    pub(crate) active: u32,
+    /// Whether the observer sees accesses to memory one by one.
+    pub(super) by_byte: bool,
 }
 
 /// What follows a step.
@@ -42,7 +46,7 @@ pub(crate) enum Control {
 }
 
 /// Why a step failed, and the lane for which it did.
-pub(super) type Failed = (Reason, usize);
+pub(crate) type Failed = (Reason, usize);
 
 pub(super) type Outcome = Result<Control, Failed>;
 
@@ -58,7 +62,7 @@ impl Execution<'_> {
     }
 
     /// The bits of a value in a lane.
-    pub(super) fn get(&self, place: Place, lane: usize) -> u128 {
+    pub(crate) fn get(&self, place: Place, lane: usize) -> u128 {
         self.warp.get(self.call, place, lane)
     }
 
@@ -68,6 +72,14 @@ impl Execution<'_> {
 
     /// Executes a step other than operations on all lanes.
     pub(super) fn step(&mut self, step: &Step) -> Outcome {
+        match self.block.together.observer {
+            None => self.perform(step),
+            Some(_) => self.observed_step(step),
+        }
+    }
+
+    /// Executes a step, without the parts that only an observer sees.
+    pub(super) fn perform(&mut self, step: &Step) -> Outcome {
         let first = self.first();
         match step {
             Step::Lanes(..) => Ok(Control::Next),

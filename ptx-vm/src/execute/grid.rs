@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptx_ir::{FuncId, Module};
+use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
 use super::block::Cluster;
 use super::warp::Failure;
@@ -56,10 +56,45 @@ impl Grid<'_> {
         [linear % x, linear / x % y, linear / (x * y)]
     }
 
+    /// The linear index of a CTA.
+    pub(crate) const fn linear(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [width, height, _] = self.blocks;
+        x as u64 + width as u64 * (y as u64 + height as u64 * z as u64)
+    }
+
+    /// `%ctaid` of a CTA, by its linear index.
+    pub(crate) fn block(&self, linear: u64) -> [u32; 3] {
+        let [x, y, _] = self.blocks.map(u64::from);
+        [linear % x, linear / x % y, linear / (x * y)].map(|i| i as u32)
+    }
+
+    /// The linear index of the CTA of a rank in the cluster of another one.
+    pub(crate) fn of_rank(&self, index: [u32; 3], rank: usize) -> u64 {
+        let ([x, y, _], rank) = (self.cluster, rank as u32);
+        let inner = [rank % x, rank / x % y, rank / (x * y)];
+        let start = |i: usize| index[i] - index[i] % self.cluster[i];
+        self.linear(core::array::from_fn(|i| start(i).saturating_add(inner[i])))
+    }
+
+    /// The number of CTAs of a cluster.
+    pub(crate) fn cluster_size(&self) -> u64 {
+        self.cluster.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Where an instruction is in the source.
+    pub(crate) fn span(&self, function: FuncId, inst: InstId) -> Option<Span> {
+        let body = self.module.body(function)?;
+        let is_inst = |s: &Statement| *s == Statement::Inst(inst);
+        let (statement, _) = body.statements().find(|(_, s)| is_inst(s))?;
+        Some(body.source_span(statement))
+    }
+
     /// Memory of the heap; 0 if there is not enough.
     pub(crate) fn allocate(&self, bytes: u64) -> u64 {
         let (next, end) = &self.heap;
-        let size = bytes.max(1).div_ceil(16).saturating_mul(16);
+        // Allocations are apart, so that a checker finds accesses past their ends.
+        let size = bytes.max(1).div_ceil(16).saturating_add(1);
+        let size = size.saturating_mul(16);
         let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
             at.checked_add(size).filter(|after| after <= end)
         });
@@ -95,15 +130,11 @@ impl Grid<'_> {
         };
         let function = self.program.function(id);
         let step = function.and_then(|f| f.steps.get(failure.at as usize));
-        let (Some(function), Some(step), Some(body)) = (function, step, self.module.body(id))
-        else {
+        let (Some(function), Some(step)) = (function, step) else {
             return error;
         };
         error.function.clone_from(&function.name);
-        let mut statements = body.statements();
-        let is_inst = |s: &ptx_ir::Statement| *s == ptx_ir::Statement::Inst(step.inst);
-        if let Some((statement, _)) = statements.find(|(_, s)| is_inst(s)) {
-            let span = body.source_span(statement);
+        if let Some(span) = self.span(id, step.inst) {
             error.span = Some(span);
             error.instruction = String::from_utf8_lossy(span.of(self.module.source())).into();
         }
@@ -112,7 +143,10 @@ impl Grid<'_> {
 }
 
 /// Runs all CTAs. They begin in the order of their indices; one that waits for later ones lets these run.
-pub(crate) fn run(grid: &Grid<'_>) -> Result<(), RunError> {
+pub(crate) fn run(
+    grid: &Grid<'_>,
+    observer: &mut Option<super::Observing>,
+) -> Result<(), RunError> {
     let [x, y, z] = grid.clusters();
     let all = u64::from(x) * u64::from(y) * u64::from(z);
     let mut waiting: VecDeque<Cluster> = VecDeque::new();
@@ -130,7 +164,7 @@ pub(crate) fn run(grid: &Grid<'_>) -> Result<(), RunError> {
                 None => return Ok(()),
             },
         };
-        let progress = cluster.run(grid, TURN)?;
+        let progress = cluster.run_observed(grid, TURN, observer)?;
         if cluster.is_done() {
             // Those that waited may depend on it.
             waiting.iter_mut().for_each(Cluster::wake);
@@ -143,6 +177,9 @@ pub(crate) fn run(grid: &Grid<'_>) -> Result<(), RunError> {
         waiting.push_back(cluster);
         let stuck = waiting.iter().all(Cluster::is_stuck);
         if stuck && (next == all || waiting.len() >= grid.limits.resident_clusters) {
+            for cluster in &mut waiting {
+                cluster.show_stuck(grid, observer);
+            }
             return Err(RunError::new(Reason::Deadlock));
         }
     }

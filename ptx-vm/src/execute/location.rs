@@ -21,7 +21,7 @@ pub(crate) enum Location {
 
 /// The memory that a location is in. Each lane has its own local memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     Global,
     /// That of the CTA of a rank.
     Shared(usize),
@@ -41,7 +41,7 @@ pub(super) struct Addresses {
 
 impl Execution<'_> {
     /// Where an address is for a lane.
-    pub(super) fn location(&self, address: &Address, lane: usize) -> Location {
+    pub(crate) fn location(&self, address: &Address, lane: usize) -> Location {
         let base = match address.base {
             Base::Zero => 0,
             Base::Register(place) => self.get(place, lane) as u64,
@@ -51,7 +51,7 @@ impl Execution<'_> {
     }
 
     /// Where the frame of the call begins on the stack.
-    pub(super) fn frame(&self) -> u64 {
+    pub(crate) fn frame(&self) -> u64 {
         let call = self.warp.groups.calls.get(self.call);
         call.and_then(Option::as_ref).map_or(0, |c| c.base)
     }
@@ -152,7 +152,7 @@ impl Addresses {
 
 impl Location {
     /// The memory that it is in.
-    pub(super) const fn memory(self) -> Memory {
+    pub(crate) const fn memory(self) -> Memory {
         match self {
             Self::Global(_) => Memory::Global,
             Self::Shared(rank, _) => Memory::Shared(rank),

@@ -4,6 +4,7 @@ use ptx_isa::{Action, Modifier};
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
+use super::observer::OnMbarrier;
 use crate::error::Reason;
 use crate::lanes::Place;
 use crate::lanes::lanes;
@@ -66,7 +67,7 @@ impl Object {
 
 impl Act {
     /// The addresses among the operands.
-    pub(super) fn addresses(&self) -> Vec<Address> {
+    pub(crate) fn addresses(&self) -> Vec<Address> {
         let address = |operand: &Option<ActOperand>| match operand {
             Some(ActOperand::Address(address)) => Some(*address),
             _ => None,
@@ -89,6 +90,8 @@ impl Execution<'_> {
     pub(super) fn mbarrier(&mut self, act: &Act) -> Outcome {
         let values = act.values();
         let address = act.addresses().first().copied();
+        // The observer sees the operation instead.
+        self.by_byte = false;
         for lane in lanes(self.active) {
             let value = |of: &Self, n: usize| {
                 let place = values.get(n);
@@ -106,6 +109,13 @@ impl Execution<'_> {
             let old = old? as u64;
             let mut object = Object::from_bits(old);
             let first = value(self, 0);
+            let on = self.on_mbarrier(act, lane, location, object, first);
+            let possible = on
+                .as_ref()
+                .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
+            if possible == Some(false) {
+                continue;
+            }
             match act.action {
                 Action::MbarrierInit => {
                     let count = first.unwrap_or(1) as u32 & COUNT as u32;
@@ -148,8 +158,14 @@ impl Execution<'_> {
                         false => Object::from_bits(first.unwrap_or(0)).odd,
                     };
                     self.set_result(act, lane, (object.odd != odd).into());
+                    if let (Some(on), true) = (&on, object.odd != odd) {
+                        self.observe(|observer, of| observer.mbarrier_phase(of, on, true));
+                    }
                     continue;
                 }
+            }
+            if let (Some(on), true) = (&on, object.odd != Object::from_bits(old).odd) {
+                self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
             }
             self.write(location, 8, object.bits().into(), lane)?;
         }
@@ -169,10 +185,46 @@ impl Execution<'_> {
         bytes: u64,
         lane: usize,
     ) -> Result<(), Failed> {
+        let by_byte = core::mem::take(&mut self.by_byte);
         let old = self.read(location, 8, lane);
-        let mut object = Object::from_bits(old? as u64);
-        object.perform(bytes);
-        self.write(location, 8, object.bits().into(), lane)
+        let before = Object::from_bits(old? as u64);
+        let on = OnMbarrier::new(
+            Action::MbarrierComplete,
+            lane,
+            location,
+            before.pending,
+            bytes,
+        );
+        let possible = on
+            .as_ref()
+            .and_then(|on| self.observe(|observer, of| observer.mbarrier(of, on)));
+        if possible != Some(false) {
+            let mut object = before;
+            object.perform(bytes);
+            if let (Some(on), true) = (&on, object.odd != before.odd) {
+                self.observe(|observer, of| observer.mbarrier_phase(of, on, false));
+            }
+            self.write(location, 8, object.bits().into(), lane)?;
+        }
+        self.by_byte = by_byte;
+        Ok(())
+    }
+
+    /// An operation of a lane on an mbarrier object, for the observer.
+    fn on_mbarrier(
+        &self,
+        act: &Act,
+        lane: usize,
+        location: Location,
+        object: Object,
+        first: Option<u64>,
+    ) -> Option<OnMbarrier> {
+        let count = match act.has(Modifier::ExpectTx) {
+            true => 1,
+            false => first.unwrap_or(1),
+        };
+        self.block.together.observer.as_ref()?;
+        OnMbarrier::new(act.action, lane, location, object.pending, count)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::{Location, check_alignment};
+use super::observer::Use;
 use crate::lanes::lanes;
 use crate::memory::{self, Fault};
 use crate::program::{Atomic, ChangedElement};
@@ -9,6 +10,9 @@ use crate::program::{Atomic, ChangedElement};
 impl Execution<'_> {
     /// Reads at most 16 bytes at a multiple of their number.
     pub(super) fn read(&self, from: Location, bytes: u8, lane: usize) -> Result<u128, Failed> {
+        if self.by_byte && !self.touch_one(from, Use::Read, bytes, lane) {
+            return Ok(0);
+        }
         check_alignment(from, bytes.into(), lane)?;
         let out_of_bounds = Fault::OutOfBounds(from.address());
         let value = match from {
@@ -34,6 +38,9 @@ impl Execution<'_> {
         value: u128,
         lane: usize,
     ) -> Result<(), Failed> {
+        if self.by_byte && !self.touch_one(to, Use::Write, bytes, lane) {
+            return Ok(());
+        }
         check_alignment(to, bytes.into(), lane)?;
         let out_of_bounds = Fault::OutOfBounds(to.address());
         let written = match to {

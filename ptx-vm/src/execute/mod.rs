@@ -15,10 +15,17 @@ mod location;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod observer;
 mod special;
 mod system_calls;
 mod turns;
 mod warp;
 
 pub use actions::performs;
+pub(crate) use block::{Block, Observing};
+pub(crate) use execution::{Execution, Failed};
 pub(crate) use grid::{Grid, run};
+pub(crate) use groups::{Group, State};
+pub(crate) use location::Memory;
+pub(crate) use observer::{Observed, Observer, OnMbarrier, Stepped, Touch, Use};
+pub(crate) use warp::Warp;

@@ -35,9 +35,18 @@ impl Execution<'_> {
                     }
                     (count, 4)
                 }
-                "malloc" => (self.grid.allocate(pointer(self, 0)), 8),
+                "malloc" => {
+                    let bytes = pointer(self, 0);
+                    let start = self.grid.allocate(bytes);
+                    self.observe(|observer, _| observer.allocated(start, bytes));
+                    (start, 8)
+                }
                 // Memory of the heap is not used again.
-                "free" => (0, 0),
+                "free" => {
+                    let start = pointer(self, 0);
+                    self.observe(|observer, of| observer.freed(of, lane, start));
+                    (0, 0)
+                }
                 "__assertfail" => {
                     let message = self.text(pointer(self, 0), lane)?;
                     let file = self.text(pointer(self, 1), lane)?;

@@ -6,9 +6,10 @@ use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::Grid;
 use super::groups::{CallFrame, Groups, State};
+use super::observer::Stepped;
 use super::turns::Turns;
 use crate::error::Reason;
-use crate::lanes::{Double, LANES, Place};
+use crate::lanes::{Double, LANES, Place, Registers};
 use crate::program::{Function, Step};
 
 /// A warp.
@@ -42,6 +43,17 @@ fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &crate::lanes::Regi
     let bits = registers.predicates.get(predicate as usize);
     let bits = bits.copied().unwrap_or(0);
     mask & if inverted { !bits } else { bits }
+}
+
+/// Executes a range of operations.
+#[inline]
+fn execute(function: &Function, registers: &mut Registers, (first, end): (u32, u32), active: u32) {
+    if first == end || active == 0 {
+        return;
+    }
+    for op in &function.code.ops[first as usize..end as usize] {
+        registers.execute(op, active);
+    }
 }
 
 impl Warp {
@@ -157,18 +169,13 @@ impl Warp {
                 return Ok(steps);
             };
             let active = guarded(target.guard, mask, &frame.registers);
-            let (first, end) = target.before;
-            if first != end && active != 0 {
-                for op in &function.code.ops[first as usize..end as usize] {
-                    frame.registers.execute(op, active);
-                }
-            }
+            block.observe(|observer, of| {
+                let step = Stepped::new(id, at, call, mask, active);
+                observer.step(grid, of, self.first, step);
+            });
+            execute(function, &mut frame.registers, target.before, active);
             let control = if let Step::Lanes(first, end) = target.step {
-                if active != 0 {
-                    for op in &function.code.ops[first as usize..end as usize] {
-                        frame.registers.execute(op, active);
-                    }
-                }
+                execute(function, &mut frame.registers, (first, end), active);
                 Control::Next
             } else if active == 0 {
                 Control::Next
@@ -179,11 +186,13 @@ impl Warp {
                     block,
                     grid,
                     function,
+                    id,
                     group: index,
                     call,
                     at,
                     mask,
                     active,
+                    by_byte: false,
                 };
                 let failed = |(reason, lane)| Failure {
                     reason,

@@ -61,6 +61,9 @@ impl<'d> Cursor<'d> {
 }
 
 impl Device {
+    /// Bytes of a page.
+    pub(crate) const PAGE: u64 = PAGE;
+
     /// The last address that memory may have.
     pub(crate) const LAST: u64 = GLOBAL + (1 << 40);
 
@@ -82,9 +85,14 @@ impl Device {
         }
     }
 
-    /// The address of a new allocation; `None` beyond 2^40 bytes in total.
+    /// One past the last address in use.
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The address of a new allocation, apart from others; `None` beyond 2^40 bytes in total.
     pub(crate) fn allocate(&mut self, bytes: u64) -> Option<u64> {
-        let start = self.end.div_ceil(ALIGN) * ALIGN;
+        let start = (self.end.div_ceil(ALIGN) + 1) * ALIGN;
         let end = start.checked_add(bytes.max(1))?;
         if end > Self::LAST {
             return None;

@@ -23,6 +23,9 @@ pub(crate) const CODE: u64 = 0x7300_0000_0000;
 /// Bytes between the shared memory of one CTA of a cluster and that of the next one.
 pub(crate) const SHARED_STRIDE: u64 = 1 << 24;
 
+/// Bytes between variables in `.global` and `.const`.
+const GAP: u64 = 16;
+
 /// A value that is written into a variable at the start.
 #[derive(Clone, Debug)]
 pub(crate) struct Initial {
@@ -136,7 +139,10 @@ impl Variables {
                     (StateSpace::Shared, None) => u64::MAX,
                     (StateSpace::Shared, Some(size)) => layouts.shared.add(size, align),
                     (_, size) => {
-                        GLOBAL.saturating_add(layouts.global.add(size.unwrap_or(0), align))
+                        let at = layouts.global.add(size.unwrap_or(0), align);
+                        // Variables are apart, so that a checker finds accesses past their ends.
+                        layouts.global.add(GAP, 1);
+                        GLOBAL.saturating_add(at)
                     }
                 };
                 if !self.name(declared, id, declarator, address) {

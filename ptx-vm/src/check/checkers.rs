@@ -1,0 +1,142 @@
+//! The checkers of a launch, as an observer of it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::accesses::Accesses;
+use super::allocations::Allocations;
+use super::clock::Clock;
+use super::published::Published;
+use super::reports::{Actor, Reports, Text};
+use super::sites::Sites;
+use super::state::{BlockState, WarpState};
+use super::written_bytes::WrittenBytes;
+use super::{Checker, Checks, Finding};
+use crate::execute::{Execution, Grid, Memory};
+
+/// A place in memory that threads synchronize by.
+pub(super) type Shared = (Option<u64>, u64);
+
+/// What the checkers know, and what they found.
+#[derive(Debug)]
+pub(crate) struct Checkers {
+    pub(super) checks: Checks,
+    pub(super) sites: Arc<Sites>,
+    pub(super) reports: Reports,
+    pub(super) allocations: Allocations,
+    /// The written bytes of global memory.
+    pub(super) global: WrittenBytes,
+    /// The CTAs that run.
+    blocks: HashMap<u64, BlockState>,
+    /// The accesses to global memory, by page.
+    pub(super) pages: HashMap<u64, Box<[Accesses]>>,
+    /// The pairs of instructions for which a race was reported.
+    pub(super) pairs: HashSet<(u32, u32)>,
+    /// The asynchronous operation that the current instruction starts: its CTA, its number there and its time.
+    pub(super) operation: Option<(u64, u32, u32)>,
+    /// How many asynchronous operations were started.
+    pub(super) copies: u64,
+    /// What threads of each cluster know that arrived at its barrier, in this phase and before it.
+    pub(super) clusters: HashMap<u64, (Option<Clock>, Option<Clock>)>,
+    /// What stores let others know, by the CTA of the shared memory and the address.
+    pub(super) published: HashMap<Shared, Published>,
+}
+
+impl Checkers {
+    pub(crate) fn new(
+        checks: Checks,
+        sites: Sites,
+        allocations: Allocations,
+        global: WrittenBytes,
+    ) -> Self {
+        Self {
+            checks,
+            sites: Arc::new(sites),
+            reports: Reports::default(),
+            allocations,
+            global,
+            blocks: HashMap::new(),
+            pages: HashMap::new(),
+            pairs: HashSet::new(),
+            operation: None,
+            copies: 0,
+            clusters: HashMap::new(),
+            published: HashMap::new(),
+        }
+    }
+
+    pub(super) const fn has(&self, checker: Checker) -> bool {
+        self.checks.has(checker)
+    }
+
+    /// A lane that executes an instruction.
+    pub(super) fn actor(&self, of: &Execution<'_>, lane: usize) -> Actor {
+        Actor {
+            site: self.sites.number(of.id, of.at),
+            block: of.grid.linear(of.block.index),
+            thread: of.warp.first + lane as u32,
+        }
+    }
+
+    /// Reports something about a lane.
+    pub(super) fn report(
+        &mut self,
+        of: &Execution<'_>,
+        finding: Finding,
+        lane: usize,
+        text: impl FnOnce() -> Text,
+    ) {
+        let actor = self.actor(of, lane);
+        let context = (of.grid, &*self.sites);
+        self.reports.add(context, finding, actor, text);
+    }
+
+    /// Whether something was reported at the instruction.
+    pub(super) fn reported(&self, of: &Execution<'_>) -> bool {
+        self.reports.any_at(self.sites.number(of.id, of.at))
+    }
+
+    /// A CTA.
+    pub(super) fn block(&mut self, grid: &Grid<'_>, block: u64) -> &mut BlockState {
+        let blocks = self.blocks.entry(block);
+        blocks.or_insert_with(|| BlockState::new(block, grid.threads_per_block()))
+    }
+
+    /// The CTA of a rank in the cluster of the one that executes an instruction.
+    pub(super) fn of_rank(&mut self, of: &Execution<'_>, rank: usize) -> (u64, &mut BlockState) {
+        let block = of.grid.of_rank(of.block.index, rank);
+        (block, self.block(of.grid, block))
+    }
+
+    /// A warp, by its first thread.
+    pub(super) fn warp(&mut self, grid: &Grid<'_>, block: u64, first: u32) -> &mut WarpState {
+        let warps = &mut self.block(grid, block).warps;
+        let index = (first as usize / crate::lanes::LANES).min(warps.len() - 1);
+        &mut warps[index]
+    }
+
+    /// The warp that executes an instruction.
+    pub(super) fn own_warp(&mut self, of: &Execution<'_>) -> &mut WarpState {
+        let block = of.grid.linear(of.block.index);
+        self.warp(of.grid, block, of.warp.first)
+    }
+
+    /// The written bytes of a memory that all lanes have, if it can have others.
+    pub(super) fn written(
+        &mut self,
+        of: &Execution<'_>,
+        memory: Memory,
+    ) -> Option<&mut WrittenBytes> {
+        match memory {
+            Memory::Global => Some(&mut self.global),
+            Memory::Shared(rank) => Some(&mut self.of_rank(of, rank).1.written),
+            Memory::Local | Memory::Parameter => None,
+        }
+    }
+
+    /// A CTA ended.
+    pub(super) fn end_block(&mut self, block: u64) {
+        self.blocks.remove(&block);
+        self.published.retain(|(owner, _), _| *owner != Some(block));
+    }
+}

@@ -1,0 +1,168 @@
+//! `initcheck`: whether what is read was written.
+
+use super::Finding;
+use super::checkers::Checkers;
+use super::memcheck::access;
+use super::reports::{Actor, Text};
+use super::sites::Site;
+use super::written_bytes::WrittenBytes;
+use crate::execute::{Execution, Grid, Memory, Stepped, Touch, Use};
+use crate::lanes::lanes;
+use crate::program::{Argument, Callee, Function, Step};
+
+impl Checkers {
+    /// Checks that the bytes of reads were written, and notes those of writes.
+    pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        let mut missing = Vec::new();
+        let mut check = |written: &mut WrittenBytes, lane: usize| {
+            let (at, bytes) = (touch.at[lane], touch.bytes);
+            let first = match touch.usage {
+                Use::Write => None,
+                _ => written.first_missing(at, bytes),
+            };
+            if touch.usage != Use::Read || first.is_some() {
+                // Each byte is reported once.
+                written.insert(at, bytes);
+            }
+            missing.extend(first.map(|first| (lane, first)));
+        };
+        if touch.memory == Memory::Local {
+            let stacks = &mut self.own_warp(of).stacks;
+            for lane in lanes(allowed) {
+                check(&mut stacks[lane], lane);
+            }
+        } else if let Some(written) = self.written(of, touch.memory) {
+            lanes(allowed).for_each(|lane| check(written, lane));
+        }
+        for (lane, first) in missing {
+            self.unwritten(of, touch, lane, first);
+        }
+    }
+
+    fn unwritten(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, missing: u64) {
+        let (what, at) = (access(touch), touch.at[lane]);
+        let memory = match touch.memory {
+            Memory::Global => "global",
+            Memory::Shared(_) => "shared",
+            Memory::Local => "local",
+            Memory::Parameter => "parameter",
+        };
+        self.report(of, Finding::UnwrittenMemory, lane, || Text {
+            message: format!(
+                "{what} at {at:#x} in {memory} memory, of which the byte at {missing:#x} was never written"
+            ),
+            other: None,
+            help: "write the memory before it is read, on all paths and by all threads",
+        });
+    }
+
+    /// Checks that the registers that lanes read were written, and notes those that they write.
+    pub(super) fn registers(
+        &mut self,
+        grid: &Grid<'_>,
+        (index, warp): ([u32; 3], u32),
+        step: Stepped,
+    ) {
+        let site = self.sites.number(step.function, step.at);
+        let follows = |s: &Site| !s.reads.is_empty() || !s.writes.is_empty();
+        if !self.sites.get(site).is_some_and(follows) {
+            return;
+        }
+        let sites = std::sync::Arc::clone(&self.sites);
+        let Some(of) = sites.get(site) else { return };
+        let block = grid.linear(index);
+        let count = sites.variables(step.function);
+        let known = self.warp(grid, block, warp).registers(step.call, count);
+        let mut found = None;
+        for &variable in &of.reads {
+            let Some(lanes) = known.get_mut(variable as usize) else {
+                continue;
+            };
+            let reading = match of.guard == Some(variable) {
+                true => step.mask,
+                false => step.active,
+            };
+            let missing = reading & !*lanes;
+            if missing != 0 && found.is_none() {
+                found = Some((variable, missing));
+            }
+            // Each register is reported once.
+            *lanes |= missing;
+        }
+        for &variable in &of.writes {
+            if let Some(lanes) = known.get_mut(variable as usize) {
+                *lanes |= step.active;
+            }
+        }
+        let Some((variable, missing)) = found else {
+            return;
+        };
+        let actor = Actor {
+            site,
+            block,
+            thread: warp + missing.trailing_zeros(),
+        };
+        let name = sites.name(step.function, variable);
+        let text = || Text {
+            message: format!("`{name}` is read and was never written by the thread"),
+            other: None,
+            help: "write the register on all paths that lead here",
+        };
+        let finding = Finding::UnwrittenRegister;
+        self.reports.add((grid, &sites), finding, actor, text);
+    }
+
+    /// Notes what calls write to the stack and to registers.
+    pub(super) fn calls(&mut self, of: &Execution<'_>) {
+        let grid = of.grid;
+        let Some(Step::Call(call)) = of.function.steps.get(of.at as usize).map(|s| &s.step) else {
+            return;
+        };
+        let base = of.frame();
+        for (callee, mask) in of.callees() {
+            let Some(frame) = of.call_frame(callee) else {
+                continue;
+            };
+            let Some(function) = grid.program.function(frame.function) else {
+                continue;
+            };
+            let start = frame.base;
+            let results = call.results.iter().zip(&function.frame.results);
+            let results: Vec<(u64, u64)> = results
+                .filter_map(|(result, parameter)| match result {
+                    Argument::Memory(offset) => Some((base + offset, parameter.bytes)),
+                    _ => None,
+                })
+                .collect();
+            self.enter(of, (callee, mask), (start, function), &results);
+        }
+        if let Callee::System(_) = call.callee
+            && let Some(Argument::Memory(offset)) = call.results.first()
+        {
+            let stacks = &mut self.own_warp(of).stacks;
+            lanes(of.active).for_each(|lane| stacks[lane].insert(base + offset, 8));
+        }
+    }
+
+    /// The frame of a function that lanes call has only its parameters.
+    fn enter(
+        &mut self,
+        of: &Execution<'_>,
+        (call, mask): (usize, u32),
+        (start, function): (u64, &Function),
+        results: &[(u64, u64)],
+    ) {
+        let warp = self.own_warp(of);
+        for lane in lanes(mask) {
+            let written = &mut warp.stacks[lane];
+            written.remove(start, function.frame.bytes);
+            for parameter in &function.frame.parameters {
+                written.insert(start + parameter.offset, parameter.bytes);
+            }
+            for &(at, bytes) in results {
+                written.insert(at, bytes);
+            }
+        }
+        warp.forget_registers(call);
+    }
+}

@@ -1,0 +1,169 @@
+//! mbarrier objects: what is done to them, and what threads get to know by them.
+
+use ptx_isa::Action;
+
+use super::checkers::Checkers;
+use super::reports::Text;
+use super::sync_state::Mbarrier;
+use super::{Checker, Finding};
+use crate::execute::{Execution, Memory, OnMbarrier, Touch};
+use crate::lanes::lanes;
+
+/// The greatest count of an mbarrier object.
+const MOST: u64 = (1 << 20) - 1;
+
+impl Checkers {
+    /// Whether an operation on an mbarrier object is possible.
+    pub(super) fn on_mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
+        let (at, lane) = (on.at, on.lane);
+        let by = self.actor(of, lane);
+        let (_, state) = self.of_rank(of, on.rank);
+        let sync = &mut state.sync;
+        let known = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
+        let (message, other, help, finding) = match (on.action, known) {
+            (Action::MbarrierInit, Some((by, None))) => (
+                "the mbarrier object is initialized a second time".into(),
+                Some((by, "it was initialized")),
+                "invalidate the object before its memory is initialized again, and let one thread do both",
+                Finding::MbarrierExists,
+            ),
+            (Action::MbarrierInit, _) if on.count == 0 || on.count > MOST => (
+                format!(
+                    "the mbarrier object is initialized with the count {}",
+                    on.count
+                ),
+                None,
+                "a count is at least 1 and at most 2^20 - 1",
+                Finding::MbarrierCount,
+            ),
+            (Action::MbarrierInit, _) => {
+                let slot = sync.new_slot();
+                let object = Mbarrier {
+                    slot,
+                    phase: 0,
+                    by,
+                    ended: None,
+                    pending: None,
+                    complete: None,
+                };
+                sync.mbarriers.insert(at, object);
+                return true;
+            }
+            (_, None) => (
+                format!("there is no mbarrier object at {at:#x}: it was not initialized"),
+                None,
+                "execute `mbarrier.init` in one thread, and a barrier before other threads use the object",
+                Finding::NotMbarrier,
+            ),
+            (_, Some((_, Some(by)))) => (
+                format!("the mbarrier object at {at:#x} was invalidated"),
+                Some((by, "it was invalidated")),
+                "invalidate the object after its last use by any thread",
+                Finding::NotMbarrier,
+            ),
+            (Action::MbarrierArrive | Action::MbarrierDrop, _) if on.count > on.pending.into() => (
+                format!(
+                    "{} arrivals at an mbarrier object of which {} are pending",
+                    on.count, on.pending
+                ),
+                None,
+                "initialize the object with the number of threads that arrive in each phase",
+                Finding::MbarrierCount,
+            ),
+            (Action::MbarrierInvalidate, _) => {
+                if let Some(object) = sync.mbarriers.get_mut(&at) {
+                    object.ended = Some(by);
+                }
+                return true;
+            }
+            _ => {
+                self.arrive(of, on);
+                return true;
+            }
+        };
+        if !self.has(Checker::Synccheck) {
+            return true;
+        }
+        self.report(of, finding, lane, || Text {
+            message,
+            other,
+            help,
+        });
+        false
+    }
+
+    /// Arrivals let those know what the thread knows who wait for the phase.
+    fn arrive(&mut self, of: &Execution<'_>, on: &OnMbarrier) {
+        let site = self.sites.number(of.id, of.at);
+        let releases = self.sites.get(site).is_some_and(|s| s.releases);
+        let arrives = matches!(on.action, Action::MbarrierArrive | Action::MbarrierDrop);
+        let copies = on.action == Action::CopyArrive;
+        if !(arrives && releases || copies) {
+            return;
+        }
+        let block = of.grid.linear(of.block.index);
+        let thread = of.warp.first + on.lane as u32;
+        let clock = self.own_warp(of).clock.release(1 << on.lane);
+        let Some(mut clock) = clock else { return };
+        if copies {
+            let copies = self.block(of.grid, block).sync.copies(thread, false);
+            clock.set(copies.slot, copies.started);
+        }
+        let (_, state) = self.of_rank(of, on.rank);
+        if let Some(object) = state.sync.mbarriers.get_mut(&on.at) {
+            match &mut object.pending {
+                Some(pending) => pending.join(&clock),
+                none => *none = Some(clock),
+            }
+        }
+    }
+
+    /// A phase is complete, or a thread found that it is.
+    pub(super) fn mbarrier_phases(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
+        let site = self.sites.number(of.id, of.at);
+        let acquires = self.sites.get(site).is_some_and(|s| s.acquires);
+        let (owner, state) = self.of_rank(of, on.rank);
+        let Some(object) = state.sync.mbarriers.get_mut(&on.at) else {
+            return;
+        };
+        if !tested {
+            object.phase += 1;
+            let mut complete = object
+                .pending
+                .take()
+                .unwrap_or_else(|| super::clock::Clock::new(owner));
+            if let Some(before) = object.complete.take() {
+                complete.join(&before);
+            }
+            complete.note(owner, object.slot, object.phase);
+            object.complete = Some(complete);
+            return;
+        }
+        if let (true, Some(known)) = (acquires, object.complete.clone()) {
+            self.own_warp(of).clock.acquire(1 << on.lane, &known);
+        }
+    }
+
+    /// Ordinary accesses to the memory of mbarrier objects.
+    pub(super) fn on_object(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        let Memory::Shared(rank) = touch.memory else {
+            return;
+        };
+        for lane in lanes(allowed) {
+            let at = touch.at[lane];
+            let (_, state) = self.of_rank(of, rank);
+            if state.sync.mbarriers.is_empty() {
+                return;
+            }
+            let Some(by) = state.sync.mbarrier_at(at, touch.bytes).map(|m| m.by) else {
+                continue;
+            };
+            let what = super::memcheck::access(touch);
+            self.report(of, Finding::MbarrierAccess, lane, || Text {
+                message: format!("{what} at {at:#x}, which is an mbarrier object"),
+                other: Some((by, "it was initialized")),
+                help: "use the operations on mbarrier objects, or invalidate the object before its memory is used for something else",
+            });
+        }
+    }
+}

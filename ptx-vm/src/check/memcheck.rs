@@ -1,0 +1,203 @@
+//! `memcheck`: whether accesses are inside of memory that was allocated.
+
+use super::checkers::Checkers;
+use super::reports::{Actor, Text};
+use super::{Checker, Finding};
+use crate::check::allocations::{Allocation, Owner};
+use crate::execute::{Execution, Memory, Touch, Use};
+use crate::lanes::lanes;
+
+impl Checkers {
+    /// The lanes whose accesses are inside of allocated memory.
+    pub(super) fn memcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let mut allowed = touch.lanes;
+        let misaligned = touch.align.is_power_of_two() && touch.align > 1;
+        let end = bounds(of, touch);
+        for lane in lanes(touch.lanes) {
+            let at = touch.at[lane];
+            if misaligned && at & (touch.align - 1) != 0 {
+                self.misaligned(of, touch, lane);
+                allowed &= !(1 << lane);
+                continue;
+            }
+            let fits = match touch.memory {
+                Memory::Global => self.allocations.contain(at, touch.bytes),
+                _ => at.saturating_add(touch.bytes) <= end,
+            };
+            if !fits {
+                self.out_of_bounds(of, touch, lane, end);
+                allowed &= !(1 << lane);
+            }
+        }
+        if touch.memory == Memory::Parameter && touch.usage != Use::Read {
+            self.read_only(of, touch);
+            allowed = 0;
+        }
+        allowed
+    }
+
+    fn misaligned(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
+        let (at, align) = (touch.at[lane], touch.align);
+        let what = access(touch);
+        self.report(of, Finding::Misaligned, lane, || Text {
+            message: format!("{what} at {at:#x}, which is not a multiple of {align}"),
+            other: None,
+            help: "align the address, or access narrower elements",
+        });
+    }
+
+    fn read_only(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
+        let lane = touch.lanes.trailing_zeros() as usize;
+        self.report(of, Finding::ReadOnly, lane, || Text {
+            message: "a store to the parameters of the kernel, which are only read".into(),
+            other: None,
+            help: "copy the parameter to a local variable and change that",
+        });
+    }
+
+    fn out_of_bounds(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, end: u64) {
+        let at = touch.at[lane];
+        if touch.memory == Memory::Global
+            && let Some(allocation) = self.allocations.before(at)
+            && at < allocation.end
+            && let Some(by) = allocation.freed
+        {
+            return self.use_after_free(of, touch, lane, by);
+        }
+        let whole = |what| distance(at, touch.bytes, 0, end, what);
+        let near = match touch.memory {
+            Memory::Global => self.nearest(at, touch.bytes),
+            Memory::Shared(rank) if of.block.shared(rank).is_none() => {
+                format!("the cluster has no CTA of rank {rank}")
+            }
+            Memory::Shared(_) => whole("the shared memory of the CTA"),
+            Memory::Local => whole("the local memory of the thread"),
+            Memory::Parameter => whole("the parameters of the kernel"),
+        };
+        let what = access(touch);
+        self.report(of, Finding::OutOfBounds, lane, || Text {
+            message: format!("{what} out of bounds at {at:#x}: {near}"),
+            other: None,
+            help: "compare the index with the size before the access, or allocate more",
+        });
+    }
+
+    fn use_after_free(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, by: Actor) {
+        let (what, at) = (access(touch), touch.at[lane]);
+        self.report(of, Finding::UseAfterFree, lane, || Text {
+            message: format!("{what} at {at:#x}, which was freed"),
+            other: Some((by, "it was freed")),
+            help: "free memory after its last use, and order `free` after the accesses of other threads",
+        });
+    }
+
+    /// An instruction failed because of an address; gives whether that is reported.
+    pub(super) fn fault(&mut self, of: &Execution<'_>, lane: usize, at: u64) -> bool {
+        if !self.has(Checker::Memcheck) {
+            return false;
+        }
+        self.report(of, Finding::OutOfBounds, lane, || Text {
+            message: format!("an access out of bounds at {at:#x}"),
+            other: None,
+            help: "check the addresses and the size that the instruction is given",
+        });
+        true
+    }
+
+    /// Where an address is in relation to the nearest allocation.
+    fn nearest(&self, at: u64, bytes: u64) -> String {
+        let show = |a: &Allocation| {
+            let name = match &a.owner {
+                Owner::Host => format!("the allocation at {:#x}", a.start),
+                Owner::Variable(name) => format!("`{name}`"),
+                Owner::Heap | Owner::EarlierHeap => {
+                    format!("the memory of `malloc` at {:#x}", a.start)
+                }
+            };
+            distance(at, bytes, a.start, a.end, &name)
+        };
+        let (before, after) = (self.allocations.before(at), self.allocations.after(at));
+        match (before, after) {
+            (None, None) => "nothing is allocated".into(),
+            (Some(a), None) | (None, Some(a)) => show(a),
+            (Some(a), Some(b)) => match at - a.end.min(at) <= b.start - at {
+                true => show(a),
+                false => show(b),
+            },
+        }
+    }
+
+    /// Notes memory of the heap.
+    pub(super) fn heap_allocated(&mut self, start: u64, bytes: u64) {
+        if start != 0 {
+            self.allocations.insert(start, bytes, Owner::Heap);
+        }
+    }
+
+    /// Checks a call of `free`.
+    pub(super) fn heap_freed(&mut self, of: &Execution<'_>, lane: usize, start: u64) {
+        if start == 0 || !self.checks.has(Checker::Memcheck) {
+            return;
+        }
+        let by = self.actor(of, lane);
+        let earlier = self.allocations.before(start);
+        if earlier.is_some_and(|a| start < a.end && a.owner == Owner::EarlierHeap) {
+            return;
+        }
+        let known = self.allocations.at(start);
+        let known = known.filter(|a| a.owner == Owner::Heap);
+        match known.map(|a| a.freed) {
+            Some(None) => self.allocations.free(start, by),
+            Some(Some(before)) => self.report(of, Finding::InvalidFree, lane, || Text {
+                message: format!("`free` of {start:#x}, which was freed before"),
+                other: Some((before, "it was freed")),
+                help: "free memory once, by one thread",
+            }),
+            None => self.report(of, Finding::InvalidFree, lane, || Text {
+                message: format!("`free` of {start:#x}, which `malloc` did not return"),
+                other: None,
+                help: "pass what `malloc` returned to `free`",
+            }),
+        }
+    }
+}
+
+/// One past the last offset of a memory other than the global one.
+fn bounds(of: &Execution<'_>, touch: &Touch<'_>) -> u64 {
+    match touch.memory {
+        Memory::Global => 0,
+        Memory::Shared(rank) => of.block.shared(rank).map_or(0, |m| m.len() as u64),
+        Memory::Local => of.top(),
+        Memory::Parameter => of.grid.parameters.len() as u64,
+    }
+}
+
+/// What an access is: `a read of 4 bytes`.
+pub(super) fn access(touch: &Touch<'_>) -> String {
+    let usage = match touch.usage {
+        Use::Read => "read",
+        Use::Write => "write",
+        Use::ReadWrite => "atomic operation",
+    };
+    let (article, bytes) = (if usage.starts_with('a') { "an" } else { "a" }, touch.bytes);
+    let plural = if bytes == 1 { "" } else { "s" };
+    format!("{article} {usage} of {bytes} byte{plural}")
+}
+
+fn distance(at: u64, bytes: u64, start: u64, end: u64, what: &str) -> String {
+    let size = end - start;
+    if at < start {
+        format!("{} bytes before {what}, which has {size} bytes", start - at)
+    } else if at >= end {
+        format!(
+            "{} bytes after the end of {what}, which has {size} bytes",
+            at - end
+        )
+    } else {
+        let inside = end - at;
+        format!(
+            "{} bytes past the end of {what}, which has {size} bytes",
+            bytes.saturating_sub(inside)
+        )
+    }
+}

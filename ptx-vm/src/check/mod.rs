@@ -1,0 +1,38 @@
+//! Checkers: they observe a launch and report what is wrong.
+//!
+//! [`checkers::Checkers`] is the observer. `memcheck` asks the [`allocations`] and what is known about each address before the launch
+//! ([`objects`]); `initcheck` notes [`written_bytes`], and follows the registers that [`sites`] found to be read before they are written on some path;
+//! `racecheck` keeps the last [`accesses`] to each place in memory and compares their times with what threads know ([`clock`], [`warp_clock`]),
+//! which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at barriers and masks, at
+//! [`mbarriers`] and at [`copies`], which are accesses with separate times.
+
+mod accesses;
+mod allocations;
+mod checker;
+mod checkers;
+mod clock;
+mod copies;
+mod initcheck;
+mod mbarriers;
+mod memcheck;
+mod observer;
+mod order;
+mod published;
+mod racecheck;
+mod report;
+mod reports;
+mod scope;
+mod sites;
+mod state;
+mod sync_state;
+mod synccheck;
+mod warp_clock;
+mod written_bytes;
+
+pub use checker::{Checker, Checks, UnknownChecker};
+pub use report::{Finding, Occurrence, Report};
+
+pub(crate) use allocations::{Allocations, Owner};
+pub(crate) use checkers::Checkers;
+pub(crate) use sites::Sites;
+pub(crate) use written_bytes::WrittenBytes;

@@ -1,0 +1,115 @@
+//! The checkers observe a launch.
+
+use super::Checker;
+use super::checkers::Checkers;
+use crate::error::Reason;
+use crate::execute::{
+    Block, Execution, Failed, Grid, Observed, Observer, OnMbarrier, Stepped, Touch, Warp,
+};
+use crate::program::Act;
+
+impl Observer for Checkers {
+    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped) {
+        if self.has(Checker::Initcheck) {
+            self.registers(grid, (block.index, warp), step);
+        }
+    }
+
+    fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let mut allowed = touch.lanes;
+        if self.has(Checker::Memcheck) {
+            allowed = self.memcheck(of, touch);
+        }
+        if self.has(Checker::Initcheck) {
+            self.initcheck(of, touch, allowed);
+        }
+        if self.has(Checker::Synccheck) {
+            self.on_object(of, touch, allowed);
+        }
+        if self.orders() {
+            self.operation = self.operation_of(of, touch);
+            self.racecheck(of, touch, allowed);
+            self.operation = None;
+        }
+        allowed
+    }
+
+    fn act(&mut self, of: &Execution<'_>, act: &Act) {
+        if self.has(Checker::Synccheck) {
+            self.before_act(of, act);
+        }
+        if self.orders() {
+            self.before_copy(of, act);
+        }
+    }
+
+    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
+        if self.orders() {
+            self.order(of, act, waits);
+        }
+    }
+
+    fn mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
+        !self.orders() || self.on_mbarrier(of, on)
+    }
+
+    fn mbarrier_phase(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
+        if self.orders() {
+            self.mbarrier_phases(of, on, tested);
+        }
+    }
+
+    fn called(&mut self, of: &Execution<'_>) {
+        if self.has(Checker::Initcheck) {
+            self.calls(of);
+        }
+    }
+
+    fn allocated(&mut self, start: u64, bytes: u64) {
+        self.heap_allocated(start, bytes);
+    }
+
+    fn freed(&mut self, of: &Execution<'_>, lane: usize, start: u64) {
+        self.heap_freed(of, lane, start);
+    }
+
+    fn failed(&mut self, of: &Execution<'_>, failed: &Failed) -> bool {
+        match failed {
+            (Reason::OutOfBounds(at), lane) => self.fault(of, *lane, *at),
+            (Reason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(of),
+            _ => false,
+        }
+    }
+
+    fn barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp], id: u32) {
+        if self.has(Checker::Synccheck) {
+            self.leave_barrier(grid, block, warps, id);
+        }
+        if self.orders() {
+            self.complete_barrier(grid, block, warps, id);
+        }
+    }
+
+    fn cluster_barrier(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
+        if self.orders() {
+            self.complete_cluster(grid, block, warps);
+        }
+    }
+
+    fn stuck(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
+        if self.has(Checker::Synccheck) {
+            self.deadlock(grid, block, warps);
+        }
+    }
+
+    fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
+        self.end_block(grid.linear(block.index));
+    }
+
+    fn finish(self: Box<Self>) -> Observed {
+        Observed {
+            reports: self.reports.finish(),
+            written: self.checks.has(Checker::Initcheck).then_some(self.global),
+        }
+    }
+}

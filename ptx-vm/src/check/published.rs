@@ -1,0 +1,55 @@
+//! What stores let others know that read them.
+
+use std::collections::HashMap;
+
+use super::clock::Clock;
+use super::scope::Scope;
+
+/// A CTA and its cluster, by their linear indices.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Home {
+    pub(super) block: u64,
+    pub(super) cluster: u64,
+}
+
+/// What the stores to a place in memory let others know.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Published {
+    device: Option<Clock>,
+    clusters: HashMap<u64, Clock>,
+    blocks: HashMap<u64, Clock>,
+}
+
+impl Published {
+    /// Lets the threads of a scope know what a clock knows.
+    pub(super) fn add(&mut self, home: Home, scope: Scope, clock: &Clock) {
+        join(self.blocks.entry(home.block), clock);
+        if scope >= Scope::Cluster {
+            join(self.clusters.entry(home.cluster), clock);
+        }
+        if scope == Scope::Device {
+            match &mut self.device {
+                Some(known) => known.join(clock),
+                none => *none = Some(clock.clone()),
+            }
+        }
+    }
+
+    /// What a thread gets to know that reads it in a scope.
+    pub(super) fn get(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Clock> {
+        let device = self.device.as_ref().filter(|_| scope == Scope::Device);
+        let cluster = self.clusters.get(&home.cluster);
+        let cluster = cluster.filter(|_| scope >= Scope::Cluster);
+        let block = self.blocks.get(&home.block);
+        device.into_iter().chain(cluster).chain(block)
+    }
+}
+
+fn join(entry: std::collections::hash_map::Entry<'_, u64, Clock>, clock: &Clock) {
+    match entry {
+        std::collections::hash_map::Entry::Occupied(mut known) => known.get_mut().join(clock),
+        std::collections::hash_map::Entry::Vacant(free) => {
+            free.insert(clock.clone());
+        }
+    }
+}

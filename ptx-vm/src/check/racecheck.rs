@@ -1,0 +1,366 @@
+//! `racecheck`: whether accesses of several threads to the same memory are ordered.
+
+use ptx_isa::Action;
+
+use super::accesses::{Accesses, Kind, New, PLACE, Recorded};
+use super::checkers::{Checkers, Shared};
+use super::clock::Clock;
+use super::memcheck::access;
+use super::published::Home;
+use super::reports::{Actor, Text};
+use super::scope::Scope;
+use super::{Checker, Finding};
+use crate::execute::{Execution, Memory, Touch, Use};
+use crate::lanes::{LANES, lanes};
+use crate::program::{Act, Step};
+
+/// Bytes of a page of places in global memory.
+const PAGE: u64 = 1 << 12;
+
+/// An access that is not ordered with an earlier one.
+struct Race {
+    lane: usize,
+    /// The first byte of the place.
+    at: u64,
+    earlier: Recorded,
+    kind: Kind,
+}
+
+/// Lanes that know the same, and their accesses.
+struct Accessing<'a> {
+    lanes: u32,
+    clock: Clock,
+    /// What is the same for all lanes.
+    common: Recorded,
+    cluster: u64,
+    cluster_size: u64,
+    touch: &'a Touch<'a>,
+}
+
+impl Checkers {
+    /// Whether any checker needs the order of accesses.
+    pub(super) const fn orders(&self) -> bool {
+        self.has(Checker::Racecheck) || self.has(Checker::Synccheck)
+    }
+
+    /// Compares accesses with earlier ones.
+    pub(super) fn racecheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        let (Memory::Global | Memory::Shared(_)) = touch.memory else {
+            return;
+        };
+        let number = self.sites.number(of.id, of.at);
+        let sites = std::sync::Arc::clone(&self.sites);
+        let Some(site) = sites.get(number) else {
+            return;
+        };
+        let asynchronous = site.starts.is_some();
+        if !asynchronous && !self.has(Checker::Racecheck) && self.copies == 0 {
+            return;
+        }
+        let reduces = |act: &Act| matches!(act.action, Action::BulkReduce | Action::ReduceAsync);
+        let strong = match asynchronous {
+            true => of.action().filter(|a| reduces(a)).map(|_| Scope::Device),
+            false => site.scope,
+        };
+        let kind = match (touch.usage, strong) {
+            (Use::Read, None) => Kind::Read,
+            (Use::Read, Some(scope)) => Kind::StrongRead(scope),
+            (_, None) => Kind::Write,
+            (_, Some(scope)) => Kind::StrongWrite(scope),
+        };
+        let mut races = Vec::new();
+        for all in self.accessing(of, touch, allowed, (number, kind)) {
+            self.compare(of, &all, &mut races);
+        }
+        for race in races {
+            self.race(of, touch, &race);
+        }
+        if let (Kind::StrongRead(_) | Kind::StrongWrite(_), false) = (kind, asynchronous) {
+            self.communicate(of, touch, allowed, kind);
+        }
+    }
+
+    /// The lanes that access memory, by what they know.
+    fn accessing<'a>(
+        &mut self,
+        of: &Execution<'_>,
+        touch: &'a Touch<'a>,
+        allowed: u32,
+        (site, kind): (u32, Kind),
+    ) -> Vec<Accessing<'a>> {
+        let block = of.grid.linear(of.block.index);
+        let cluster_size = of.grid.cluster_size();
+        let operation = self.operation;
+        let warp = self.own_warp(of);
+        let times = warp.clock.times;
+        let mut all = Vec::new();
+        for (mask, clock) in warp.clock.groups(allowed) {
+            let mut left = mask;
+            while left != 0 {
+                let time = times[left.trailing_zeros() as usize % LANES];
+                let same = lanes(left).filter(|&l| times[l] == time);
+                let same = same.fold(0, |all, lane| all | 1 << lane);
+                left &= !same;
+                let mut common = Recorded {
+                    block: block as u32,
+                    first: of.warp.first as u16,
+                    bytes: 0,
+                    kind,
+                    lanes: 0,
+                    time,
+                    site,
+                    asynchronous: false,
+                };
+                if let Some((owner, slot, time)) = operation {
+                    (common.block, common.first) = (owner as u32, slot as u16);
+                    (common.time, common.asynchronous) = (time, true);
+                }
+                let mut clock = clock.clone();
+                if operation.is_some() {
+                    // The operation comes after what its thread did before.
+                    clock.set_lanes(of.warp.first, same, &times);
+                }
+                all.push(Accessing {
+                    lanes: same,
+                    clock,
+                    common,
+                    cluster: block / cluster_size,
+                    cluster_size,
+                    touch,
+                });
+            }
+        }
+        all
+    }
+
+    /// Compares the accesses of lanes that know the same with earlier ones.
+    fn compare(&mut self, of: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
+        let touch = all.touch;
+        if let Memory::Shared(rank) = touch.memory {
+            let bytes = of.block.shared(rank).map_or(0, <[u8]>::len);
+            let accesses = &mut self.of_rank(of, rank).1.accesses;
+            if accesses.is_empty() {
+                accesses.resize(bytes.div_ceil(PLACE as usize), Accesses::default());
+            }
+            return all.add(accesses, 0, races);
+        }
+        let first = |lane: usize| touch.at[lane] / PAGE;
+        let last = |lane: usize| touch.at[lane].saturating_add(touch.bytes.max(1) - 1) / PAGE;
+        let low = lanes(all.lanes).map(first).min().unwrap_or(0);
+        let high = lanes(all.lanes).map(last).max().unwrap_or(0);
+        let mut numbers: Vec<u64> = match high - low {
+            0..=1 => (low..=high).collect(),
+            _ => lanes(all.lanes)
+                .flat_map(|lane| first(lane)..=last(lane))
+                .collect(),
+        };
+        numbers.sort_unstable();
+        numbers.dedup();
+        for number in numbers {
+            let empty = || vec![Accesses::default(); (PAGE / PLACE) as usize].into();
+            let page = self.pages.entry(number).or_insert_with(empty);
+            all.add(page, number * PAGE, races);
+        }
+    }
+
+    fn race(&mut self, of: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
+        let earlier = race.earlier;
+        let lane = (earlier.lanes & !(1 << race.lane)).trailing_zeros();
+        let own = earlier.first == of.warp.first as u16
+            && u64::from(earlier.block) == of.grid.linear(of.block.index);
+        let together = own && earlier.site == self.sites.number(of.id, of.at);
+        let both = earlier.kind.writes() && race.kind.writes();
+        if both
+            && !earlier.asynchronous
+            && self.operation.is_none()
+            && same_value(of, touch, race, together.then_some(lane as usize))
+        {
+            return;
+        }
+        let asynchronous = earlier.asynchronous || self.operation.is_some();
+        if asynchronous && self.has(Checker::Synccheck) {
+            return self.not_awaited(of, touch, race.lane, race.at, &earlier);
+        }
+        let pair = (earlier.site, self.sites.number(of.id, of.at));
+        let pair = (pair.0.min(pair.1), pair.0.max(pair.1));
+        if !self.has(Checker::Racecheck) || !self.pairs.insert(pair) {
+            return;
+        }
+        let (what, at) = (access(touch), race.at);
+        let other = Actor {
+            site: earlier.site,
+            block: earlier.block.into(),
+            thread: u32::from(earlier.first) + lane % LANES as u32,
+        };
+        let (memory, help) = advice(of, touch.memory, &other, own);
+        self.report(of, Finding::Race, race.lane, || Text {
+            message: format!(
+                "{what} at {at:#x} in {memory} memory, which nothing orders after a {} of another thread",
+                if earlier.kind.writes() { "write" } else { "read" },
+            ),
+            other: Some((other, "the earlier access")),
+            help,
+        });
+    }
+
+    /// Strong accesses let others know, or get to know, what was done before.
+    fn communicate(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32, kind: Kind) {
+        let number = self.sites.number(of.id, of.at);
+        let sites = std::sync::Arc::clone(&self.sites);
+        let (Some(site), Kind::StrongRead(scope) | Kind::StrongWrite(scope)) =
+            (sites.get(number), kind)
+        else {
+            return;
+        };
+        let block = of.grid.linear(of.block.index);
+        let home = Home {
+            block,
+            cluster: block / of.grid.cluster_size(),
+        };
+        let owner = match touch.memory {
+            Memory::Shared(rank) => Some(of.grid.of_rank(of.block.index, rank)),
+            _ => None,
+        };
+        for lane in lanes(allowed) {
+            let key: Shared = (owner, touch.at[lane]);
+            if touch.usage != Use::Write
+                && let Some(known) = self.published.get(&key)
+            {
+                let clocks: Vec<Clock> = known.get(home, scope).cloned().collect();
+                let clock = &mut self.own_warp(of).clock;
+                for known in clocks {
+                    match site.acquires {
+                        true => clock.acquire(1 << lane, &known),
+                        false => clock.note_read(lane, &known),
+                    }
+                }
+            }
+            if touch.usage == Use::Read {
+                continue;
+            }
+            if touch.usage == Use::Write {
+                self.published.remove(&key);
+            }
+            let clock = &mut self.own_warp(of).clock;
+            if site.releases {
+                if let Some(known) = clock.release(1 << lane) {
+                    self.published
+                        .entry(key)
+                        .or_default()
+                        .add(home, scope, &known);
+                }
+                continue;
+            }
+            let fenced = clock.fenced(lane).clone();
+            for (known, of) in fenced.iter().zip(Scope::ALL) {
+                if let Some(known) = known {
+                    let published = self.published.entry(key).or_default();
+                    published.add(home, scope.min(of), known);
+                }
+            }
+        }
+    }
+}
+
+impl Accessing<'_> {
+    /// Adds the accesses to the places of a range of memory.
+    fn add(&self, places: &mut [Accesses], start: u64, races: &mut Vec<Race>) {
+        let first = self.lanes.trailing_zeros() as usize % LANES;
+        let together = !self.common.kind.writes()
+            && lanes(self.lanes).all(|lane| self.touch.at[lane] == self.touch.at[first]);
+        if together {
+            return self.add_lanes(places, start, (first, self.lanes), races);
+        }
+        for lane in lanes(self.lanes) {
+            self.add_lanes(places, start, (lane, 1 << lane), races);
+        }
+    }
+
+    /// Adds an access of lanes at the address of one of them.
+    fn add_lanes(
+        &self,
+        places: &mut [Accesses],
+        start: u64,
+        (lane, mask): (usize, u32),
+        races: &mut Vec<Race>,
+    ) {
+        let at = self.touch.at[lane];
+        let end = at.saturating_add(self.touch.bytes);
+        let mut place = at - at % PLACE;
+        while place < end {
+            let index = place.checked_sub(start).map(|offset| offset / PLACE);
+            if let Some(accesses) = index.and_then(|i| places.get_mut(i as usize)) {
+                let bytes = (place..place + PLACE).zip(0u8..);
+                let bytes = bytes.filter(|(b, _)| (at..end).contains(b));
+                let bytes = bytes.fold(0, |all, (_, n)| all | 1 << n);
+                let lanes = if self.common.asynchronous { 1 } else { mask };
+                let access = Recorded {
+                    bytes,
+                    lanes,
+                    ..self.common
+                };
+                let new = New {
+                    access,
+                    cluster: self.cluster,
+                    clock: &self.clock,
+                };
+                if let Some(earlier) = accesses.add(&new, self.cluster_size) {
+                    races.push(Race {
+                        lane,
+                        at: place,
+                        earlier,
+                        kind: self.common.kind,
+                    });
+                }
+            }
+            place += PLACE;
+        }
+    }
+}
+
+/// Whether a store leaves the same value as the earlier one, that of another lane or that in memory.
+fn same_value(of: &Execution<'_>, touch: &Touch<'_>, race: &Race, other: Option<usize>) -> bool {
+    let step = of.function.steps.get(of.at as usize).map(|s| &s.step);
+    let Some(Step::Store(access)) = step else {
+        return false;
+    };
+    let stored = |lane: usize, byte: u64| {
+        let offset = byte.checked_sub(touch.at[lane])?;
+        let each = u64::from(access.bytes);
+        let place = (*access.places.get((offset / each) as usize)?)?;
+        Some((of.get(place, lane) >> (8 * (offset % each))) as u8)
+    };
+    let bytes = race.at.max(touch.at[race.lane])..race.at + PLACE;
+    let end = touch.at[race.lane].saturating_add(touch.bytes);
+    bytes.take_while(|byte| *byte < end).all(|byte| {
+        let before = match other {
+            Some(lane) => stored(lane, byte),
+            None => of.byte(touch.memory, byte),
+        };
+        before.is_some() && before == stored(race.lane, byte)
+    })
+}
+
+/// The name of a memory, and how accesses to it can be ordered.
+fn advice(
+    of: &Execution<'_>,
+    memory: Memory,
+    other: &Actor,
+    same_warp: bool,
+) -> (&'static str, &'static str) {
+    let memory = match memory {
+        Memory::Shared(_) => "shared",
+        _ => "global",
+    };
+    let same_block = other.block == of.grid.linear(of.block.index);
+    let help = match (same_warp, same_block) {
+        (true, _) => "put `bar.warp.sync` between the accesses of the lanes",
+        (false, true) => {
+            "put a barrier of the CTA between the accesses, on the path of all threads"
+        }
+        (false, false) => {
+            "make the accesses atomic, or order them by a release and an acquire in the scope of both CTAs"
+        }
+    };
+    (memory, help)
+}

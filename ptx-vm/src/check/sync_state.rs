@@ -1,0 +1,108 @@
+//! What checkers know about the barriers, the mbarrier objects and the asynchronous copies of a CTA.
+
+use std::collections::HashMap;
+
+use super::clock::Clock;
+use super::reports::Actor;
+
+/// The barriers of a CTA.
+const BARRIERS: usize = 16;
+
+/// An mbarrier object.
+#[derive(Debug)]
+pub(super) struct Mbarrier {
+    /// Its number among the asynchronous operations of the CTA, whose time is its phase.
+    pub(super) slot: u32,
+    pub(super) phase: u32,
+    /// Who initialized it.
+    pub(super) by: Actor,
+    /// Who ended it.
+    pub(super) ended: Option<Actor>,
+    /// What the threads know that arrived in the current phase.
+    pub(super) pending: Option<Clock>,
+    /// What those of the last complete phase know, and all before.
+    pub(super) complete: Option<Clock>,
+}
+
+/// The copies of a thread that are completed by groups.
+#[derive(Debug)]
+pub(super) struct Copies {
+    /// Their number among the asynchronous operations of the CTA.
+    pub(super) slot: u32,
+    /// How many were started.
+    pub(super) started: u32,
+    /// How many were started when each group was committed.
+    pub(super) groups: Vec<u32>,
+}
+
+impl Copies {
+    /// How many copies are complete if at most some groups are not.
+    pub(super) fn complete(&self, pending: usize) -> u32 {
+        let last = self.groups.len().checked_sub(pending + 1);
+        last.and_then(|l| self.groups.get(l)).map_or(0, |n| *n)
+    }
+}
+
+/// Who arrived first at an aligned barrier, with the lanes of its warp that have to arrive too.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Expected {
+    pub(super) lanes: u32,
+    pub(super) actor: Actor,
+}
+
+/// The synchronization of a CTA.
+#[derive(Debug)]
+pub(super) struct SyncState {
+    /// What threads know that arrived at each barrier without waiting.
+    pub(super) arrived: [Option<Clock>; BARRIERS],
+    /// The mbarrier objects, by their offset.
+    pub(super) mbarriers: HashMap<u64, Mbarrier>,
+    /// By thread, and whether they are bulk copies.
+    copies: HashMap<(u32, bool), Copies>,
+    /// The lanes that each warp must bring to a barrier, by warp and barrier.
+    pub(super) expected: HashMap<(u32, u32), Expected>,
+    next: u32,
+}
+
+impl SyncState {
+    pub(super) fn new(threads: u32) -> Self {
+        Self {
+            arrived: [const { None }; BARRIERS],
+            mbarriers: HashMap::new(),
+            copies: HashMap::new(),
+            expected: HashMap::new(),
+            next: threads.next_multiple_of(32),
+        }
+    }
+
+    /// The number of a new asynchronous operation.
+    pub(super) const fn new_slot(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The copies of a thread.
+    pub(super) fn copies(&mut self, thread: u32, bulk: bool) -> &mut Copies {
+        let next = &mut self.next;
+        self.copies.entry((thread, bulk)).or_insert_with(|| {
+            *next += 1;
+            Copies {
+                slot: *next - 1,
+                started: 0,
+                groups: Vec::new(),
+            }
+        })
+    }
+
+    /// The live mbarrier object that some bytes belong to.
+    pub(super) fn mbarrier_at(&self, at: u64, bytes: u64) -> Option<&Mbarrier> {
+        if self.mbarriers.is_empty() {
+            return None;
+        }
+        let first = at.saturating_sub(7);
+        let object = |offset: u64| self.mbarriers.get(&offset).filter(|m| m.ended.is_none());
+        (first..at + bytes)
+            .filter(|offset| offset % 8 == 0)
+            .find_map(object)
+    }
+}

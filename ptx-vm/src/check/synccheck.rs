@@ -1,0 +1,261 @@
+//! `synccheck`: barriers, and instructions that lanes of a warp execute together.
+
+use ptx_isa::{Action, Modifier};
+
+use super::Finding;
+use super::checkers::Checkers;
+use super::reports::{Actor, Text};
+use super::sync_state::Expected;
+use crate::execute::{Block, Execution, Grid, State, Warp};
+use crate::lanes::{LANES, lanes};
+use crate::program::{Act, Step};
+
+impl Checkers {
+    /// Checks a barrier or an exchange before it is executed.
+    pub(super) fn before_act(&mut self, of: &Execution<'_>, act: &Act) {
+        match act.action {
+            Action::BarrierSync | Action::BarrierReduce => {
+                self.barrier_count(of, act);
+                self.aligned_barrier(of, act);
+            }
+            Action::BarrierArrive => self.barrier_count(of, act),
+            _ => {}
+        }
+        let masks = of.member_masks(act);
+        for lane in lanes(of.active & masks.map_or(0, |_| u32::MAX)) {
+            let Some(masks) = &masks else { return };
+            let mask = masks[lane];
+            if mask >> lane & 1 == 0 {
+                self.report(of, Finding::LaneMask, lane, || Text {
+                    message: format!("the mask {mask:#010x} does not name lane {lane}, which executes the instruction"),
+                    other: None,
+                    help: "let the mask name exactly the lanes that reach the instruction",
+                });
+            }
+            let differs = |other: &usize| masks[*other] != mask;
+            if let Some(other) = lanes(of.active & mask).find(differs) {
+                self.report(of, Finding::LaneMask, lane, || Text {
+                    message: format!(
+                        "the mask {mask:#010x} names lane {other}, whose mask is {:#010x}",
+                        masks[other]
+                    ),
+                    other: None,
+                    help: "give the same mask to all lanes that a mask names",
+                });
+            }
+        }
+    }
+
+    /// Threads that arrive at one barrier must agree about their number.
+    fn barrier_count(&mut self, of: &Execution<'_>, act: &Act) {
+        let Some((id, count)) = of.barrier_operands(act) else {
+            return;
+        };
+        let Some(barrier) = of.block.barriers.get(id as usize) else {
+            return;
+        };
+        let waits = |warp: &Warp| {
+            let mut groups = warp.groups.all.iter();
+            groups.any(|g| g.state == State::Barrier(id))
+        };
+        let before = barrier.expected;
+        let known = barrier.arrived > 0 || waits(of.warp) || before != 0;
+        if known && before != count {
+            self.report(of, Finding::BarrierCount, of.active.trailing_zeros() as usize, || Text {
+                message: format!("barrier {id} is used for {count} threads, while others use it for {before} threads (0: all of the CTA)"),
+                other: None,
+                help: "give the same number of threads to all instructions that use the barrier at the same time",
+            });
+        }
+    }
+
+    /// Notes which lanes of the warp have to arrive at an aligned barrier.
+    fn aligned_barrier(&mut self, of: &Execution<'_>, act: &Act) {
+        let number = self.sites.number(of.id, of.at);
+        if !self.sites.get(number).is_some_and(|s| s.aligned) {
+            return;
+        }
+        let first = of.active.trailing_zeros() as usize;
+        let actor = self.actor(of, first);
+        if of.mask != of.active {
+            let other = Actor {
+                thread: of.warp.first + (of.mask & !of.active).trailing_zeros(),
+                ..actor
+            };
+            return self.divergent(of.grid, actor, other);
+        }
+        let Some((id, _)) = of.barrier_operands(act) else {
+            return;
+        };
+        let mut expected = of.active;
+        for group in &of.warp.groups.all {
+            if !of.ends(group) {
+                expected |= group.mask;
+            }
+        }
+        let block = of.grid.linear(of.block.index);
+        let sync = &mut self.block(of.grid, block).sync;
+        let new = Expected {
+            lanes: expected,
+            actor,
+        };
+        sync.expected.entry((of.warp.first, id)).or_insert(new);
+    }
+
+    fn divergent(&mut self, grid: &Grid<'_>, actor: Actor, other: Actor) {
+        let sites = std::sync::Arc::clone(&self.sites);
+        self.reports
+            .add((grid, &sites), Finding::DivergentBarrier, actor, || Text {
+                message: "lanes of one warp do not execute the aligned barrier together".into(),
+                other: Some((other, "another lane of the warp")),
+                help: "move the barrier out of the divergent code, or use `barrier` without `.aligned`",
+            });
+    }
+
+    /// Threads are about to leave a barrier: did the lanes of each warp arrive there together?
+    pub(super) fn leave_barrier(
+        &mut self,
+        grid: &Grid<'_>,
+        block: &Block,
+        warps: &[Warp],
+        id: u32,
+    ) {
+        let linear = grid.linear(block.index);
+        for warp in warps {
+            let sync = &mut self.block(grid, linear).sync;
+            let Some(expected) = sync.expected.remove(&(warp.first, id)) else {
+                continue;
+            };
+            let groups = warp.groups.all.iter();
+            let waiting = groups.filter(|g| g.state == State::Barrier(id));
+            let mut there = 0;
+            let mut elsewhere = None;
+            for group in waiting {
+                let Some(site) = self.site_of(warp, group.call, group.at) else {
+                    continue;
+                };
+                match site == expected.actor.site {
+                    true => there |= group.mask,
+                    false => elsewhere = Some((site, group.mask)),
+                }
+            }
+            let missing = expected.lanes & !there;
+            if missing == 0 {
+                continue;
+            }
+            let (site, mask) = elsewhere.unwrap_or((expected.actor.site, missing));
+            let other = Actor {
+                site,
+                block: linear,
+                thread: warp.first + mask.trailing_zeros() % LANES as u32,
+            };
+            self.divergent(grid, expected.actor, other);
+        }
+    }
+
+    /// The number of the instruction that lanes are at.
+    fn site_of(&self, warp: &Warp, call: usize, at: u32) -> Option<u32> {
+        let call = warp.groups.calls.get(call)?.as_ref()?;
+        Some(self.sites.number(call.function, at))
+    }
+
+    /// No thread can continue: reports the barriers at which they wait.
+    pub(super) fn deadlock(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
+        let linear = grid.linear(block.index);
+        let all = || {
+            let groups = |warp: &'_ Warp| warp.groups.all.clone().into_iter();
+            warps
+                .iter()
+                .flat_map(move |w| groups(w).map(move |g| (w, g)))
+        };
+        let sites = std::sync::Arc::clone(&self.sites);
+        for (warp, group) in all() {
+            let Some(site) = self.site_of(warp, group.call, group.at) else {
+                continue;
+            };
+            let (what, help) = match group.state {
+                State::Ready => continue,
+                State::Lanes(mask) => (
+                    format!("the lanes of the mask {mask:#010x} do not all reach the instruction"),
+                    "let the mask name exactly the lanes that reach the instruction",
+                ),
+                State::Matrix => (
+                    "not all lanes of the warp reach the instruction".into(),
+                    "move the instruction out of the divergent code",
+                ),
+                State::Barrier(id) => (
+                    format!("not all threads reach barrier {id}"),
+                    "put the barrier on the path of all threads, or give the number of those that reach it",
+                ),
+                State::Cluster => (
+                    "not all threads of the cluster arrive at its barrier".into(),
+                    "let all threads of all CTAs of the cluster arrive",
+                ),
+            };
+            let actor = Actor {
+                site,
+                block: linear,
+                thread: warp.first + group.mask.trailing_zeros(),
+            };
+            let elsewhere = all().find(|(w, g)| {
+                (g.state != group.state) && (w.first != warp.first || g.mask & group.mask == 0)
+            });
+            let other = elsewhere.and_then(|(w, g)| {
+                let other = Actor {
+                    site: self.site_of(w, g.call, g.at)?,
+                    block: linear,
+                    thread: w.first + g.mask.trailing_zeros(),
+                };
+                Some((other, "another thread waits"))
+            });
+            self.reports
+                .add((grid, &sites), Finding::MissingThreads, actor, || Text {
+                    message: what,
+                    other,
+                    help,
+                });
+        }
+    }
+}
+
+impl Execution<'_> {
+    /// The masks of the lanes that execute an instruction together, if it has one.
+    pub(crate) fn member_masks(&self, act: &Act) -> Option<[u32; LANES]> {
+        let has_mask = match act.action {
+            Action::WarpBarrier => true,
+            Action::Shuffle | Action::Vote | Action::Match | Action::WarpReduce | Action::Elect => {
+                act.modifiers.contains(&Modifier::Sync)
+            }
+            _ => false,
+        };
+        let place = has_mask.then(|| act.last_place())??;
+        let mut masks = [0; LANES];
+        for lane in lanes(self.active) {
+            masks[lane] = self.get(place, lane) as u32;
+        }
+        Some(masks)
+    }
+
+    /// Whether lanes are about to end, or have nothing to do but to jump to the end.
+    fn ends(&self, group: &crate::execute::Group) -> bool {
+        let Some(call) = self.call_frame(group.call) else {
+            return false;
+        };
+        let Some(function) = self.grid.program.function(call.function) else {
+            return false;
+        };
+        let mut at = group.at;
+        for _ in 0..8 {
+            let Some(target) = function.steps.get(at as usize) else {
+                return call.caller.is_none();
+            };
+            at = match (&target.step, target.guard) {
+                (Step::Return, None) => return call.caller.is_none(),
+                (Step::Exit, None) => return true,
+                (Step::Jump(to), None) => *to,
+                _ => return false,
+            };
+        }
+        false
+    }
+}

@@ -1,0 +1,135 @@
+//! Which bytes of a memory were written.
+
+/// Bits of a word of a page.
+const WORD: u64 = 64;
+
+/// A set of bytes, whose pages exist from their first use on.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenBytes {
+    /// All bytes before this address are in the set.
+    base: u64,
+    /// Bytes of a page: a multiple of 64.
+    page: u64,
+    pages: Vec<Page>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Page {
+    #[default]
+    None,
+    Some(Box<[u64]>),
+    All,
+}
+
+impl WrittenBytes {
+    /// The bytes before an address.
+    pub(crate) const fn new(base: u64, page: u64) -> Self {
+        Self {
+            base,
+            page,
+            pages: Vec::new(),
+        }
+    }
+
+    /// Adds bytes.
+    pub(crate) fn insert(&mut self, start: u64, bytes: u64) {
+        self.change(start, bytes, true);
+    }
+
+    /// Removes bytes.
+    pub(crate) fn remove(&mut self, start: u64, bytes: u64) {
+        self.change(start, bytes, false);
+    }
+
+    /// The first byte of a range that is not in the set.
+    pub(crate) fn first_missing(&self, start: u64, bytes: u64) -> Option<u64> {
+        let (mut at, end) = self.range(start, bytes);
+        while at < end {
+            let rest = WORD - at % WORD;
+            let part = rest.min(end - at);
+            let wanted = mask(at % WORD, part);
+            let missing = wanted & !self.word(at);
+            if missing != 0 {
+                return Some(self.base + at - at % WORD + u64::from(missing.trailing_zeros()));
+            }
+            at += part;
+        }
+        None
+    }
+
+    /// The part of a range from the base on, in relation to it.
+    const fn range(&self, start: u64, bytes: u64) -> (u64, u64) {
+        let end = start.saturating_add(bytes);
+        (
+            start.saturating_sub(self.base),
+            end.saturating_sub(self.base),
+        )
+    }
+
+    fn word(&self, at: u64) -> u64 {
+        match self.pages.get((at / self.page) as usize) {
+            Some(Page::Some(words)) => words
+                .get((at % self.page / WORD) as usize)
+                .copied()
+                .unwrap_or(0),
+            Some(Page::All) => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    fn change(&mut self, start: u64, bytes: u64, written: bool) {
+        let (mut at, end) = self.range(start, bytes);
+        while at < end {
+            let rest = self.page - at % self.page;
+            let part = rest.min(end - at);
+            self.change_page(at, part, written);
+            at += part;
+        }
+    }
+
+    /// Changes bytes of one page.
+    fn change_page(&mut self, start: u64, bytes: u64, written: bool) {
+        let index = (start / self.page) as usize;
+        if index >= self.pages.len() {
+            if !written {
+                return;
+            }
+            self.pages.resize_with(index + 1, Page::default);
+        }
+        let words = (self.page / WORD) as usize;
+        let Some(page) = self.pages.get_mut(index) else {
+            return;
+        };
+        if bytes == self.page {
+            *page = if written { Page::All } else { Page::None };
+            return;
+        }
+        match (&page, written) {
+            (Page::All, true) | (Page::None, false) => return,
+            (Page::All, false) => *page = Page::Some(vec![u64::MAX; words].into()),
+            (Page::None, true) => *page = Page::Some(vec![0; words].into()),
+            (Page::Some(_), _) => {}
+        }
+        let Page::Some(all) = page else { return };
+        let mut at = start % self.page;
+        let end = at + bytes;
+        while at < end {
+            let part = (WORD - at % WORD).min(end - at);
+            let bits = mask(at % WORD, part);
+            if let Some(word) = all.get_mut((at / WORD) as usize) {
+                *word = if written { *word | bits } else { *word & !bits };
+            }
+            at += part;
+        }
+    }
+}
+
+/// Bits from a position on.
+const fn mask(at: u64, bits: u64) -> u64 {
+    let ones = if bits >= WORD {
+        u64::MAX
+    } else {
+        (1 << bits) - 1
+    };
+    ones << at
+}
