@@ -111,6 +111,23 @@ fn functions_call_themselves() {
 }
 
 #[test]
+fn a_call_determines_the_number_of_arguments() {
+    let before = ".func (.param .b32 sum) add(.param .b32 n, .param .align 8 .b8 others[])\n{\n\
+        .reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p;\n.local .b32 kept;\n\
+        ld.param.u32 %r0, [n];\nmov.u64 %rd0, others;\nmov.u32 %r1, 0;\n\
+        LOOP: ld.local.u32 %r2, [%rd0];\nadd.u32 %r1, %r1, %r2;\nst.local.u32 [kept], %r1;\nadd.u64 %rd0, %rd0, 4;\n\
+        sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n@%p bra LOOP;\n\
+        ld.local.u32 %r1, [kept];\nst.param.b32 [sum], %r1;\nret;\n}";
+    let body = "{\n.param .b32 n;\n.param .align 8 .b8 others[12];\n.param .b32 sum;\nst.param.b32 [n], 3;\n\
+                st.param.b32 [others], %r0;\nst.param.b32 [others+4], 100;\nst.param.b32 [others+8], 1000;\n\
+                call (sum), add, (n, others);\nld.param.b32 %r1, [sum];\n}\n\
+                {\n.param .b32 n;\n.param .align 8 .b8 others[4];\n.param .b32 sum;\nst.param.b32 [n], 1;\nst.param.b32 [others], %r1;\n\
+                call (sum), add, (n, others);\nld.param.b32 %r1, [sum];\n}\nst.global.u32 [%mine], %r1;";
+    let expected: Vec<u32> = (1100..1132).collect();
+    assert_eq!(threads(before, body, 32), expected);
+}
+
+#[test]
 fn lanes_call_different_functions() {
     let before = ".func (.reg .u32 d) twice(.reg .u32 a) { add.u32 d, a, a; ret; }\n\
                   .func (.reg .u32 d) square(.reg .u32 a) { mul.lo.u32 d, a, a; ret; }\n\
@@ -223,6 +240,22 @@ fn approximations_are_the_rounded_exact_values() {
         let found = threads("", &body, 1).first().map(|w| f32::from_bits(*w));
         assert_eq!(found, Some(expected), "{instruction}");
     }
+}
+
+#[test]
+fn first_guesses_have_the_high_half_of_the_exact_values() {
+    let body = "mov.b64 %rd1, {-1, 0x40080000};\nmov.b64 %rd2, {1, 0};\n\
+                rcp.approx.ftz.f64 %rd3, %rd1;\nrcp.approx.ftz.f64 %rd4, %rd2;\nrsqrt.approx.ftz.f64 %rd5, %rd1;\n\
+                st.global.b64 [%out], %rd3;\nst.global.b64 [%out+8], %rd4;\nst.global.b64 [%out+16], %rd5;";
+    let found = run(&kernel("", body), 1, 1, &[7; 6]).unwrap();
+    // Only the high half of 3.000001 is read, and a subnormal number counts as zero.
+    let high = |value: f64| (value.to_bits() >> 32) as u32;
+    let expected = [
+        high(1.0 / 3.0),
+        high(f64::INFINITY),
+        high(1.0 / 3f64.sqrt()),
+    ];
+    assert_eq!(found, [0, expected[0], 0, expected[1], 0, expected[2]]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Calls and returns.
 
 use super::block::Block;
-use super::execution::{Control, Execution, Outcome};
+use super::execution::{Control, Execution, Failed, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
 use super::warp::Warp;
@@ -206,20 +206,29 @@ impl Warp {
 }
 
 impl Execution<'_> {
-    /// Calls a function.
-    pub(super) fn enter(&mut self, call: &Call) -> Outcome {
+    /// The function that the first lane calls, and the lanes that call it.
+    fn callee(&self, callee: &Callee) -> Result<(FuncId, u32), Failed> {
         let first = self.first();
-        let (id, taken) = match &call.callee {
-            Callee::Function(id) => (*id, self.active),
-            Callee::System(name) => return self.system_call(name, call),
+        match callee {
+            Callee::Function(id) => Ok((*id, self.active)),
+            Callee::System(_) => Err((Reason::BadTarget, first)),
             Callee::Indirect(place) => {
                 let address = self.get(*place, first);
                 let same = lanes(self.active).filter(|&l| self.get(*place, l) == address);
                 let taken = same.fold(0, |all, lane| all | 1 << lane);
                 let id = u64::try_from(address).ok().and_then(function_at);
-                (id.ok_or((Reason::BadTarget, first))?, taken)
+                Ok((id.ok_or((Reason::BadTarget, first))?, taken))
             }
-        };
+        }
+    }
+
+    /// Calls a function.
+    pub(super) fn enter(&mut self, call: &Call) -> Outcome {
+        let first = self.first();
+        if let Callee::System(name) = &call.callee {
+            return self.system_call(name, call);
+        }
+        let (id, taken) = self.callee(&call.callee)?;
         let function = self.grid.program.function(id);
         let function = function.ok_or((Reason::BadTarget, first))?;
         let Some(caller) = self
@@ -232,13 +241,17 @@ impl Execution<'_> {
             return Ok(Control::Next);
         };
         let (base, depth) = (caller.top, caller.depth + 1);
-        if depth > self.grid.limits.call_depth
-            || base.saturating_add(function.frame.bytes) > self.grid.limits.stack_bytes
-        {
+        let variable = match function.frame.variable {
+            Some(_) => call.last_bytes.next_multiple_of(16),
+            None => 0,
+        };
+        let top = base.saturating_add(function.frame.bytes);
+        let top = top.saturating_add(variable);
+        if depth > self.grid.limits.call_depth || top > self.grid.limits.stack_bytes {
             return Err((Reason::StackLimit, first));
         }
         for lane in lanes(taken) {
-            let end = (base + function.frame.bytes) as usize;
+            let end = top as usize;
             if let Some(stack) = self.warp.stacks.get_mut(lane)
                 && stack.len() < end
             {
@@ -251,13 +264,20 @@ impl Execution<'_> {
             .new_call(id, function, taken, registers, base, depth);
         self.warp
             .set_special(callee, function, self.block, self.grid);
+        if let Some(of) = self.warp.call(callee) {
+            of.top = top;
+        }
         for (argument, parameter) in call.arguments.iter().zip(&function.frame.parameters) {
             let to = match parameter.register {
                 Some(place) => Argument::Register(place),
                 None => Argument::Memory(parameter.offset),
             };
+            let bytes = match function.frame.variable {
+                Some(offset) if offset == parameter.offset => call.last_bytes,
+                _ => parameter.bytes,
+            };
             self.warp
-                .pass((self.call, *argument), (callee, to), parameter.bytes, taken);
+                .pass((self.call, *argument), (callee, to), bytes, taken);
         }
         let group = &mut self.warp.groups.all[self.group];
         if taken == self.mask {

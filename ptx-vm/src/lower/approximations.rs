@@ -4,7 +4,7 @@
 use ptx_isa::{Expr, ExprFunction as Function, ScalarType};
 
 use super::Lowering;
-use crate::lanes::{Conversion, Float, Kind, Place};
+use crate::lanes::{Conversion, Float, Integer, Kind, Place};
 
 impl Lowering<'_> {
     /// The bits of a number of a type that an expression is about.
@@ -41,6 +41,9 @@ impl Lowering<'_> {
             Function::Cos => Float::Cos,
             Function::Tanh => Float::Tanh,
             Function::Flush => return self.flushed_as(*arguments.first()?, *arguments.get(1)?),
+            Function::Truncate => {
+                return self.truncated_to(*arguments.first()?, *arguments.get(1)?);
+            }
             _ => return None,
         };
         let first = self.in_64_bits(*arguments.first()?)?;
@@ -54,8 +57,10 @@ impl Lowering<'_> {
     /// A number, or zero where it is subnormal in a type of 32 bits.
     fn flushed_as(&mut self, ty: Expr, value: Expr) -> Option<Place> {
         let value = self.in_64_bits(value)?;
-        if self.type_argument(ty)? != ScalarType::F32 {
-            return Some(value);
+        match self.type_argument(ty)? {
+            ScalarType::F32 => {}
+            ScalarType::F64 => return Some(self.float(Float::Flush, [value; 3])),
+            _ => return Some(value),
         }
         let kind = Kind::Convert(Conversion::LongToSingle);
         let single = Place::Word(self.code.word(kind, [value.index(), 0, 0]));
@@ -64,5 +69,16 @@ impl Lowering<'_> {
         Some(Place::Double(
             self.code.double(kind, [single.index(), 0, 0]),
         ))
+    }
+    /// A number rounded towards zero to a number of significant bits, the first of which is not stored.
+    fn truncated_to(&mut self, bits: Expr, value: Expr) -> Option<Place> {
+        let Expr::Integer(bits) = bits else {
+            return None;
+        };
+        let dropped = 53 - u32::try_from(bits).ok().filter(|b| (1..=53).contains(b))?;
+        let value = self.in_64_bits(value)?.index();
+        let kept = self.code.constant_double(u64::MAX << dropped);
+        let kind = Kind::Double(Integer::And);
+        Some(Place::Double(self.code.double(kind, [value, kept, kept])))
     }
 }

@@ -13,7 +13,11 @@ pub(crate) struct Frame {
     pub(crate) bytes: u64,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) results: Vec<Parameter>,
+    /// Where the last parameter begins if each call determines its size; at the end of the frame.
+    pub(crate) variable: Option<u64>,
     pub(super) places: HashMap<VarId, Position>,
+    /// The bytes of each variable in the frame.
+    pub(super) sizes: HashMap<VarId, u64>,
 }
 
 /// Where a variable is.
@@ -100,6 +104,7 @@ impl Frame {
                     let total = size.saturating_mul(members.max(1) as u64);
                     let offset = layout.add(total, of.align);
                     frame.places.insert(var, Position::Frame(offset));
+                    frame.sizes.insert(var, total);
                     frame.add_members(body, var, offset, size);
                 }
             }
@@ -107,7 +112,27 @@ impl Frame {
         // Frames begin at multiples of 16.
         layout.add(0, 16);
         frame.bytes = layout.bytes();
+        if let Some(last) = params.of(module.params()).last() {
+            frame.place_variable(module, last);
+        }
         frame
+    }
+
+    /// Puts a parameter without a size at the end.
+    fn place_variable(&mut self, module: &Module, last: &Param) {
+        let has_size = last.layout(module.pool()).is_none_or(|l| l.size.is_some());
+        let Binding::Var(var) = last.binding else {
+            return;
+        };
+        if has_size || matches!(self.places.get(&var), Some(Position::Kernel(_))) {
+            return;
+        }
+        let offset = self.bytes;
+        self.variable = Some(offset);
+        self.places.insert(var, Position::Frame(offset));
+        if let Some(parameter) = self.parameters.last_mut() {
+            parameter.offset = offset;
+        }
     }
 
     /// The other members of a range of variables.

@@ -131,12 +131,17 @@ fn call(context: &mut Context<'_>, inst: InstId, facts: &Facts<'_>) -> Option<St
     let is_callee = |operand: &Operand| matches!(operand, Operand::Symbol(_) | Operand::Reg(_));
     let at = operands.iter().position(is_callee)?;
     let mut lists = [Vec::new(), Vec::new()];
+    let mut last_bytes = 0;
     for (index, operand) in operands.iter().enumerate() {
         if let Operand::List(list) = operand {
             let list = body.pool().list(*list);
             let into = &mut lists[usize::from(index > at)];
             for &part in list {
                 into.push(argument(context, part)?);
+                last_bytes = match part {
+                    Operand::Var(var) => context.frame.sizes.get(&var).copied().unwrap_or(0),
+                    _ => 0,
+                };
             }
         }
     }
@@ -144,6 +149,7 @@ fn call(context: &mut Context<'_>, inst: InstId, facts: &Facts<'_>) -> Option<St
     Some(Step::Call(Box::new(Call {
         callee,
         arguments,
+        last_bytes,
         results,
     })))
 }

@@ -148,6 +148,8 @@ pub(crate) enum Callee {
 pub(crate) struct Call {
     pub(crate) callee: Callee,
     pub(crate) arguments: Vec<Argument>,
+    /// The bytes of the last argument, if it is in memory.
+    pub(crate) last_bytes: u64,
     pub(crate) results: Vec<Argument>,
 }
 
