@@ -9,6 +9,8 @@ use ptx_vm::{Launch, Machine, Reason};
 const BUFFER: u64 = 16 << 10;
 /// Bytes before and after the buffers that memory has, too.
 const MARGIN: u64 = 64 << 20;
+/// The buffers begin at a multiple of it, whatever variables the module has.
+const ALIGN: u64 = 1 << 30;
 /// Instructions of warps after which a run ends.
 const STEPS: u64 = 20_000;
 
@@ -23,8 +25,8 @@ pub(crate) struct Seen {
     output: Vec<u8>,
     /// What the buffers of the arguments hold.
     buffers: Vec<Vec<u8>>,
-    /// What the variables of the module hold.
-    variables: BTreeMap<String, Vec<u8>>,
+    /// What the variables of the module held before and after.
+    variables: BTreeMap<String, [Vec<u8>; 2]>,
 }
 
 impl Seen {
@@ -44,12 +46,16 @@ impl Seen {
         }
     }
 
-    /// Whether both left the same in memory. Variables that nothing uses may be gone.
+    /// Whether both left the same in memory. Variables that nothing uses may be gone, and those that began with other addresses of functions
+    /// are not compared.
     fn same_memory(&self, rewritten: &Self) -> bool {
         let mut variables = rewritten.variables.iter();
         self.buffers == rewritten.buffers
             && self.output == rewritten.output
-            && variables.all(|(name, bytes)| self.variables.get(name).is_none_or(|b| b == bytes))
+            && variables.all(|(name, [start, end])| match self.variables.get(name) {
+                Some([old, then]) if old == start => then == end,
+                _ => true,
+            })
     }
 }
 
@@ -96,10 +102,18 @@ fn variables(module: &Module) -> impl Iterator<Item = &str> {
 
 /// Runs a kernel: 8 bytes of its parameters are a pointer to a buffer, fewer are a small number.
 pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
+    observe_within(module, kernel, seed, STEPS)
+}
+
+/// The same with a limit of steps.
+pub(crate) fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> Seen {
     let mut machine = Machine::new(module);
-    let start = machine.allocate(2 * MARGIN + 256 * BUFFER).unwrap_or(0) + MARGIN;
+    let all = machine.allocate(2 * ALIGN).unwrap_or(0);
+    let start = (all + MARGIN).next_multiple_of(ALIGN);
     let mut launch = Launch::new(kernel).shape(2, 64);
-    launch.limits.steps = STEPS;
+    launch.limits.steps = steps;
+    // Arrays in shared memory are too small for some of the arguments.
+    launch.shared = 32 << 10;
     let mut buffers = Vec::new();
     for (nth, size) in (0..).zip(parameters(module, kernel)) {
         let mut bytes = Vec::new();
@@ -114,11 +128,17 @@ pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
         bytes.extend(&number.to_le_bytes()[..left]);
         launch = launch.argument(bytes);
     }
+    let starts: Vec<(String, Vec<u8>)> = variables(module)
+        .filter_map(|name| {
+            let (at, size) = machine.variable(name)?;
+            Some((name.to_owned(), machine.read(at, size as usize).ok()?))
+        })
+        .collect();
     let result = machine.launch(&launch);
     let read = |at: u64, bytes: u64| machine.read(at, bytes as usize).unwrap_or_default();
-    let variable = |name: &str| {
-        let (at, size) = machine.variable(name)?;
-        Some((name.to_owned(), read(at, size)))
+    let both = |(name, start): (String, Vec<u8>)| {
+        let (at, size) = machine.variable(&name).unwrap_or((0, 0));
+        (name, [start, read(at, size)])
     };
     let (failed, outcome) = match result {
         Ok(outcome) => (None, Some(outcome)),
@@ -129,6 +149,6 @@ pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
         steps: outcome.as_ref().map_or(0, |o| o.steps),
         output: outcome.map(|o| o.output).unwrap_or_default(),
         buffers: buffers.iter().map(|&at| read(at, BUFFER)).collect(),
-        variables: variables(module).filter_map(variable).collect(),
+        variables: starts.into_iter().map(both).collect(),
     }
 }

@@ -1,0 +1,250 @@
+//! Every rewriting leaves the same bytes in memory: the programs and the other kernels of the corpus are run before and after.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[path = "../../ptx-vm/tests/programs/case.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod case;
+#[path = "../../ptx-vm/tests/programs/compare.rs"]
+mod compare;
+
+#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+#[path = "../../ptx-vm/tests/common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod observe;
+#[path = "../../ptx-vm/tests/programs/run.rs"]
+mod run;
+
+use std::collections::BTreeMap;
+
+use observe::{Seen, observe, observe_within};
+use ptx_analysis::cfg::Cfg;
+use ptx_analysis::graph::{Dominators, Loops};
+use ptx_edit::{Names, Renaming};
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FunctionKind, Module};
+use ptx_isa::StateSpace;
+use ptx_transform::clean::clean;
+use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
+use ptx_transform::{LinkOptions, Minify};
+
+/// Files up to this size are tested.
+const MOST_BYTES: usize = 120_000;
+/// Steps of a rewritten kernel, which may be instrumented.
+const STEPS: u64 = 2_000_000;
+
+/// What a rewriting makes of a module with some kernels; nothing where it is refused.
+type Rewriting = fn(&Module, &[&str]) -> Option<Vec<u8>>;
+
+const REWRITINGS: [(&str, Rewriting); 12] = [
+    ("strip", |m, _| Some(ptx_transform::strip(m).text)),
+    ("renumber", |m, _| Some(ptx_transform::renumber(m).text)),
+    ("flatten", |m, _| Some(ptx_transform::flatten(m).text)),
+    ("minify", |m, _| {
+        let how = Minify::new().with_dead(true);
+        Some(ptx_transform::minify(m, how).text)
+    }),
+    ("extract", |m, kernels| {
+        Some(ptx_transform::extract(m, kernels).ok()?.rewritten.text)
+    }),
+    ("split and link", split_and_link),
+    (RENAME, rename),
+    ("clean", |m, _| {
+        let mut module = m.clone();
+        clean(&mut module, &ptx_transform::clean::Options::default());
+        Some(ptx_print::verbatim(&module))
+    }),
+    ("preheaders", preheaders),
+    ("trace", |m, _| {
+        let records = Records {
+            name: "all_accesses".into(),
+            capacity: 1 << 10,
+        };
+        let spaces = Trace::MEMORY.into();
+        let (module, _) = Trace { records, spaces }.apply(m).ok()?;
+        Some(ptx_print::verbatim(&module))
+    }),
+    ("bounds", bounds),
+    ("canonical text", |m, _| {
+        Some(ptx_print::canonical(m, &Default::default()))
+    }),
+];
+
+const RENAME: &str = "rename";
+/// What is put before the names of kernels.
+const PREFIX: &str = "renamed_";
+
+/// The name of a kernel after a rewriting.
+fn name_after(rewriting: &str, kernel: &str) -> String {
+    let prefix = if rewriting == RENAME { PREFIX } else { "" };
+    format!("{prefix}{kernel}")
+}
+
+/// Takes the kernels out of the module, one after the other, and puts them back.
+fn split_and_link(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
+    let mut text = None;
+    for kernel in kernels {
+        let before = text
+            .take()
+            .map(|text: Vec<u8>| ptx_parse::parse(&text).module);
+        let split = ptx_transform::split(before.as_ref().unwrap_or(module), &[kernel]).ok()?;
+        let parts = [&split.part, &split.rest].map(|p| ptx_parse::parse(&p.rewritten.text).module);
+        let hidden: Vec<&str> = split.exported.iter().map(String::as_str).collect();
+        let options = LinkOptions::new().with_hidden(&hidden);
+        text = Some(
+            ptx_transform::link(&[&parts[0], &parts[1]], &options)
+                .ok()?
+                .text,
+        );
+    }
+    text
+}
+
+fn rename(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
+    let names = Names::of(module);
+    let mut renaming = Renaming::new();
+    for kernel in kernels {
+        for entity in names.find(module, kernel, None) {
+            renaming.set(entity, name_after(RENAME, kernel));
+        }
+    }
+    Some(renaming.apply(module, &names).ok()?.text)
+}
+
+/// A preheader for each loop of the kernels where there can be one.
+fn preheaders(module: &Module, kernels: &[&str]) -> Option<Vec<u8>> {
+    let mut module = module.clone();
+    let mut any = false;
+    for (kernel, nth) in kernels
+        .iter()
+        .flat_map(|k| (0..20).map(move |nth| (k, nth)))
+    {
+        let id = module.function(kernel)?;
+        let facts = ModuleFacts::new(&module);
+        let cfg = Cfg::new(facts.function(id)?);
+        let loops = Loops::new(&cfg, &Dominators::new(&cfg));
+        let Some((one, _)) = loops.iter().nth(nth) else {
+            continue;
+        };
+        let name = format!("PREHEADER_{nth}");
+        any |= ptx_transform::insert_preheader(&mut module, id, &cfg, &loops, one, &name).is_ok();
+    }
+    let text = ptx_print::verbatim(&module);
+    any.then_some(text)
+}
+
+/// Records the accesses outside of global memory.
+fn bounds(module: &Module, _: &[&str]) -> Option<Vec<u8>> {
+    let bounds = Bounds {
+        name: "global_memory".into(),
+        space: StateSpace::Global,
+        low: 0x1000_0000,
+        high: 1 << 41,
+        outside: Outside::Record(Records {
+            name: "outside".into(),
+            capacity: 8,
+        }),
+    };
+    let (module, _) = bounds.apply(module).ok()?;
+    Some(ptx_print::verbatim(&module))
+}
+
+/// The names of the kernels of a module.
+fn kernels(module: &Module) -> Vec<&str> {
+    let kernels = module.definitions();
+    let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+    kernels.map(|(_, f, _)| module.name(f.name)).collect()
+}
+
+/// How often each rewriting was tested.
+type Counts = BTreeMap<&'static str, usize>;
+
+fn assert_all(counts: &Counts, least: usize) {
+    println!("{counts:?}");
+    let fewest = counts.values().min().copied();
+    assert!(
+        counts.len() == REWRITINGS.len() && fewest >= Some(least),
+        "{counts:?}"
+    );
+}
+
+/// Programs with arguments and expected results.
+#[test]
+fn rewritten_programs_compute_the_same() {
+    let mut counts = Counts::new();
+    let folder = files::own().join("compiled/programs");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let (Some((stem, _)), true) = (name.split_once('.'), name.ends_with(".ptx")) else {
+            continue;
+        };
+        let case = std::fs::read_to_string(path.with_file_name(format!("{stem}.case"))).unwrap();
+        let module = ptx_parse::parse(&std::fs::read(&path).unwrap()).module;
+        let kernels = kernels(&module);
+        for (rewriting, rewrite) in REWRITINGS {
+            let Some(text) = rewrite(&module, &kernels) else {
+                continue;
+            };
+            let mut case = case.clone();
+            if rewriting == RENAME {
+                case = case.replace("launch ", &format!("launch {PREFIX}"));
+            }
+            if let Err(error) = run::run(&case, &text) {
+                panic!("{name}: {rewriting}: {error}");
+            }
+            *counts.entry(rewriting).or_default() += 1;
+        }
+    }
+    assert_all(&counts, 10);
+}
+
+/// Whether a kernel reads how many instructions were executed.
+fn reads_time(module: &Module, kernel: &str) -> bool {
+    let body = module.function(kernel).and_then(|id| module.body(id));
+    let span = |s| {
+        body.map_or("".into(), |b| {
+            String::from_utf8_lossy(b.source_span(s).of(module.source()))
+        })
+    };
+    let mut statements = body.into_iter().flat_map(|b| b.statements());
+    statements.any(|(s, _)| span(s).contains("%clock") || span(s).contains("%globaltimer"))
+}
+
+/// All other kernels, with arguments that fit most.
+#[test]
+fn rewritten_kernels_leave_the_same_bytes() {
+    let mut counts = Counts::new();
+    for entry in files::entries(&files::own()) {
+        let source = entry.read();
+        if entry.verdict != "ok" || source.len() > MOST_BYTES {
+            continue;
+        }
+        let module = ptx_parse::parse(&source).module;
+        let mut runs: Vec<(&str, Seen)> = Vec::new();
+        for kernel in kernels(&module) {
+            let seen = observe(&module, kernel, 1);
+            let compared = seen.is_done() && !reads_time(&module, kernel);
+            runs.extend(compared.then_some((kernel, seen)));
+        }
+        let kernels: Vec<&str> = runs.iter().map(|(kernel, _)| *kernel).collect();
+        for (rewriting, rewrite) in REWRITINGS {
+            let Some(text) = rewrite(&module, &kernels) else {
+                continue;
+            };
+            let now = ptx_parse::parse(&text).module;
+            for (kernel, old) in &runs {
+                let new = observe_within(&now, &name_after(rewriting, kernel), 1, STEPS);
+                assert!(
+                    old.agrees(&new),
+                    "{}: {kernel}: {rewriting}: {:?}",
+                    entry.name,
+                    new.failed
+                );
+                *counts.entry(rewriting).or_default() += 1;
+            }
+        }
+    }
+    assert_all(&counts, 50);
+}
