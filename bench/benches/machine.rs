@@ -7,6 +7,8 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use ptx_vm::{Launch, Machine};
 
+use Argument::{Buffer, Double, Long, Word};
+
 fn main() {
     divan::main();
 }
@@ -52,9 +54,14 @@ fn compiled(file: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-fn cases() -> Vec<Case> {
-    use Argument::{Buffer, Double, Long, Word};
-    let case = |name, text, kernel, grid, block, arguments| Case {
+fn case(
+    name: &'static str,
+    text: String,
+    kernel: &'static str,
+    [grid, block]: [[u32; 3]; 2],
+    arguments: Vec<Argument>,
+) -> Case {
+    Case {
         name,
         text,
         kernel,
@@ -62,89 +69,81 @@ fn cases() -> Vec<Case> {
         block,
         shared: 0,
         arguments,
-    };
+    }
+}
+
+/// As many CTAs and threads in one dimension.
+const fn line(grid: u32, block: u32) -> [[u32; 3]; 2] {
+    [[grid, 1, 1], [block, 1, 1]]
+}
+
+fn cases() -> Vec<Case> {
     let half = "shr.u32 %r2, %r0, 5;\nand.b32 %r2, %r2, 1;\nand.b32 %r3, %r0, %r2;\nsetp.ne.u32 %p2, %r3, 0;\n@%p2 bra END;\n";
-    let (one, line) = ([1; 3], |n| [n, 1, 1]);
-    vec![
-        case(
-            "registers",
-            registers(""),
-            "kernel",
-            one,
-            line(128),
-            vec![Buffer(128)],
-        ),
-        case(
-            "registers, one warp of two diverged",
-            registers(half),
-            "kernel",
-            one,
-            line(128),
-            vec![Buffer(128)],
-        ),
+    let buffer = || vec![Buffer(128)];
+    let diverged = "registers, one warp of two diverged";
+    let mut all = vec![
+        case("registers", registers(""), "kernel", line(1, 128), buffer()),
+        case(diverged, registers(half), "kernel", line(1, 128), buffer()),
+    ];
+    all.extend(compiled_cases());
+    all
+}
+
+fn compiled_cases() -> [Case; 6] {
+    let (bodies, reductions) = (
+        compiled("nbody.O3.sm_86.ptx"),
+        compiled("reduce.O3.sm_75.ptx"),
+    );
+    let bytes = Buffer(128 * 128 / 4);
+    let view = [Double(-0.5), Double(0.0), Double(0.02)];
+    let image = [bytes, Word(128), Word(128)].into_iter().chain(view);
+    let product = "_Z5tiledILi16EfEvPKT0_S2_PS0_i";
+    let matrices = [0; 3].map(|_| Buffer(128 * 128));
+    let sum = "_Z6reduceIf3SumIfEEvPKT_PS2_m";
+    let volume = [0; 2].map(|_| Buffer(64 * 64 * 32));
+    let volume = volume.into_iter().chain([Word(64), Word(64), Word(32)]);
+    let histogram = vec![Buffer(1 << 14), Buffer(256), Word(1 << 14)];
+    let step = vec![Buffer(256 * 8), Word(256), Word(0x3c23_d70a)];
+    let numbers = vec![Buffer(1 << 17), Buffer(8), Long(1 << 17)];
+    [
         case(
             "n-body",
-            compiled("nbody.O3.sm_86.ptx"),
+            bodies.clone(),
             "_Z4stepP4Bodyif",
-            line(2),
-            line(128),
-            vec![Buffer(256 * 8), Word(256), Word(0x3c23_d70a)],
+            line(2, 128),
+            step,
         ),
         case(
             "tiled matrix product",
             compiled("matrix.O3.sm_80.ptx"),
-            "_Z5tiledILi16EfEvPKT0_S2_PS0_i",
-            [8, 8, 1],
-            [16, 16, 1],
-            vec![Buffer(16384), Buffer(16384), Buffer(16384), Word(128)],
+            product,
+            [[8, 8, 1], [16, 16, 1]],
+            matrices.into_iter().chain([Word(128)]).collect(),
         ),
-        case(
-            "sum",
-            compiled("reduce.O3.sm_75.ptx"),
-            "_Z6reduceIf3SumIfEEvPKT_PS2_m",
-            line(8),
-            line(256),
-            vec![Buffer(1 << 17), Buffer(8), Long(1 << 17)],
-        ),
+        case("sum", reductions.clone(), sum, line(8, 256), numbers),
         case(
             "stencil",
-            compiled("reduce.O3.sm_75.ptx"),
+            reductions.clone(),
             "_Z8stencil7PKfPfiii",
-            [4, 8, 1],
-            [16, 8, 1],
-            vec![
-                Buffer(64 * 64 * 32),
-                Buffer(64 * 64 * 32),
-                Word(64),
-                Word(64),
-                Word(32),
-            ],
+            [[4, 8, 1], [16, 8, 1]],
+            volume.collect(),
         ),
         Case {
             shared: 1024,
             ..case(
                 "histogram",
-                compiled("reduce.O3.sm_75.ptx"),
+                reductions,
                 "_Z9histogramPK6uchar4Pji",
-                line(4),
-                line(256),
-                vec![Buffer(1 << 14), Buffer(256), Word(1 << 14)],
+                line(4, 256),
+                histogram,
             )
         },
         case(
             "Mandelbrot set",
-            compiled("nbody.O3.sm_86.ptx"),
+            bodies,
             "_Z10mandelbrotPhiiddd",
-            [4, 16, 1],
-            [32, 8, 1],
-            vec![
-                Buffer(128 * 128 / 4),
-                Word(128),
-                Word(128),
-                Double(-0.5),
-                Double(0.0),
-                Double(0.02),
-            ],
+            [[4, 16, 1], [32, 8, 1]],
+            image.collect(),
         ),
     ]
 }
