@@ -427,3 +427,15 @@ fn a_lane_gets_a_lock_by_a_function_that_it_calls() {
     let found = run(&kernel(before, body), 1, 32, &[0, 0]).unwrap();
     assert_eq!(found, [0, 32]);
 }
+
+#[test]
+fn lanes_change_a_place_in_their_order() {
+    // Four places, and each of them by eight lanes; 64 words apart, so that they look the same to a small set of addresses.
+    let body = "and.b32 %r1, %r0, 3;\nmul.wide.u32 %rd1, %r1, 256;\nadd.s64 %rd1, %rd1, %out;\n\
+                atom.global.add.u32 %r2, [%rd1+128], 10;\nst.global.u32 [%mine], %r2;";
+    let found = run(&kernel("", body), 1, 32, &[0; 256]).unwrap();
+    let expected: Vec<u32> = (0..32).map(|lane| lane / 4 * 10).collect();
+    assert_eq!(found[..32], expected);
+    let sums: Vec<u32> = (0..4).map(|place| found[32 + place * 64]).collect();
+    assert_eq!(sums, [80; 4]);
+}

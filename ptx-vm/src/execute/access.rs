@@ -7,7 +7,7 @@ use super::location::{Addresses, Memory, any, check_alignment};
 use crate::lanes::lanes;
 use crate::lanes::{Double, LANES};
 use crate::memory::{self, Fault};
-use crate::program::Access;
+use crate::program::{Access, Address};
 
 /// The bytes of an access, to which its address must be aligned.
 fn whole_bytes(access: &Access) -> u64 {
@@ -21,7 +21,9 @@ fn is_extended(access: &Access) -> bool {
 
 impl Execution<'_> {
     pub(super) fn load(&mut self, access: &Access) -> Outcome {
-        let Some(mut from) = self.common_memory(access)? else {
+        let Some(mut from) =
+            self.common_memory(&access.address, access.bytes, whole_bytes(access))?
+        else {
             return self.load_by_lane(access);
         };
         let active = self.active;
@@ -44,7 +46,9 @@ impl Execution<'_> {
     }
 
     pub(super) fn store(&mut self, access: &Access) -> Outcome {
-        let Some(mut to) = self.common_memory(access)? else {
+        let Some(mut to) =
+            self.common_memory(&access.address, access.bytes, whole_bytes(access))?
+        else {
             return self.store_by_lane(access);
         };
         for place in &access.places {
@@ -57,13 +61,17 @@ impl Execution<'_> {
         Ok(Control::Next)
     }
 
-    /// The addresses of an access if all lanes access the same memory, in elements of at most 64 bits.
-    fn common_memory(&self, access: &Access) -> Result<Option<Addresses>, Failed> {
-        if access.bytes > 8 {
+    /// The addresses of the lanes, multiples of a number of bytes, if all lanes access the same memory in elements of at most 64 bits.
+    pub(super) fn common_memory(
+        &self,
+        address: &Address,
+        element: u8,
+        whole: u64,
+    ) -> Result<Option<Addresses>, Failed> {
+        if element > 8 {
             return Ok(None);
         }
-        let addresses = self.addresses(&access.address);
-        let whole = whole_bytes(access);
+        let addresses = self.addresses(address);
         let is_misaligned = |at: u64| whole.is_power_of_two() && at & (whole - 1) != 0;
         if let Some(Addresses { at, .. }) = &addresses
             && any(self.active, at, is_misaligned)
@@ -75,7 +83,7 @@ impl Execution<'_> {
     }
 
     /// The elements at the addresses of the lanes.
-    fn read_lanes(&self, from: &Addresses, bytes: u8) -> Result<Double, Failed> {
+    pub(super) fn read_lanes(&self, from: &Addresses, bytes: u8) -> Result<Double, Failed> {
         let (at, mask) = (&from.at, self.active);
         let mask = match from.uniform && from.memory != Memory::Local {
             true => mask & mask.wrapping_neg(),
@@ -107,7 +115,12 @@ impl Execution<'_> {
     }
 
     /// Writes the elements at the addresses of the lanes; of several at one address, that of the last lane stays.
-    fn write_lanes(&mut self, to: &Addresses, bytes: u8, values: &Double) -> Result<(), Failed> {
+    pub(super) fn write_lanes(
+        &mut self,
+        to: &Addresses,
+        bytes: u8,
+        values: &Double,
+    ) -> Result<(), Failed> {
         let (at, mask) = (&to.at, self.active);
         let written = match to.memory {
             Memory::Global => self.grid.device.write_lanes(at, bytes, mask, values),

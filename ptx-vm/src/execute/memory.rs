@@ -1,11 +1,9 @@
-//! Reads and writes of memory by one lane, and atomic operations.
+//! Reads and writes of memory by one lane.
 
-use super::execution::{Control, Execution, Failed, Outcome};
+use super::execution::{Execution, Failed};
 use super::location::{Location, check_alignment};
 use super::observer::Use;
-use crate::lanes::lanes;
 use crate::memory::{self, Fault};
-use crate::program::{Atomic, ChangedElement};
 
 impl Execution<'_> {
     /// Reads at most 16 bytes at a multiple of their number.
@@ -56,41 +54,5 @@ impl Execution<'_> {
             Location::Parameter(_) => None,
         };
         written.ok_or_else(|| (out_of_bounds.into(), lane))
-    }
-
-    /// Lanes perform the operation one after the other.
-    pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
-        for lane in lanes(self.active) {
-            let mut at = self.location(&atomic.address, lane);
-            for element in &atomic.elements {
-                self.change(element, at, None, lane)?;
-                at = at.plus(element.bytes.into());
-            }
-        }
-        Ok(Control::Next)
-    }
-
-    /// Changes an element in memory, with one from another place if the operation has two.
-    pub(super) fn change(
-        &mut self,
-        element: &ChangedElement,
-        at: Location,
-        other: Option<Location>,
-        lane: usize,
-    ) -> Result<(), Failed> {
-        for (place, from) in element.loaded.iter().zip([Some(at), other]) {
-            if let Some(from) = from {
-                let value = self.read(from, element.bytes, lane)?;
-                self.set(*place, lane, value);
-            }
-        }
-        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
-        if let Some(registers) = self.registers() {
-            for op in ops {
-                registers.execute(op, 1 << lane);
-            }
-        }
-        let new = self.get(element.new, lane);
-        self.write(at, element.bytes, new, lane)
     }
 }

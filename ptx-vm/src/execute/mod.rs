@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod atomics;
 mod block;
 mod bulk;
 mod calls;

@@ -1,0 +1,95 @@
+//! Atomic operations.
+
+use super::execution::{Control, Execution, Failed, Outcome};
+use super::location::{Addresses, Location};
+use crate::lanes::{Double, lanes};
+use crate::program::{Atomic, ChangedElement};
+
+impl Execution<'_> {
+    /// Lanes perform the operation one after the other. Those that change different places do so together.
+    pub(super) fn atomic(&mut self, atomic: &Atomic) -> Outcome {
+        let bytes = atomic.elements.first().map_or(16, |e| e.bytes);
+        let whole = u64::from(bytes) * atomic.elements.len() as u64;
+        let Some(mut at) = self.common_memory(&atomic.address, bytes, whole)? else {
+            return self.atomic_by_lane(atomic);
+        };
+        let all = self.active;
+        for element in &atomic.elements {
+            let mut left = all;
+            while left != 0 {
+                let together = distinct(left, &at.at);
+                left &= !together;
+                self.active = together;
+                let changed = self.change_lanes(element, &at);
+                self.active = all;
+                changed?;
+            }
+            at.advance(bytes);
+        }
+        Ok(Control::Next)
+    }
+
+    fn atomic_by_lane(&mut self, atomic: &Atomic) -> Outcome {
+        for lane in lanes(self.active) {
+            let mut at = self.location(&atomic.address, lane);
+            for element in &atomic.elements {
+                self.change(element, at, None, lane)?;
+                at = at.plus(element.bytes.into());
+            }
+        }
+        Ok(Control::Next)
+    }
+
+    /// Changes an element of each lane. Their places are different.
+    fn change_lanes(&mut self, element: &ChangedElement, at: &Addresses) -> Result<(), Failed> {
+        let old = self.read_lanes(at, element.bytes)?;
+        let active = self.active;
+        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
+        if let (Some(place), Some(registers)) = (element.loaded.first(), self.registers()) {
+            registers.set_values(*place, active, &old);
+            for op in ops {
+                registers.execute(op, active);
+            }
+        }
+        let new = self.warp.values(self.call, element.new);
+        self.write_lanes(at, element.bytes, &new)
+    }
+
+    /// Changes an element in memory, with one from another place if the operation has two.
+    pub(super) fn change(
+        &mut self,
+        element: &ChangedElement,
+        at: Location,
+        other: Option<Location>,
+        lane: usize,
+    ) -> Result<(), Failed> {
+        for (place, from) in element.loaded.iter().zip([Some(at), other]) {
+            if let Some(from) = from {
+                let value = self.read(from, element.bytes, lane)?;
+                self.set(*place, lane, value);
+            }
+        }
+        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
+        if let Some(registers) = self.registers() {
+            for op in ops {
+                registers.execute(op, 1 << lane);
+            }
+        }
+        let new = self.get(element.new, lane);
+        self.write(at, element.bytes, new, lane)
+    }
+}
+
+/// Lanes of a mask at different addresses. Of those at one address, the first is among them.
+fn distinct(mask: u32, at: &Double) -> u32 {
+    let (mut seen, mut found) = (0u64, 0);
+    for lane in lanes(mask) {
+        // Addresses that share a bit may be different; their lanes come later.
+        let bit = 1 << (at[lane] / 4 % 64);
+        if seen & bit == 0 {
+            found |= 1 << lane;
+        }
+        seen |= bit;
+    }
+    found
+}
