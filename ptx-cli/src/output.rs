@@ -99,6 +99,11 @@ fn is_wanted(verbosity: Verbosity) -> bool {
     VERBOSITY.load(Ordering::Relaxed) >= verbosity as u8
 }
 
+/// Whether not even summaries are written to standard error.
+pub(crate) fn is_quiet() -> bool {
+    !is_wanted(Verbosity::Normal)
+}
+
 /// Writes a line with counts or advice to standard error, unless these are suppressed.
 pub(crate) fn summary(message: impl Display) {
     if is_wanted(Verbosity::Normal) {

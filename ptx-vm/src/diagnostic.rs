@@ -5,11 +5,11 @@ use ptx_ir::{Code, Diagnostic, Span};
 use crate::{Reason, RunError};
 
 impl Reason {
-    /// The code of its diagnostic; `None` if nothing was executed, so that it is about the launch.
+    /// The code of its diagnostic; `None` if it is about the launch, not about what is executed.
     #[must_use]
     pub const fn code(&self) -> Option<Code> {
         Some(match self {
-            Self::NoKernel | Self::Launch(_) => return None,
+            Self::NoKernel | Self::Launch(_) | Self::Cancelled => return None,
             Self::OutOfBounds(_) => Code::AddressOutOfBounds,
             Self::Misaligned(_) => Code::MisalignedAddress,
             Self::Trap => Code::Trap,
@@ -27,7 +27,7 @@ impl Reason {
     /// What to do about it.
     const fn help(&self) -> &'static str {
         match self {
-            Self::NoKernel | Self::Launch(_) => "",
+            Self::NoKernel | Self::Launch(_) | Self::Cancelled => "",
             Self::OutOfBounds(_) => {
                 "compare the index with the size of the buffer, and the order of the arguments with that of the parameters"
             }
@@ -54,7 +54,7 @@ impl Reason {
 }
 
 impl RunError {
-    /// The error as a diagnostic in the source of the module; `None` if nothing was executed, so that it is about the launch.
+    /// The error as a diagnostic in the source of the module; `None` if it is about the launch, not about what is executed.
     ///
     /// Without an instruction, as where all threads wait, it is at the place that is given, such as the name of the kernel.
     #[must_use]

@@ -30,6 +30,8 @@ pub enum Reason {
     Undefined(String),
     /// `__assertfail` was called: its message.
     Assertion(String),
+    /// The launch was cancelled, by [`Progress::cancel`](crate::Progress::cancel).
+    Cancelled,
     /// Something that the PTX ISA manual does not define.
     Invalid(String),
 }
@@ -90,6 +92,7 @@ impl fmt::Display for Reason {
             Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
             Self::Undefined(name) => write!(f, "function `{name}` has no body"),
             Self::Assertion(message) => write!(f, "assertion failed: {message}"),
+            Self::Cancelled => f.write_str("the launch was cancelled"),
             Self::Invalid(what) => f.write_str(what),
         }
     }

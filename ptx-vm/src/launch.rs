@@ -10,6 +10,7 @@ use ptx_isa::Target;
 use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
 use crate::error::{Reason, RunError};
 use crate::execute::{self, Grid, Observed, Observing};
+use crate::executor::{Executor, OneThread, Progress};
 use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
@@ -70,6 +71,8 @@ pub struct Launch {
     pub limits: Limits,
     /// What is checked meanwhile.
     pub checks: Checks,
+    /// The seed of a random order in which CTAs begin and warps run, on one thread of the host; `None` for the order of their indices.
+    pub schedule: Option<u64>,
 }
 
 impl Launch {
@@ -86,6 +89,7 @@ impl Launch {
             model: None,
             limits: Limits::default(),
             checks: Checks::NONE,
+            schedule: None,
         }
     }
 
@@ -107,6 +111,38 @@ impl Launch {
     #[must_use]
     pub fn argument(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.arguments.push(bytes.into());
+        self
+    }
+}
+
+/// How a launch is run, which does not change its result.
+#[derive(Copy, Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RunOptions<'a> {
+    /// Runs CTAs that do not depend on each other; `None` for one thread.
+    pub executor: Option<&'a dyn Executor>,
+    /// Where the launch shows how far it is, and asks whether it is cancelled.
+    pub progress: Option<&'a Progress>,
+}
+
+impl<'a> RunOptions<'a> {
+    /// One thread, and nothing that watches.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With threads of the host.
+    #[must_use]
+    pub const fn on(mut self, executor: &'a dyn Executor) -> Self {
+        self.executor = Some(executor);
+        self
+    }
+
+    /// With something that watches, or cancels.
+    #[must_use]
+    pub const fn watched_by(mut self, progress: &'a Progress) -> Self {
+        self.progress = Some(progress);
         self
     }
 }
@@ -216,28 +252,29 @@ impl<'m> Machine<'m> {
     ///
     /// If the launch is impossible, or an instruction fails.
     pub fn launch(&mut self, launch: &Launch) -> Result<Outcome, RunError> {
+        self.launch_with(launch, RunOptions::new())
+    }
+
+    /// Runs a kernel to its end, on several threads of the host.
+    ///
+    /// These run CTAs that do not depend on each other: no function that the kernel can reach has atomic operations or ordered accesses to
+    /// memory that CTAs share, allocates memory or reads a clock. Other kernels, and those that are checked, run on one thread. So the result is the same on any number of threads,
+    /// unless CTAs have a data race. What they print is in the order of CTAs, and an error is that of the first CTA that has one.
+    ///
+    /// # Errors
+    ///
+    /// If the launch is impossible, or an instruction fails.
+    pub fn launch_with(
+        &mut self,
+        launch: &Launch,
+        options: RunOptions<'_>,
+    ) -> Result<Outcome, RunError> {
         let impossible = |why: &str| RunError::new(Reason::Launch(why.into()));
         let kernel = self.module.function(&launch.kernel);
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
         let kernel = kernel.ok_or_else(|| RunError::new(Reason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
-        let threads = product(launch.block);
-        if !(1..=1024).contains(&threads) {
-            return Err(impossible("a CTA has 1 to 1024 threads"));
-        }
-        if launch.grid.contains(&0) || launch.cluster.contains(&0) {
-            return Err(impossible("a dimension is zero"));
-        }
-        let whole = launch.grid.iter().zip(launch.cluster);
-        if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
-            return Err(impossible("the grid does not consist of whole clusters"));
-        }
-        if product(launch.cluster) > 16 {
-            return Err(impossible("a cluster has at most 16 CTAs"));
-        }
-        if product(launch.grid) > u128::from(u64::MAX) {
-            return Err(impossible("the grid has more than 2^64 CTAs"));
-        }
+        check_shape(launch)?;
         if self.program.variables.end > Device::LAST {
             return Err(impossible("the variables take more than 1 TiB"));
         }
@@ -254,6 +291,9 @@ impl<'m> Machine<'m> {
         let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
         let target = || ptx_ir::query::Environment::of(self.module).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
+        let own = Progress::default();
+        let progress = options.progress.unwrap_or(&own);
+        progress.start();
         let grid = Grid {
             heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
             program: &self.program,
@@ -267,24 +307,24 @@ impl<'m> Machine<'m> {
             shared: launch.shared,
             limits: launch.limits,
             model: Model::of(model),
-            steps: AtomicU64::new(0),
-            output: Mutex::new(Vec::new()),
+            progress,
+            schedule: launch.schedule,
+            output: Mutex::default(),
         };
         let mut observer = self.observer(launch.checks);
-        let result = execute::run(&grid, &mut observer);
+        let executor = options.executor.unwrap_or(&OneThread);
+        let ended = execute::run(&grid, executor, &mut observer);
         let used = grid.heap.0.load(Ordering::Relaxed) - heap;
-        let steps = grid.steps.into_inner();
-        self.output = grid.output.into_inner().unwrap_or_default();
+        let output = grid.printed(ended.as_ref().err());
         let observed = observer.map(|o| o.into_inner().finish());
         let Observed { reports, written } = observed.unwrap_or_default();
+        self.output.clone_from(&output);
         self.reports = reports;
         self.keep_written(written);
         self.allocations.insert(heap, used, Owner::EarlierHeap);
-        result?;
-        Ok(Outcome {
-            steps,
-            output: self.output.clone(),
-        })
+        ended?;
+        let steps = progress.steps();
+        Ok(Outcome { steps, output })
     }
 
     /// What the kernel of the last launch printed, also if it ended with an error.
@@ -347,6 +387,29 @@ impl<'m> Machine<'m> {
             .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
             .map(|(_, f)| self.module.name(f.name))
     }
+}
+
+/// An error if a launch of this shape is impossible.
+fn check_shape(launch: &Launch) -> Result<(), RunError> {
+    let impossible = |why: &str| Err(RunError::new(Reason::Launch(why.into())));
+    let threads = product(launch.block);
+    if !(1..=1024).contains(&threads) {
+        return impossible("a CTA has 1 to 1024 threads");
+    }
+    if launch.grid.contains(&0) || launch.cluster.contains(&0) {
+        return impossible("a dimension is zero");
+    }
+    let whole = launch.grid.iter().zip(launch.cluster);
+    if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
+        return impossible("the grid does not consist of whole clusters");
+    }
+    if product(launch.cluster) > 16 {
+        return impossible("a cluster has at most 16 CTAs");
+    }
+    if product(launch.grid) > u128::from(u64::MAX) {
+        return impossible("the grid has more than 2^64 CTAs");
+    }
+    Ok(())
 }
 
 /// The product of three sizes, which does not overflow.

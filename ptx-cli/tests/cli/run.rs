@@ -1,10 +1,12 @@
 //! `run`: arguments, buffers, what is printed, errors.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use npyz::{DType, NpyFile, Order, WriteOptions, WriterBuilder};
 
-use crate::support::{BAD, Folder, Run, expect, objects, ptx, with_input};
+use crate::support::{BAD, Folder, Run, command, expect, objects, ptx, with_input};
 
 const VECADD: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -405,4 +407,76 @@ fn limits() {
         assert!(run.err.contains(message), "{}", run.err);
         assert!(run.status >= 2);
     }
+}
+
+/// Each CTA appends its number to a list.
+const APPEND: &str = ".visible .entry append(.param .u64 list)\n{\n\
+    .reg .b64 %a<3>; .reg .b32 %r<3>;\n\
+    ld.param.u64 %a1, [list];\n\
+    atom.global.add.u32 %r1, [%a1], 1;\n\
+    mov.u32 %r2, %ctaid.x;\n\
+    mad.wide.u32 %a2, %r1, 4, %a1;\n\
+    st.global.u32 [%a2+4], %r2;\n\
+    ret;\n}\n";
+
+#[test]
+fn schedules() {
+    let folder = Folder::new("run-schedule");
+    let file = folder.file("append.ptx", format!("{HEADER}{APPEND}"));
+    let list = folder.0.join("list.npy");
+    let list = list.to_str().unwrap();
+    let appended = |options: &str| {
+        let run = run(&file, &format!("--grid 9 out:{list}:u32[10] {options}"));
+        expect(&run, 0, "", "");
+        let mut words: Vec<u32> = read(list).into_vec().unwrap();
+        assert_eq!(words.remove(0), 9);
+        words
+    };
+    let in_order: Vec<u32> = (0..9).collect();
+    assert_eq!(appended("--jobs 4"), in_order);
+    let mut random = appended("--schedule seed:3");
+    assert_eq!(random, appended("--schedule seed:3 -j 2"));
+    assert_ne!(random, in_order);
+    random.sort_unstable();
+    assert_eq!(random, in_order);
+    let run = run(&file, "--schedule 3");
+    assert!(
+        run.err.contains("expected `seed:` and a number, found `3`"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn one_thread_and_many() {
+    let text = printing();
+    let outputs = ["1", "4"].map(|jobs| {
+        let arguments = ["run", "-", "u32:7", "--grid", "50", "--jobs", jobs];
+        let run = with_input(&arguments, text.as_bytes());
+        assert_eq!((run.status, &*run.err), (0, ""));
+        run.out
+    });
+    assert_eq!(outputs, ["f=7\n".repeat(50), "f=7\n".repeat(50)]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run() {
+    let folder = Folder::new("run-interrupted");
+    let endless = format!("{HEADER}.visible .entry k()\n{{\nagain: bra again;\n}}\n");
+    let file = folder.file("k.ptx", endless);
+    let mut child = command(&["run", &file, "--block", "64", "--verbose"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "running kernel `k`");
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(lines.next().unwrap().unwrap(), "ptxkit: interrupted");
 }

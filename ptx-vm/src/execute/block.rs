@@ -5,6 +5,7 @@ use core::cell::RefCell;
 use super::grid::Grid;
 use super::groups::State;
 use super::observer::Observer;
+use super::order::Turn;
 use super::warp::{Failure, Warp};
 use crate::error::{Reason, RunError};
 use crate::lanes::lanes;
@@ -277,6 +278,11 @@ impl Cluster {
         self.stuck
     }
 
+    /// `%ctaid` of its first CTA.
+    pub(super) fn first_block(&self) -> [u32; 3] {
+        self.blocks.first().map_or([0; 3], |(block, _)| block.index)
+    }
+
     /// Something happened that may let threads continue.
     pub(crate) const fn wake(&mut self) {
         self.stuck = false;
@@ -337,9 +343,13 @@ fn run_block(
     most: u64,
 ) -> Result<u64, RunError> {
     let mut done = 0;
-    for warp in warps {
+    let turn = Turn::new(grid, warps.len(), most);
+    for position in 0..warps.len() {
+        let Some(warp) = warps.get_mut(turn.warp(position)) else {
+            continue;
+        };
         let first = warp.first;
-        let steps = match warp.run(block, grid, most.min(grid.steps_left() + 1)) {
+        let steps = match warp.run(block, grid, turn.steps(position).min(grid.steps_left() + 1)) {
             Ok(steps) => steps,
             Err(failure) => return Err(grid.error(failure, block.index, first)),
         };

@@ -1,14 +1,16 @@
 //! A grid: all CTAs of a launch.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
 use super::block::Cluster;
+use super::order::Order;
 use super::warp::Failure;
 use crate::error::{Reason, RunError};
+use crate::executor::{Executor, Progress};
 use crate::launch::Limits;
 use crate::matrix::model::Model;
 use crate::memory::Device;
@@ -33,16 +35,18 @@ pub(crate) struct Grid<'a> {
     pub(crate) limits: Limits,
     /// The architecture whose tensor cores multiply matrices.
     pub(crate) model: Model,
-    /// The steps of all warps so far.
-    pub(crate) steps: AtomicU64,
+    /// Counts the steps of all warps and the CTAs that ended.
+    pub(crate) progress: &'a Progress,
+    /// The seed of a random order of CTAs and warps.
+    pub(crate) schedule: Option<u64>,
     /// The next free byte of the heap, and its end.
     pub(crate) heap: (AtomicU64, u64),
-    /// What `printf` wrote.
-    pub(crate) output: Mutex<Vec<u8>>,
+    /// What `printf` wrote in each cluster.
+    pub(crate) output: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
 /// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
-const TURN: u64 = 1 << 20;
+pub(super) const TURN: u64 = 1 << 20;
 
 impl Grid<'_> {
     /// The number of threads of a CTA.
@@ -105,16 +109,65 @@ impl Grid<'_> {
         core::array::from_fn(|i| self.blocks[i] / self.cluster[i].max(1))
     }
 
+    pub(super) fn cluster_count(&self) -> u64 {
+        self.clusters().map(u64::from).iter().product()
+    }
+
+    /// `%clusterid` of a number.
+    pub(super) fn cluster_index(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.clusters().map(u64::from);
+        [number % x, number / x % y, number / (x * y)].map(|i| i as u32)
+    }
+
+    /// The number of a cluster.
+    fn cluster_number(&self, index: [u32; 3]) -> u64 {
+        let ([x, y, _], [a, b, c]) = (self.clusters().map(u64::from), index.map(u64::from));
+        a + x * (b + y * c)
+    }
+
+    /// Adds to what a cluster printed.
+    pub(super) fn print(&self, cluster: [u32; 3], text: Vec<u8>) {
+        if let Ok(mut output) = self.output.lock() {
+            let number = self.cluster_number(cluster);
+            output.entry(number).or_default().extend(text);
+        }
+    }
+
+    /// What was printed, in the order of clusters: of all, or up to the one of an error, where later ones may have run on other threads.
+    pub(crate) fn printed(&self, error: Option<&RunError>) -> Vec<u8> {
+        let error = error.filter(|_| self.is_independent());
+        let last = error.map_or(u64::MAX, |error| {
+            let of = |i: usize| error.block[i] / self.cluster[i].max(1);
+            self.cluster_number([of(0), of(1), of(2)])
+        });
+        let output = self.output.lock().map(|mut all| core::mem::take(&mut *all));
+        let output = output.unwrap_or_default().into_iter();
+        let shown = output.filter(|(number, _)| *number <= last);
+        shown.flat_map(|(_, text)| text).collect()
+    }
+
+    /// Whether the CTAs may run on several threads of the host.
+    fn is_independent(&self) -> bool {
+        self.schedule.is_none() && self.program.is_independent(self.kernel)
+    }
+
+    /// A cluster came to its end.
+    pub(super) fn cluster_ended(&self) {
+        let blocks = self.cluster.iter().map(|&n| u64::from(n)).product();
+        self.progress.add_blocks(blocks);
+    }
+
     /// The steps that are allowed.
     pub(crate) fn steps_left(&self) -> u64 {
-        let steps = self.steps.load(Ordering::Relaxed);
+        let steps = self.progress.steps();
         self.limits.steps.saturating_sub(steps)
     }
 
     /// Counts steps; an error if there were too many.
     pub(crate) fn count(&self, steps: u64) -> Result<(), Reason> {
-        let all = self.steps.fetch_add(steps, Ordering::Relaxed) + steps;
+        let all = self.progress.add_steps(steps).saturating_add(steps);
         match all > self.limits.steps {
+            _ if self.progress.is_cancelled() => Err(Reason::Cancelled),
             true => Err(Reason::StepLimit),
             false => Ok(()),
         }
@@ -142,22 +195,29 @@ impl Grid<'_> {
     }
 }
 
-/// Runs all CTAs. They begin in the order of their indices; one that waits for later ones lets these run.
+/// Runs all CTAs: those that do not depend on each other and are not observed as the executor does.
 pub(crate) fn run(
     grid: &Grid<'_>,
+    executor: &dyn Executor,
     observer: &mut Option<super::Observing>,
 ) -> Result<(), RunError> {
-    let [x, y, z] = grid.clusters();
-    let all = u64::from(x) * u64::from(y) * u64::from(z);
+    match observer.is_none() && grid.is_independent() {
+        true => super::independent::run(grid, executor),
+        false => run_in_order(grid, observer),
+    }
+}
+
+/// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
+fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Result<(), RunError> {
+    let all = grid.cluster_count();
+    let order = Order::new(grid.schedule, all);
     let mut waiting: VecDeque<Cluster> = VecDeque::new();
     let mut next = 0;
     while next < all || !waiting.is_empty() {
         let mut cluster = match next < all && waiting.len() < grid.limits.resident_clusters {
             true => {
                 next += 1;
-                let n = next - 1;
-                let (x, y) = (u64::from(x), u64::from(y));
-                Cluster::new(grid, [n % x, n / x % y, n / (x * y)].map(|i| i as u32))?
+                Cluster::new(grid, grid.cluster_index(order.at(next - 1)))?
             }
             false => match waiting.pop_front() {
                 Some(cluster) => cluster,
@@ -166,6 +226,7 @@ pub(crate) fn run(
         };
         let progress = cluster.run_observed(grid, TURN, observer)?;
         if cluster.is_done() {
+            grid.cluster_ended();
             // Those that waited may depend on it.
             waiting.iter_mut().for_each(Cluster::wake);
             continue;

@@ -1,7 +1,5 @@
 //! Special registers.
 
-use std::sync::atomic::Ordering;
-
 use ptx_isa::SpecialReg;
 
 use super::block::Block;
@@ -28,7 +26,7 @@ impl Block {
             let [x, y, z] = at.map(u64::from);
             x + u64::from(of[0]) * (y + u64::from(of[1]) * z)
         };
-        let steps = grid.steps.load(Ordering::Relaxed);
+        let steps = grid.progress.steps();
         let value: u64 = match register {
             SpecialReg::Tid => of(thread).into(),
             SpecialReg::Ntid => size(grid.threads).into(),

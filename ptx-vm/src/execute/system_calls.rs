@@ -30,9 +30,7 @@ impl Execution<'_> {
                         |address: u64| self.text(address, lane).map_err(|(reason, _)| reason);
                     let (written, count) =
                         format::format(&text, read, string).map_err(|reason| (reason, lane))?;
-                    if let Ok(mut output) = self.grid.output.lock() {
-                        output.extend(written);
-                    }
+                    self.grid.print(self.block.cluster, written);
                     (count, 4)
                 }
                 "malloc" => {

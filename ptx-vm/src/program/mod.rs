@@ -4,6 +4,7 @@ mod decode;
 mod frame;
 mod instruction;
 mod operands;
+mod sharing;
 mod step;
 mod variables;
 
@@ -17,6 +18,8 @@ pub(crate) use step::{
 pub(crate) use variables::{
     CODE, GLOBAL, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
 };
+
+use sharing::Sharing;
 
 use crate::lower::Code;
 use ptx_isa::SpecialReg;
@@ -39,6 +42,8 @@ pub(crate) struct Function {
 #[derive(Debug)]
 pub(crate) struct Program {
     functions: Vec<Option<Function>>,
+    /// What each function has to do with other CTAs.
+    sharing: Vec<Option<Sharing>>,
     pub(crate) variables: Variables,
 }
 
@@ -48,17 +53,25 @@ impl Program {
         let variables = Variables::new(module);
         let facts = ptx_ir::facts::ModuleFacts::new(module);
         let mut queries = ptx_ir::query::Queries::new(module);
-        let mut functions = Vec::new();
+        let (mut functions, mut sharing) = (Vec::new(), Vec::new());
         for (id, _) in module.functions().iter() {
             let function = facts
                 .function(id)
                 .map(|of| decode::function(of, id, &variables, &mut queries));
+            let of = facts.function(id).zip(function.as_ref());
+            sharing.push(of.map(|(facts, function)| Sharing::new(facts, &function.steps)));
             functions.push(function);
         }
         Self {
             functions,
+            sharing,
             variables,
         }
+    }
+
+    /// Whether the CTAs of a kernel do not depend on each other.
+    pub(crate) fn is_independent(&self, kernel: FuncId) -> bool {
+        Sharing::is_independent(kernel, &self.sharing)
     }
 
     /// A function that has a body.

@@ -5,6 +5,7 @@ mod memory;
 mod npy;
 mod parameters;
 mod plan;
+mod progress;
 pub(crate) mod report;
 mod script;
 mod shape;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_ir::{Diagnostic, FuncId, Module};
-use ptx_vm::{Launch, Limits, Machine};
+use ptx_vm::{Launch, Limits, Machine, Reason};
 
 use super::rewrite::Read;
 use crate::input::{self, Files};
@@ -24,6 +25,7 @@ use crate::output::{self, Out, Status};
 use argument::Argument;
 use memory::Memory;
 use plan::{Call, Plan, Shape};
+use progress::Watch;
 use ptx_report::clean;
 use ptx_report::demangle::Wanted;
 use report::Launched;
@@ -70,6 +72,9 @@ pub(crate) struct Args {
     /// How errors are written to standard error; with `json`, everything is one object on standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Let CTAs begin and warps run in a random order, on one thread: results that differ between two seeds depend on the order
+    #[arg(long, value_name = "seed:N", value_parser = seed)]
+    schedule: Option<u64>,
     #[command(flatten)]
     limits: LimitOptions,
 }
@@ -82,6 +87,12 @@ enum Format {
     Short,
     /// One JSON object
     Json,
+}
+
+/// `seed:N`
+fn seed(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix("seed:").and_then(|n| n.parse().ok());
+    number.ok_or_else(|| format!("expected `seed:` and a number, found `{}`", clean(text)))
 }
 
 fn shared(text: &str) -> Result<u32, String> {
@@ -102,7 +113,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let (read, found) = Read::new(source);
         let errors = report::errors(&read, found);
         if errors.is_empty() {
-            return Run { args, read: &read }.all(&plan, out);
+            let (read, watch) = (&read, Watch::new());
+            return Run { args, read, watch }.all(&plan, out);
         }
         match args.format {
             Format::Json => report::json(out, &read, &[], &[], &errors)?,
@@ -147,6 +159,7 @@ impl Args {
 struct Run<'a> {
     args: &'a Args,
     read: &'a Read,
+    watch: Watch,
 }
 
 impl<'a> Run<'a> {
@@ -160,33 +173,39 @@ impl<'a> Run<'a> {
         let limits = self.args.limits.limits();
         let mut launches = Vec::new();
         for (call, kernel) in plan.calls.iter().zip(kernels) {
-            launches.push((kernel, launch(module, kernel, call, &memory, limits)?));
+            let mut launch = launch(module, kernel, call, &memory, limits)?;
+            launch.schedule = self.args.schedule;
+            launches.push((kernel, launch));
         }
         let mut done = Vec::new();
-        let mut failed = None;
+        let (mut failed, mut is_whole) = (None, true);
         for (kernel, launch) in &launches {
             let (launched, error) = self.one(*kernel, launch, &mut machine)?;
             if self.args.format != Format::Json {
                 out.write_all(&launched.output)?;
                 out.show()?;
             }
+            failed = error;
+            is_whole = launched.steps.is_some();
             done.push(launched);
-            if error.is_some() {
-                failed = error;
+            if !is_whole {
                 break;
             }
         }
-        let written = match failed {
-            None => memory.write(&machine)?,
-            Some(_) => Vec::new(),
+        let written = match is_whole {
+            true => memory.write(&machine)?,
+            false => Vec::new(),
         };
         match self.args.format {
             Format::Json => report::json(out, self.read, &done, &written, failed.as_slice())?,
             format => report::note(self.read, failed.as_slice(), format == Format::Short),
         }
-        Ok(match failed {
-            None => Status::Ok,
-            Some(_) => Status::Failed,
+        if !is_whole && failed.is_none() {
+            output::note("ptxkit: interrupted");
+        }
+        Ok(match is_whole {
+            true => Status::Ok,
+            false => Status::Failed,
         })
     }
 
@@ -199,9 +218,13 @@ impl<'a> Run<'a> {
     ) -> Result<(Launched<'a>, Option<Diagnostic>)> {
         let module = &self.read.module;
         let name = name_of(module, kernel);
-        let ended = machine.launch(launch);
+        output::detail(format_args!("running kernel `{}`", clean(name)));
+        let ended = self.watch.run(machine, launch);
         let (steps, output, error) = match ended {
             Ok(outcome) => (Some(outcome.steps), outcome.output, None),
+            Err(error) if error.reason == Reason::Cancelled => {
+                (None, machine.output().to_vec(), None)
+            }
             Err(error) => {
                 let header = module.interface_spans(kernel);
                 let diagnostic = error.diagnostic(header.map(|h| h.name).unwrap_or_default());

@@ -89,7 +89,7 @@ pub(super) fn json(
     Ok(out.json(&JsonRun {
         schema: SCHEMA,
         file: &read.source.name,
-        done: diagnostics.is_empty(),
+        done: diagnostics.is_empty() && launches.iter().all(|launch| launch.steps.is_some()),
         launches: launched.collect(),
         buffers: buffers.collect(),
         diagnostics: findings.collect(),

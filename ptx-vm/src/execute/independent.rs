@@ -1,0 +1,48 @@
+//! Clusters that do not depend on each other: they run on as many threads as the executor of the launch has.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::block::Cluster;
+use super::grid::{Grid, TURN};
+use crate::error::{Reason, RunError};
+use crate::executor::Executor;
+
+/// Runs all clusters; the error is that of the first cluster that has one.
+pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunError> {
+    // The least cluster that failed.
+    let failed = AtomicU64::new(u64::MAX);
+    let error: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
+    executor.run(grid.cluster_count(), &|number| {
+        if number > failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let Err(found) = run_cluster(grid, number) else {
+            return;
+        };
+        failed.fetch_min(number, Ordering::Relaxed);
+        if let Ok(mut error) = error.lock()
+            && error.as_ref().is_none_or(|(of, _)| number < *of)
+        {
+            *error = Some((number, found));
+        }
+    });
+    match error.into_inner() {
+        Ok(Some((_, error))) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a cluster to its end.
+fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<(), RunError> {
+    let mut cluster = Cluster::new(grid, grid.cluster_index(number))?;
+    while !cluster.is_done() {
+        if !cluster.run_observed(grid, TURN, &mut None)? {
+            let mut error = RunError::new(Reason::Deadlock);
+            error.block = cluster.first_block();
+            return Err(error);
+        }
+    }
+    grid.cluster_ended();
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Which kernels have CTAs that do not depend on each other.
+//!
+//! CTAs communicate through global memory. A program without data races does so by atomic operations and by accesses that the memory model
+//! orders (volatile, relaxed and stronger ones); without any of these, its CTAs give the same result in any order. The addresses
+//! that `malloc` gives and registers that count time depend on the order, too.
+
+use std::collections::HashSet;
+
+use ptx_ir::FuncId;
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
+use ptx_isa::{Access, Modifier, StateSpace};
+
+use super::step::{Callee, Step, Target};
+
+/// What a function has to do with other CTAs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sharing {
+    /// Whether it may communicate with them.
+    communicates: bool,
+    /// The functions that it calls.
+    calls: Vec<FuncId>,
+    /// Whether it calls functions by their addresses.
+    calls_any: bool,
+}
+
+/// Functions of the system whose results do not depend on other CTAs. Output is put in the order of CTAs.
+const ALONE: [&str; 3] = ["vprintf", "free", "__assertfail"];
+
+impl Sharing {
+    pub(super) fn new(facts: FunctionFacts<'_>, steps: &[Target]) -> Self {
+        let mut sharing = Self::default();
+        for target in steps {
+            match &target.step {
+                // Registers whose values change count steps.
+                Step::Special(..) => sharing.communicates = true,
+                Step::Call(call) => match &call.callee {
+                    Callee::Function(id) => sharing.calls.push(*id),
+                    Callee::System(name) => sharing.communicates |= !ALONE.contains(&&**name),
+                    Callee::Indirect(_) => sharing.calls_any = true,
+                },
+                _ => sharing.communicates |= orders(&facts.inst(target.inst)),
+            }
+        }
+        sharing
+    }
+
+    /// Whether no function that a kernel may reach communicates; `all` has those of the module, with `None` where a body is missing.
+    pub(super) fn is_independent(kernel: FuncId, all: &[Option<Self>]) -> bool {
+        let of = |id: FuncId| all.get(id.as_u32() as usize).and_then(Option::as_ref);
+        let mut reached = HashSet::from([kernel]);
+        let mut next = vec![kernel];
+        while let Some(function) = next.pop() {
+            let Some(sharing) = of(function) else {
+                continue;
+            };
+            if sharing.communicates {
+                return false;
+            }
+            if sharing.calls_any {
+                // Any function may be called.
+                return all.iter().flatten().all(|other| !other.communicates);
+            }
+            next.extend(sharing.calls.iter().filter(|id| reached.insert(**id)));
+        }
+        true
+    }
+}
+
+/// Whether an instruction may order accesses to memory that other CTAs access, or changes such memory atomically.
+fn orders(facts: &Facts<'_>) -> bool {
+    let is_shared = |access: &MemoryAccess| match access.space {
+        Space::State(space) => space.base() == StateSpace::Global,
+        _ => true,
+    };
+    let is_ordered = |access: MemoryAccess| {
+        facts.is_volatile()
+            || matches!(access.access, Access::ReadWrite | Access::ReadModifyWrite)
+            || access.order.is_some_and(|order| order != Modifier::Weak)
+    };
+    !facts.is_known() || facts.memory().filter(is_shared).any(is_ordered)
+}
