@@ -15,8 +15,9 @@
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //! | [`container`] | `ptx-container` | `container` | PTX in fatbins, executables, libraries, objects and archives |
 //! | [`diff`] | `ptx-diff` | `diff` | what differs between two modules |
+//! | [`vm`] | `ptx-vm` | `vm` | runs kernels without a GPU |
 //!
-//! All of these features but `container`, which needs `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
+//! All of these features but `container` and `vm`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
 //! `parallel` (the functions of a large module are parsed, checked and analyzed on several threads, with the same results; needs `std`),
 //! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
 //! and diagnostics).
@@ -61,6 +62,9 @@ pub use ptx_transform as transform;
 #[cfg(feature = "verify")]
 #[doc(inline)]
 pub use ptx_verify as verify;
+#[cfg(feature = "vm")]
+#[doc(inline)]
+pub use ptx_vm as vm;
 
 /// The examples of the two README files are tests.
 #[cfg(doctest)]
