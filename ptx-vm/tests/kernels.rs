@@ -128,6 +128,13 @@ fn a_call_determines_the_number_of_arguments() {
 }
 
 #[test]
+fn the_clock_advances_with_each_step() {
+    let body = "mov.u64 %rd1, %clock64;\nadd.u32 %r1, %r0, 1;\nadd.u32 %r1, %r1, 1;\nmov.u64 %rd2, %clock64;\n\
+                sub.s64 %rd3, %rd2, %rd1;\ncvt.u32.u64 %r2, %rd3;\nst.global.u32 [%mine], %r2;";
+    assert_eq!(threads("", body, 2), [3, 3]);
+}
+
+#[test]
 fn lanes_call_different_functions() {
     let before = ".func (.reg .u32 d) twice(.reg .u32 a) { add.u32 d, a, a; ret; }\n\
                   .func (.reg .u32 d) square(.reg .u32 a) { mul.lo.u32 d, a, a; ret; }\n\

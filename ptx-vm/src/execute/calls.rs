@@ -62,7 +62,7 @@ impl Warp {
     fn set_special(&mut self, call: usize, function: &Function, block: &Block, grid: &Grid<'_>) {
         for &(register, component, place) in &function.special {
             for lane in 0..crate::lanes::LANES {
-                let bits = block.special(register, component, self.first, lane, grid);
+                let bits = block.special(register, component, self, lane, grid);
                 self.set(call, place, lane, bits);
             }
         }

@@ -92,9 +92,7 @@ impl Execution<'_> {
             Step::Atomic(atomic) => self.atomic(atomic),
             Step::Special(register, place) => {
                 for lane in lanes(self.active) {
-                    let bits = self
-                        .block
-                        .special(*register, 0, self.warp.first, lane, self.grid);
+                    let bits = self.block.special(*register, 0, self.warp, lane, self.grid);
                     self.set(*place, lane, bits);
                 }
                 Ok(Control::Next)

@@ -4,6 +4,7 @@ use ptx_isa::SpecialReg;
 
 use super::block::Block;
 use super::grid::Grid;
+use super::warp::Warp;
 
 impl Block {
     /// The value of a special register, or of a component of one.
@@ -11,10 +12,11 @@ impl Block {
         &self,
         register: SpecialReg,
         component: u8,
-        first: u32,
+        warp: &Warp,
         lane: usize,
         grid: &Grid<'_>,
     ) -> u128 {
+        let first = warp.first;
         let thread = grid.thread(first + lane as u32);
         let of = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(0);
         let size = |index: [u32; 3]| index.get(usize::from(component)).copied().unwrap_or(1);
@@ -26,7 +28,7 @@ impl Block {
             let [x, y, z] = at.map(u64::from);
             x + u64::from(of[0]) * (y + u64::from(of[1]) * z)
         };
-        let steps = grid.progress.steps();
+        let steps = grid.progress.steps() + warp.uncounted;
         let value: u64 = match register {
             SpecialReg::Tid => of(thread).into(),
             SpecialReg::Ntid => size(grid.threads).into(),

@@ -21,6 +21,8 @@ pub(crate) struct Warp {
     pub(crate) stacks: Vec<Vec<u8>>,
     /// The index of its first thread in the CTA.
     pub(crate) first: u32,
+    /// Steps that it executed and the grid has not counted yet, at its last step other than operations on all lanes.
+    pub(crate) uncounted: u64,
     /// The register files of calls that ended, by function.
     spare: Vec<(FuncId, crate::lanes::Registers)>,
     /// The phase of the barrier of the cluster that each lane waits for to end.
@@ -63,6 +65,7 @@ impl Warp {
             turns: Turns::default(),
             stacks: vec![Vec::new(); LANES],
             first,
+            uncounted: 0,
             spare: Vec::new(),
             arrived: [None; LANES],
         }
@@ -132,20 +135,20 @@ impl Warp {
                 true => most - done,
                 false => (most - done).min(self.turns.left),
             };
-            let steps = self.run_group(group, block, grid, most)?;
+            let steps = self.run_group(group, block, grid, (done, most))?;
             done += steps;
             self.turns.count(steps, alone);
         }
         Ok(done)
     }
 
-    /// Runs a group until another one may be next; gives the number of steps.
+    /// Runs a group until another one may be next, for at most that many steps after those that were done; gives the number of steps.
     fn run_group(
         &mut self,
         mut index: usize,
         block: &mut Block,
         grid: &Grid<'_>,
-        most: u64,
+        (done, most): (u64, u64),
     ) -> Result<u64, Failure> {
         let mut steps = 0;
         loop {
@@ -180,6 +183,7 @@ impl Warp {
             } else if active == 0 {
                 Control::Next
             } else {
+                self.uncounted = done + steps;
                 self.turns.reads |= target.step.reads_shared();
                 let mut execution = Execution {
                     warp: self,
