@@ -39,7 +39,7 @@ COMMANDS = [
     (["retarget", "--json", "--target", "sm_50"], ["rewrite"]),
     (["roundtrip", "--json"], ["roundtrip"]),
     (["run", "--format", "json", VECADD, "--kernel", "fill", "out:/dev/null:u8[8]", "u8:1", "u32:8"], ["run"]),
-    (["run", "--format", "json", VECADD, "--kernel", "fill", "u64:0", "u8:1", "u32:8"], ["run"]),
+    (["run", "--format", "json", "--profile", VECADD, "--kernel", "fill", "u64:0", "u8:1", "u32:8"], ["run"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
     (["source", "--json"], ["source"]),

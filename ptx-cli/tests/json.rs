@@ -58,7 +58,7 @@ fn every_key_is_described() {
     ];
     let container = root("ptx-container/tests/data/k.a");
     let kernel = root("corpus/compiled/nvcc/vecadd.O3.sm_80.ptx");
-    let run = "run --format json --kernel fill --block 8";
+    let run = "run --format json --profile --kernel fill --block 8";
     let mut runs: Vec<&str> = run.split(' ').collect();
     runs.extend([&*kernel, "out:/dev/null:u8[8]", "u8:1", "u32:8"]);
     let commands: [&[&str]; 22] = [

@@ -13,6 +13,7 @@ use crate::execute::{self, Grid, Observed, Observing};
 use crate::executor::{Executor, OneThread, Progress};
 use crate::matrix::model::Model;
 use crate::memory::Device;
+use crate::profile::{Profile, Profiler};
 use crate::program::Program;
 
 /// What a launch may use at most.
@@ -71,6 +72,8 @@ pub struct Launch {
     pub limits: Limits,
     /// What is checked meanwhile.
     pub checks: Checks,
+    /// Whether [`Machine::profile`] counts what is executed. A launch cannot be checked at the same time.
+    pub profile: bool,
     /// The seed of a random order in which CTAs begin and warps run, on one thread of the host; `None` for the order of their indices.
     pub schedule: Option<u64>,
 }
@@ -89,6 +92,7 @@ impl Launch {
             model: None,
             limits: Limits::default(),
             checks: Checks::NONE,
+            profile: false,
             schedule: None,
         }
     }
@@ -169,6 +173,7 @@ pub struct Machine<'m> {
     written: WrittenBytes,
     /// What the checkers of the last launch found.
     reports: Vec<Report>,
+    profile: Option<Profile>,
 }
 
 impl<'m> Machine<'m> {
@@ -196,6 +201,7 @@ impl<'m> Machine<'m> {
             allocations,
             written,
             reports: Vec::new(),
+            profile: None,
         }
     }
 
@@ -311,13 +317,19 @@ impl<'m> Machine<'m> {
             schedule: launch.schedule,
             output: Mutex::default(),
         };
-        let mut observer = self.observer(launch.checks);
+        let mut observer = self.observer(launch);
         let executor = options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
         let used = grid.heap.0.load(Ordering::Relaxed) - heap;
         let output = grid.printed(ended.as_ref().err());
         let observed = observer.map(|o| o.into_inner().finish());
-        let Observed { reports, written } = observed.unwrap_or_default();
+        let Observed {
+            reports,
+            written,
+            counts,
+        } = observed.unwrap_or_default();
+        let profile = |counts| Profile::new(self.module, &self.program, &counts);
+        self.profile = counts.map(profile);
         self.output.clone_from(&output);
         self.reports = reports;
         self.keep_written(written);
@@ -333,14 +345,24 @@ impl<'m> Machine<'m> {
         &self.output
     }
 
+    /// What the last launch executed, also if it failed; `None` if it was not counted.
+    #[must_use]
+    pub const fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
     /// What the checkers of the last launch found, also if it failed: at most 100 reports, one for each kind and instruction.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
 
-    /// The checkers of a launch.
-    fn observer(&self, checks: Checks) -> Option<Observing> {
+    /// What counts the steps of a launch, or checks them.
+    fn observer(&self, launch: &Launch) -> Option<Observing> {
+        if launch.profile {
+            return Some(RefCell::new(Box::new(Profiler::default())));
+        }
+        let checks = launch.checks;
         if checks.is_empty() {
             return None;
         }
@@ -405,6 +427,9 @@ fn check_shape(launch: &Launch) -> Result<(), RunError> {
     }
     if product(launch.cluster) > 16 {
         return impossible("a cluster has at most 16 CTAs");
+    }
+    if launch.profile && !launch.checks.is_empty() {
+        return impossible("it is both checked and profiled");
     }
     if product(launch.grid) > u128::from(u64::MAX) {
         return impossible("the grid has more than 2^64 CTAs");

@@ -40,6 +40,7 @@ mod launch;
 mod lower;
 mod matrix;
 mod memory;
+mod profile;
 mod program;
 
 pub use check::{Checker, Checks, Finding, Occurrence, Report, UnknownChecker};
@@ -47,3 +48,4 @@ pub use error::{Reason, RunError};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress};
 pub use launch::{Launch, Limits, Machine, Outcome, RunOptions};
+pub use profile::{InstructionProfile, MemoryProfile, Profile};

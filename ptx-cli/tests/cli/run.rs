@@ -480,3 +480,52 @@ fn an_interrupted_run() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
     assert_eq!(lines.next().unwrap().unwrap(), "ptxkit: interrupted");
 }
+
+#[test]
+fn profiles() {
+    let arguments =
+        "--kernel vecadd --grid 2 --block 16 scratch:128 scratch:128 scratch:128 s32:32";
+    let run = |style: &str| {
+        let run = run(VECADD, &format!("{style} {arguments}"));
+        assert_eq!((run.status, &*run.err), (0, ""), "{style}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        let lines: Vec<Vec<String>> = run.out.lines().map(words).collect();
+        lines
+            .into_iter()
+            .map(|words| words.join(" "))
+            .collect::<Vec<_>>()
+    };
+    let load = "2 16.0 128 2.0";
+    let table = run("--profile");
+    assert_eq!(table[0], "Kernel vecadd: 44 instructions of warps");
+    assert_eq!(
+        table[1],
+        "Executed Lanes Bytes Sectors Conflicts Line Instruction"
+    );
+    let row = format!("{load} {VECADD}:51 ld.global.f32 %f1, [%rd8];");
+    assert!(table.contains(&row), "{table:#?}");
+    let source = run("--profile=source");
+    assert!(
+        source.iter().any(|line| line.ends_with("vecadd.cu:4")),
+        "{source:#?}"
+    );
+    let listing = run("--profile=listing");
+    let row = format!("{load} | ld.global.f32 %f1, [%rd8];");
+    assert!(listing.contains(&row), "{listing:#?}");
+    assert!(
+        listing.contains(&"| // .globl vecadd".to_owned()),
+        "{listing:#?}"
+    );
+    let json = self::run(VECADD, &format!("--format json --profile {arguments}"));
+    let profile = &objects(&json.out)[0]["launches"][0]["profile"];
+    let counts = profile.as_array().unwrap().iter();
+    let mut at = counts.filter(|count| count["line"] == 51);
+    let load = at.next().unwrap();
+    assert_eq!(
+        (&load["executions"], &load["lanes"]),
+        (&2.into(), &32.into())
+    );
+    let memory = serde_json::json!([{"space": ".global", "bytes": 128, "requests": 2, "sectors": 4, "passes": 0, "bank_conflicts": 0}]);
+    assert_eq!(load["memory"], memory);
+    assert_eq!(load["source"][0]["line"], 4);
+}

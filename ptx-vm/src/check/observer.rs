@@ -110,6 +110,7 @@ impl Observer for Checkers {
         Observed {
             reports: self.reports.finish(),
             written: self.checks.has(Checker::Initcheck).then_some(self.global),
+            counts: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use super::location::{Location, Memory};
 use super::warp::Warp;
 use crate::check::{Report, WrittenBytes};
 use crate::lanes::{Double, LANES, lanes};
+use crate::profile::Counts;
 use crate::program::{Act, Address, Step};
 
 /// An instruction that lanes of a warp are about to execute.
@@ -108,6 +109,8 @@ pub(crate) struct Observed {
     pub(crate) reports: Vec<Report>,
     /// The bytes of global memory that were written.
     pub(crate) written: Option<WrittenBytes>,
+    /// What was executed.
+    pub(crate) counts: Option<Counts>,
 }
 
 /// What observes the execution of a launch. Launches that are observed run on one thread.

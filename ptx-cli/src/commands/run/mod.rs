@@ -5,6 +5,7 @@ mod memory;
 mod npy;
 mod parameters;
 mod plan;
+pub(crate) mod profile;
 mod progress;
 pub(crate) mod report;
 mod script;
@@ -75,6 +76,9 @@ pub(crate) struct Args {
     /// Let CTAs begin and warps run in a random order, on one thread: results that differ between two seeds depend on the order
     #[arg(long, value_name = "seed:N", value_parser = seed)]
     schedule: Option<u64>,
+    /// Write what was executed to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
+    #[arg(long, value_enum, value_name = "STYLE", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
+    profile: Option<profile::Style>,
     #[command(flatten)]
     limits: LimitOptions,
 }
@@ -175,6 +179,7 @@ impl<'a> Run<'a> {
         for (call, kernel) in plan.calls.iter().zip(kernels) {
             let mut launch = launch(module, kernel, call, &memory, limits)?;
             launch.schedule = self.args.schedule;
+            launch.profile = self.args.profile.is_some();
             launches.push((kernel, launch));
         }
         let mut done = Vec::new();
@@ -183,6 +188,9 @@ impl<'a> Run<'a> {
             let (launched, error) = self.one(*kernel, launch, &mut machine)?;
             if self.args.format != Format::Json {
                 out.write_all(&launched.output)?;
+                if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
+                    profile::write(out, self.read, launched.kernel, counts, style)?;
+                }
                 out.show()?;
             }
             failed = error;
@@ -238,6 +246,7 @@ impl<'a> Run<'a> {
             kernel: name,
             steps,
             output,
+            profile: machine.profile().map(|p| profile::json(self.read, p)),
         };
         Ok((launched, error))
     }

@@ -7,6 +7,7 @@ use ptx_ir::{Diagnostic, Severity};
 use serde::Serialize;
 
 use super::memory::Written;
+use super::profile::JsonCounts;
 use crate::commands::check::diagnose::details;
 use crate::commands::rewrite::Read;
 use crate::output::{self, Out};
@@ -41,6 +42,8 @@ struct JsonLaunch<'a> {
     steps: Option<u64>,
     /// What the kernel printed.
     output: Cow<'a, str>,
+    /// What was executed, with `--profile`.
+    profile: Option<&'a [JsonCounts]>,
 }
 
 /// A file in JSON.
@@ -58,6 +61,7 @@ pub(super) struct Launched<'m> {
     pub(super) kernel: &'m str,
     pub(super) steps: Option<u64>,
     pub(super) output: Vec<u8>,
+    pub(super) profile: Option<Vec<JsonCounts>>,
 }
 
 /// Writes a run as one JSON object.
@@ -80,6 +84,7 @@ pub(super) fn json(
         demangled: demangle(launch.kernel),
         steps: launch.steps,
         output: String::from_utf8_lossy(&launch.output),
+        profile: launch.profile.as_deref(),
     });
     let buffers = written.iter().map(|written| JsonBuffer {
         file: clean(&written.path.to_string_lossy()).into_owned(),

@@ -1,0 +1,208 @@
+//! `--profile`: what was executed, as a table, by source line, or beside the text.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ptx_analysis::source_lines::SourceLines;
+use ptx_vm::{InstructionProfile, Profile};
+use serde::Serialize;
+
+use crate::commands::rewrite::Read;
+use crate::output::Out;
+use crate::tables;
+use ptx_report::source_frames::{Finder, JsonFrame};
+
+/// How a profile is written.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Style {
+    /// The executed instructions
+    Table,
+    /// The source lines
+    Source,
+    /// The text of the file, with what was executed before each line
+    Listing,
+}
+
+/// What was executed of an instruction, in JSON.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct JsonCounts {
+    function: Option<String>,
+    line: u32,
+    instruction: String,
+    source: Vec<JsonFrame>,
+    /// How often warps executed it.
+    executions: u64,
+    /// The lanes for which the guard held, in all executions.
+    lanes: u64,
+    memory: Vec<JsonMemory>,
+}
+
+/// How it accessed a memory, in JSON.
+#[derive(Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonMemory {
+    space: &'static str,
+    bytes: u64,
+    requests: u64,
+    sectors: u64,
+    passes: u64,
+    bank_conflicts: u64,
+}
+
+/// The profile of a launch, in JSON.
+pub(super) fn json(read: &Read, profile: &Profile) -> Vec<JsonCounts> {
+    let lines = SourceLines::new(&read.module);
+    let mut finder = Finder::new(&read.module, &lines);
+    let counts = profile.instructions.iter();
+    let counts = counts.map(|count| {
+        let span = count.span.unwrap_or_default();
+        let place = finder.place(span.start);
+        let text = String::from_utf8_lossy(span.of(&read.source.bytes));
+        JsonCounts {
+            function: place.function,
+            line: read.lines.position(span.start).line,
+            instruction: text.into_owned(),
+            source: place.source,
+            executions: count.executions,
+            lanes: count.lanes,
+            memory: memory(count),
+        }
+    });
+    counts.collect()
+}
+
+fn memory(count: &InstructionProfile) -> Vec<JsonMemory> {
+    let all = count.memory.iter().map(|memory| JsonMemory {
+        space: memory.space.text(),
+        bytes: memory.bytes,
+        requests: memory.requests,
+        sectors: memory.sectors,
+        passes: memory.passes,
+        bank_conflicts: memory.passes - memory.least_passes,
+    });
+    all.collect()
+}
+
+/// Sums of several instructions.
+#[derive(Default)]
+struct Sums {
+    executions: u64,
+    lanes: u64,
+    bytes: u64,
+    requests: u64,
+    sectors: u64,
+    conflicts: u64,
+}
+
+impl Sums {
+    fn add(&mut self, count: &JsonCounts) {
+        self.executions += count.executions;
+        self.lanes += count.lanes;
+        for memory in &count.memory {
+            self.bytes += memory.bytes;
+            self.conflicts += memory.bank_conflicts;
+            if memory.sectors > 0 {
+                self.requests += memory.requests;
+                self.sectors += memory.sectors;
+            }
+        }
+    }
+
+    /// The cells of a row; empty where there is nothing to count.
+    fn cells(&self) -> Vec<String> {
+        let ratio = |sum: u64, of: u64| match of {
+            0 => String::new(),
+            _ => format!("{:.1}", sum as f64 / of as f64),
+        };
+        let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+        vec![
+            self.executions.to_string(),
+            ratio(self.lanes, self.executions),
+            number(self.bytes),
+            ratio(self.sectors, self.requests),
+            number(self.conflicts),
+        ]
+    }
+}
+
+const COLUMNS: [&str; 5] = ["Executed", "Lanes", "Bytes", "Sectors", "Conflicts"];
+
+/// Writes the profile of a launch.
+pub(super) fn write(
+    out: &mut Out,
+    read: &Read,
+    kernel: &str,
+    counts: &[JsonCounts],
+    style: Style,
+) -> Result<()> {
+    let mut all = Sums::default();
+    counts.iter().for_each(|count| all.add(count));
+    let mut rows = Vec::new();
+    match style {
+        Style::Table => {
+            for count in counts {
+                let place = format!("{}:{}", read.source.name, count.line);
+                rows.push((one(count), vec![place, count.instruction.clone()]));
+            }
+        }
+        Style::Source => {
+            let mut lines: BTreeMap<String, Sums> = BTreeMap::new();
+            for count in counts {
+                let line = count.source.first();
+                let line = line.map_or("no source line".to_owned(), JsonFrame::short);
+                lines.entry(line).or_default().add(count);
+            }
+            rows.extend(lines.into_iter().map(|(line, sums)| (sums, vec![line])));
+        }
+        Style::Listing => return listing(out, read, counts),
+    }
+    writeln!(
+        out,
+        "Kernel {}: {} instructions of warps",
+        ptx_report::demangle::shown(kernel),
+        all.executions
+    )?;
+    rows.sort_by_key(|(sums, _)| std::cmp::Reverse(sums.executions));
+    let mut table = tables::table();
+    let last: &[&str] = match style {
+        Style::Table => &["Line", "Instruction"],
+        _ => &["Source line"],
+    };
+    table.set_header(COLUMNS.iter().chain(last));
+    for (sums, place) in rows {
+        table.add_row(sums.cells().into_iter().chain(place));
+    }
+    tables::align_right(&mut table, &[0, 1, 2, 3, 4]);
+    Ok(tables::show(out, &table)?)
+}
+
+fn one(count: &JsonCounts) -> Sums {
+    let mut sums = Sums::default();
+    sums.add(count);
+    sums
+}
+
+/// Writes the text of the file with what was executed before each line.
+fn listing(out: &mut Out, read: &Read, counts: &[JsonCounts]) -> Result<()> {
+    let mut lines: BTreeMap<u32, Sums> = BTreeMap::new();
+    for count in counts {
+        lines.entry(count.line).or_default().add(count);
+    }
+    let mut row = |cells: &[String], text: &str| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>9}")).collect();
+        let line = format!("{} | {text}", cells.join(" "));
+        writeln!(out, "{}", line.trim_end())
+    };
+    row(&COLUMNS.map(str::to_owned), "")?;
+    let nothing = COLUMNS.map(|_| String::new());
+    for (number, text) in (1..).zip(String::from_utf8_lossy(&read.source.bytes).lines()) {
+        match lines.get(&number) {
+            Some(sums) => row(&sums.cells(), text)?,
+            None => row(&nothing, text)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! What is counted of a launch.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+use ptx_isa::StateSpace;
+use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile, Reason};
+
+/// The counts of the instruction that a comment marks, in a kernel whose `%t` is the thread and `%a` the address of words.
+fn counted(block: u32, body: &str) -> InstructionProfile {
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 s[8192];\n\
+        .visible .entry k(.param .u64 to)\n{{\n\
+        .reg .b32 %r<8>; .reg .b32 %t; .reg .b64 %a; .reg .b64 %b; .reg .pred %p;\n\
+        ld.param.u64 %a, [to];\nmov.u32 %t, %tid.x;\n{body}\nret;\n}}\n"
+    );
+    let module = ptx_parse::parse_str(&text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    let data = machine.allocate(1 << 16).unwrap();
+    let mut launch = Launch::new("k")
+        .shape(2, block)
+        .argument(data.to_le_bytes());
+    launch.profile = true;
+    machine.launch(&launch).unwrap();
+    let mark = text.find("/*here*/").unwrap() as u32 + 8;
+    let all = &machine.profile().unwrap().instructions;
+    let at = all.iter().find(|count| count.span.unwrap().start == mark);
+    at.unwrap().clone()
+}
+
+/// Bytes, requests, sectors, passes and passes without conflicts.
+fn numbers(memory: &MemoryProfile) -> [u64; 5] {
+    let MemoryProfile {
+        bytes,
+        requests,
+        sectors,
+        passes,
+        least_passes,
+        ..
+    } = *memory;
+    [bytes, requests, sectors, passes, least_passes]
+}
+
+#[test]
+fn executions_and_lanes() {
+    let body = "mov.u32 %r1, 0;\nLOOP: /*here*/add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p, %r1, %t;\n@%p bra LOOP;";
+    // The last warp has eight lanes; lane 0 makes one round, as lane 1 does.
+    let count = counted(40, body);
+    let rounds = |t: u64| t.max(1);
+    let executions = rounds(31) + rounds(39);
+    let lanes = (0..40).map(rounds).sum::<u64>();
+    assert_eq!((count.executions, count.lanes), (2 * executions, 2 * lanes));
+    assert!(count.memory.is_empty());
+    let count = counted(32, "setp.lt.u32 %p, %t, 5;\n/*here*/@%p mov.u32 %r1, 0;");
+    assert_eq!((count.executions, count.lanes), (2, 10));
+}
+
+#[test]
+fn sectors_of_global_memory() {
+    for (stride, access, bytes, sectors) in [
+        (4, "ld.global.u32 %r1, [%b];", 4, 4),
+        (8, "ld.global.u32 %r1, [%b];", 4, 8),
+        (128, "st.u32 [%b], %r1;", 4, 32),
+        (0, "ld.global.u32 %r1, [%b];", 4, 1),
+        (4, "@%p ld.global.u32 %r1, [%b];", 4, 2),
+        (16, "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%b];", 16, 16),
+        (4, "atom.global.add.u32 %r1, [%b], 1;", 4, 4),
+        (1, "st.global.u8 [%b], %r1;", 1, 1),
+    ] {
+        let body = format!(
+            "setp.lt.u32 %p, %t, 16;\nmov.u32 %r1, 0;\nmul.lo.u32 %r2, %t, {stride};\ncvt.u64.u32 %b, %r2;\nadd.s64 %b, %a, %b;\n/*here*/{access}"
+        );
+        let count = counted(32, &body);
+        let [memory] = &count.memory[..] else {
+            panic!("{access}")
+        };
+        assert_eq!(memory.space, StateSpace::Global);
+        let lanes = if access.starts_with('@') { 16 } else { 32 };
+        assert_eq!(
+            numbers(memory),
+            [2 * bytes * lanes, 2, 2 * sectors, 0, 0],
+            "{access}"
+        );
+    }
+}
+
+#[test]
+fn banks_of_shared_memory() {
+    for (stride, access, bytes, passes, least) in [
+        (4, "ld.shared.u32 %r1, [%r2];", 4, 1, 1),
+        (0, "ld.shared.u32 %r1, [%r2];", 4, 1, 1),
+        (8, "ld.shared.u32 %r1, [%r2];", 4, 2, 1),
+        (128, "st.shared.u32 [%r2], %r1;", 4, 32, 1),
+        (1, "ld.shared.u8 %r1, [%r2];", 1, 1, 1),
+        (8, "ld.shared.v2.u32 {%r3, %r4}, [%r2];", 8, 2, 2),
+        (128, "ld.shared.v2.u32 {%r3, %r4}, [%r2];", 8, 32, 2),
+        (
+            16,
+            "ld.shared.v4.u32 {%r3, %r4, %r5, %r6}, [%r2];",
+            16,
+            4,
+            4,
+        ),
+    ] {
+        let body = format!(
+            "mov.u32 %r1, 0;\nmov.u32 %r2, s;\nmad.lo.u32 %r2, %t, {stride}, %r2;\n/*here*/{access}"
+        );
+        let count = counted(32, &body);
+        let [memory] = &count.memory[..] else {
+            panic!("{access}")
+        };
+        assert_eq!(memory.space, StateSpace::Shared);
+        assert_eq!(
+            numbers(memory),
+            [64 * bytes, 2, 0, 2 * passes, 2 * least],
+            "{stride} {access}"
+        );
+    }
+}
+
+#[test]
+fn bytes_of_copies() {
+    let count = counted(
+        1,
+        "mov.u32 %r2, s;\n/*here*/cp.async.ca.shared.global [%r2], [%a], 16;\ncp.async.wait_all;",
+    );
+    let mut spaces: Vec<_> = count.memory.iter().map(|m| (m.space, numbers(m))).collect();
+    spaces.sort();
+    let copied = [32, 0, 0, 0, 0];
+    assert_eq!(
+        spaces,
+        [(StateSpace::Global, copied), (StateSpace::Shared, copied)]
+    );
+}
+
+#[test]
+fn counted_or_checked() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let module = ptx_parse::parse_str(text).into_result().unwrap();
+    let mut machine = Machine::new(&module);
+    machine.launch(&Launch::new("k")).unwrap();
+    assert_eq!(machine.profile(), None);
+    let mut launch = Launch::new("k").check(Checker::Memcheck);
+    launch.profile = true;
+    let error = machine.launch(&launch).unwrap_err();
+    assert_eq!(
+        error.reason,
+        Reason::Launch("it is both checked and profiled".into())
+    );
+}
