@@ -32,64 +32,188 @@ pub(crate) enum Rounding {
 pub(crate) const NAN: u32 = 0x7fff_ffff;
 const INFINITY: u32 = 0x7f80_0000;
 
-/// The most terms of a sum.
-const TERMS: usize = 32;
+/// The most products of a block.
+const PRODUCTS: usize = 32;
 
-/// The terms of a sum: each is `significand · 2^(exponent - fraction)`.
-struct Terms {
-    significands: [i64; TERMS],
-    exponents: [i32; TERMS],
-    count: usize,
-    fraction: u32,
+/// Numbers of one format.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Numbers {
+    significands: Vec<i32>,
+    exponents: Vec<i32>,
+    /// Whether an infinity or NaN is among them.
+    special: bool,
+}
+
+/// Some of the numbers of a row or a column.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Line<'a> {
+    significands: &'a [i32],
+    exponents: &'a [i32],
+    /// The fractional bits of the significands.
+    pub(crate) fraction: u32,
+    /// Whether an infinity or NaN may be among them.
+    special: bool,
+}
+
+impl Numbers {
+    pub(crate) fn push(&mut self, number: Number) {
+        self.significands.push(number.significand);
+        self.exponents.push(number.exponent);
+        self.special |= number.is_special();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.significands.clear();
+        self.exponents.clear();
+        self.special = false;
+    }
+
+    pub(crate) fn line(&self, range: core::ops::Range<usize>, format: Format) -> Line<'_> {
+        Line {
+            significands: &self.significands[range.clone()],
+            exponents: &self.exponents[range],
+            fraction: format.fraction,
+            special: self.special,
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    pub(crate) const fn len(self) -> usize {
+        self.significands.len()
+    }
+
+    pub(crate) const fn number(self, at: usize) -> Number {
+        Number {
+            significand: self.significands[at],
+            exponent: self.exponents[at],
+        }
+    }
+
+    pub(crate) fn numbers(self) -> impl Iterator<Item = Number> + 'a {
+        (0..self.len()).map(move |at| self.number(at))
+    }
+
+    pub(crate) fn part(self, range: core::ops::Range<usize>) -> Self {
+        Self {
+            significands: &self.significands[range.clone()],
+            exponents: &self.exponents[range],
+            ..self
+        }
+    }
 }
 
 /// The sum of the products of two lists of the same length and of an addend in binary32, in blocks from the first on. `scale` is added
 /// to the exponents of all products. The result is the bits of a binary32.
-pub(crate) fn dot(
-    (a, first): (&[Number], Format),
-    (b, second): (&[Number], Format),
-    scale: i32,
-    c: u32,
-    rule: Rule,
-) -> u32 {
+pub(crate) fn dot(a: Line<'_>, b: Line<'_>, scale: i32, c: u32, rule: Rule) -> u32 {
+    let length = a.len().min(b.len());
+    let block = rule.block.clamp(1, PRODUCTS);
     let mut sum = c;
-    let blocks = a.chunks(rule.block).zip(b.chunks(rule.block));
-    for (a, b) in blocks {
+    for start in (0..length).step_by(block) {
+        let range = start..(start + block).min(length);
         let addend = Format::SINGLE.decode(sum);
-        let special = |numbers: &[Number]| numbers.iter().any(|n| n.is_special());
-        if addend.is_special() || special(a) || special(b) {
-            sum = special_sum(a.iter().copied().zip(b.iter().copied()), addend);
-            continue;
-        }
-        let fraction = first.fraction + second.fraction;
-        let mut terms = Terms::new(fraction);
-        for (a, b) in a.iter().zip(b) {
-            let product = i64::from(a.significand) * i64::from(b.significand);
-            terms.push(product, a.exponent + b.exponent + scale);
-        }
-        sum = terms.sum(addend, rule);
+        sum = if a.special || b.special || addend.is_special() {
+            let (a, b) = (a.part(range.clone()), b.part(range.clone()));
+            let products = a.numbers().zip(b.numbers());
+            match special_sum(products, addend) {
+                Some(sum) => sum,
+                None => add_products(a, b, scale, addend, rule),
+            }
+        } else {
+            add_products(a.part(range.clone()), b.part(range), scale, addend, rule)
+        };
     }
     sum
+}
+
+/// The sum of one block. Both lists have the same length.
+fn add_products(a: Line<'_>, b: Line<'_>, scale: i32, addend: Number, rule: Rule) -> u32 {
+    // Loops over a known number of products are faster.
+    match a.len() {
+        4 => add_block::<4>(a, b, scale, addend, rule),
+        8 => add_block::<8>(a, b, scale, addend, rule),
+        16 => add_block::<16>(a, b, scale, addend, rule),
+        _ => add_block::<PRODUCTS>(a, b, scale, addend, rule),
+    }
+}
+
+/// The numbers of a list, with others up to a length.
+#[inline]
+fn filled<const N: usize>(list: &[i32], others: i32) -> [i32; N] {
+    list.try_into().unwrap_or_else(|_| {
+        let mut all = [others; N];
+        all.iter_mut().zip(list).for_each(|(to, from)| *to = *from);
+        all
+    })
+}
+
+/// The sum of at most `N` products.
+fn add_block<const N: usize>(
+    a: Line<'_>,
+    b: Line<'_>,
+    scale: i32,
+    addend: Number,
+    rule: Rule,
+) -> u32 {
+    let significands: [[i32; N]; 2] = [a, b].map(|line| filled(line.significands, 0));
+    let parts: [[i32; N]; 2] = [a, b].map(|line| filled(line.exponents, Number::ZERO));
+    // At most 11 bits each.
+    let products: [i32; N] = core::array::from_fn(|k| significands[0][k] * significands[1][k]);
+    let exponents: [i32; N] = core::array::from_fn(|k| parts[0][k] + parts[1][k] + scale);
+    let greatest = exponents
+        .iter()
+        .fold(addend.exponent.max(rule.floor), |m, &e| m.max(e));
+    // A product is below 4, so that it takes two bits more than the fraction.
+    let fraction = a.fraction + b.fraction;
+    let (up, more) = match rule.bits.checked_sub(fraction) {
+        Some(up) => (up, 0),
+        None => (0, (fraction - rule.bits) as i32),
+    };
+    let mut sum = aligned(
+        addend.significand.into(),
+        Format::SINGLE.fraction,
+        greatest - addend.exponent,
+        rule,
+    );
+    for (&product, &exponent) in products.iter().zip(&exponents) {
+        let magnitude = product.unsigned_abs() << up >> (greatest - exponent + more).min(31);
+        let sign = product >> 31;
+        sum += i64::from((magnitude as i32 ^ sign) - sign);
+    }
+    round(sum, greatest - rule.bits as i32, rule.result)
 }
 
 /// The sum of products of groups, each with its exponent, and of an addend in binary32. The significands have `fraction` fractional bits.
 pub(crate) fn add_groups(groups: &[(i64, i32)], fraction: u32, c: u32, rule: Rule) -> u32 {
     let addend = Format::SINGLE.decode(c);
-    if addend.is_special() {
-        return special_sum(core::iter::empty(), addend);
+    if let Some(sum) = special_sum(core::iter::empty(), addend) {
+        return sum;
     }
-    let mut terms = Terms::new(fraction);
-    groups.iter().for_each(|&(s, e)| terms.push(s, e));
-    terms.sum(addend, rule)
+    let exponents = groups.iter().map(|&(_, exponent)| exponent);
+    let greatest = exponents.fold(addend.exponent.max(rule.floor), i32::max);
+    let of_addend = aligned(
+        addend.significand.into(),
+        Format::SINGLE.fraction,
+        greatest - addend.exponent,
+        rule,
+    );
+    let terms = groups
+        .iter()
+        .map(|&(s, e)| aligned(s, fraction, greatest - e, rule));
+    round(
+        of_addend + terms.sum::<i64>(),
+        greatest - rule.bits as i32,
+        rule.result,
+    )
 }
 
-/// The sum where an infinity or NaN takes part.
-fn special_sum(products: impl Iterator<Item = (Number, Number)>, addend: Number) -> u32 {
+/// The sum if an infinity or NaN takes part.
+fn special_sum(products: impl Iterator<Item = (Number, Number)>, addend: Number) -> Option<u32> {
     let mut infinite = [false; 2];
     let mut note = |sign: i32| infinite[usize::from(sign < 0)] = true;
     if addend.is_special() {
         match addend.significand {
-            0 => return NAN,
+            0 => return Some(NAN),
             sign => note(sign),
         }
     }
@@ -97,50 +221,16 @@ fn special_sum(products: impl Iterator<Item = (Number, Number)>, addend: Number)
         if a.is_special() || b.is_special() {
             // Zero times infinity, and NaN.
             match a.significand.signum() * b.significand.signum() {
-                0 => return NAN,
+                0 => return Some(NAN),
                 sign => note(sign),
             }
         }
     }
     match infinite {
-        [true, true] => NAN,
-        [false, true] => INFINITY | 1 << 31,
-        _ => INFINITY,
-    }
-}
-
-impl Terms {
-    const fn new(fraction: u32) -> Self {
-        Self {
-            significands: [0; TERMS],
-            exponents: [Number::ZERO; TERMS],
-            count: 0,
-            fraction,
-        }
-    }
-
-    fn push(&mut self, significand: i64, exponent: i32) {
-        if self.count < TERMS {
-            self.significands[self.count] = significand;
-            self.exponents[self.count] = exponent;
-            self.count += 1;
-        }
-    }
-
-    fn sum(&self, addend: Number, rule: Rule) -> u32 {
-        let exponents = &self.exponents[..self.count];
-        let greatest = exponents.iter().fold(addend.exponent, |m, &e| m.max(e));
-        let greatest = greatest.max(rule.floor);
-        let mut sum = aligned(
-            addend.significand.into(),
-            23,
-            greatest - addend.exponent,
-            rule,
-        );
-        for (&significand, &exponent) in self.significands.iter().zip(exponents) {
-            sum += aligned(significand, self.fraction, greatest - exponent, rule);
-        }
-        round(sum, greatest - rule.bits as i32, rule.result)
+        [true, true] => Some(NAN),
+        [false, true] => Some(INFINITY | 1 << 31),
+        [true, false] => Some(INFINITY),
+        [false, false] => None,
     }
 }
 
@@ -160,6 +250,7 @@ fn aligned(significand: i64, fraction: u32, down: i32, rule: Rule) -> i64 {
 }
 
 /// The bits of binary32 for `sum · 2^unit`, after rounding.
+#[inline]
 fn round(sum: i64, unit: i32, rounding: Rounding) -> u32 {
     if sum == 0 {
         return 0;

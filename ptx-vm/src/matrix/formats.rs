@@ -87,6 +87,7 @@ impl Format {
     }
 
     /// The number in the bits of a container.
+    #[inline]
     pub(crate) const fn decode(self, bits: u32) -> Number {
         let code = bits >> self.shift;
         let magnitude = code & ((1 << (self.exponent + self.fraction)) - 1);

@@ -41,6 +41,7 @@ pub(crate) enum Layout {
 
 impl Layout {
     /// The place of an element of a matrix with this many rows and columns.
+    #[inline(always)]
     pub(crate) const fn position(self, size: [usize; 2], row: usize, column: usize) -> Position {
         match self {
             Self::Warp {
@@ -83,27 +84,32 @@ impl Layout {
 }
 
 /// An element of a factor: element `k` of a line, which is a row of the first or a column of the second factor. Factors of more lines than
-/// `most` consist of tiles with that many.
+/// `most` consist of tiles with that many. All sizes are powers of two.
+#[inline(always)]
 const fn factor(elements: usize, most: usize, size: [usize; 2], line: usize, k: usize) -> Position {
     let [lines, length] = size;
     let tile = if lines < most { lines } else { most };
     let halves = tile / 8;
-    let registers = length / (4 * elements) * halves;
+    let word = k >> elements.trailing_zeros();
+    let registers = (length >> elements.trailing_zeros()) / 4 * halves;
     Position {
-        lane: line % 8 * 4 + k / elements % 4,
-        register: line / tile * registers + k / (4 * elements) * halves + line % tile / 8,
-        index: k % elements,
+        lane: line % 8 * 4 + word % 4,
+        register: (line >> tile.trailing_zeros()) * registers
+            + word / 4 * halves
+            + (line & (tile - 1)) / 8,
+        index: k & (elements - 1),
     }
 }
 
-/// An element of an addend: each lane has two neighbors in a row of each 8 × 8 matrix.
+/// An element of an addend: each lane has two neighbors in a row of each 8 × 8 matrix. All sizes are powers of two.
+#[inline(always)]
 const fn addend(elements: usize, size: [usize; 2], row: usize, column: usize) -> Position {
     let halves = if size[0] < 16 { 1 } else { 2 };
     let tile = row / 16 * (size[1] / 8) + column / 8;
     let index = (tile * halves + row % 16 / 8) * 2 + column % 2;
     Position {
         lane: row % 8 * 4 + column % 8 / 2,
-        register: index / elements,
-        index: index % elements,
+        register: index >> elements.trailing_zeros(),
+        index: index & (elements - 1),
     }
 }

@@ -4,7 +4,7 @@ use ptx_isa::{Modifier, ScalarType, TypeKind};
 use rustc_apfloat::ieee::Double;
 use rustc_apfloat::{Float, Round};
 
-use super::dot::{self, NAN, dot};
+use super::dot::{self, Line, NAN, Numbers, dot};
 use super::formats::{Format, Number};
 use super::model::{Method, Model, SCALED_GROUPS};
 use super::operation::Operation;
@@ -115,16 +115,54 @@ impl Operands {
     }
 }
 
-/// A row of the first factor: the numbers that are stored, their columns, and how many of them the unit adds first.
-struct Row {
-    numbers: Vec<Number>,
-    columns: Vec<usize>,
-    first: usize,
+/// The rows of the first factor: the numbers that are stored.
+struct Rows {
+    numbers: Numbers,
+    /// The column of each number, where they are not all columns in their order.
+    columns: Option<Vec<usize>>,
+    /// Of each row, how many numbers the unit adds first.
+    first: Vec<usize>,
+}
+
+impl Rows {
+    fn new(of: &Operands, format: Format, method: Method) -> Self {
+        let [rows, length] = of.a.size;
+        let mut numbers = Numbers::default();
+        if !matches!(method, Method::Halves(_)) {
+            of.a.elements
+                .iter()
+                .for_each(|&e| numbers.push(format.decode(e as u32)));
+            let columns = of.columns.as_ref();
+            return Self {
+                numbers,
+                columns: columns.map(|m| m.elements.iter().map(|&c| c as usize).collect()),
+                first: Vec::new(),
+            };
+        }
+        let (mut columns, mut first) = (Vec::new(), Vec::new());
+        for row in 0..rows {
+            let later = |stored: usize| of.column(row, stored) % 4 >= 2;
+            let mut stored: Vec<usize> = (0..length).collect();
+            stored.sort_by_key(|&s| later(s));
+            first.push(stored.partition_point(|&s| !later(s)));
+            for &s in &stored {
+                numbers.push(format.decode(of.a.at(row, s) as u32));
+                columns.push(of.column(row, s));
+            }
+        }
+        Self {
+            numbers,
+            columns: Some(columns),
+            first,
+        }
+    }
 }
 
 fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> {
-    let first = Format::of(operation.a, operation.padded)?;
-    let second = Format::of(operation.b, operation.padded)?;
+    let formats = [operation.a, operation.b].map(|ty| Format::of(ty, operation.padded));
+    let [Some(first), Some(second)] = formats else {
+        return None;
+    };
     let half = operation.c == ScalarType::F16 && operation.d == ScalarType::F16;
     // Only one architecture has block scales.
     let model = match operation.scales {
@@ -135,33 +173,38 @@ fn floats(operation: &Operation, model: Model, of: &Operands) -> Option<Matrix> 
     if let Method::Lanes { half } = method {
         return Some(in_lanes(operation, half, of));
     }
-    let rows: Vec<Row> = (0..of.a.size[0])
-        .map(|row| Row::new(of, row, first, method))
-        .collect();
-    let columns: Vec<Vec<Number>> = (0..of.b.size[1])
-        .map(|column| {
-            (0..of.b.size[0])
-                .map(|k| second.decode(of.b.at(k, column) as u32))
-                .collect()
-        })
-        .collect();
-    let mut factors = Vec::new();
+    let length = of.a.size[1];
+    let [depth, width] = of.b.size;
+    let rows = Rows::new(of, first, method);
+    let mut columns = Numbers::default();
+    for column in 0..width {
+        (0..depth).for_each(|k| columns.push(second.decode(of.b.at(k, column) as u32)));
+    }
+    let mut selected = Numbers::default();
     Some(Matrix::new(of.c.size, |row, column| {
-        let (line, b) = (&rows[row], &columns[column]);
-        factors.clear();
-        factors.extend(line.columns.iter().map(|&k| b[k]));
+        let stored = row * length..(row + 1) * length;
+        let whole = columns.line(column * depth..(column + 1) * depth, second);
+        let b = match &rows.columns {
+            None => whole,
+            Some(columns) => {
+                selected.clear();
+                let numbers = columns[stored.clone()].iter().map(|&k| whole.number(k));
+                numbers.for_each(|n| selected.push(n));
+                selected.line(0..length, second)
+            }
+        };
+        let a = rows.numbers.line(stored, first);
         let c = of.c.at(row, column) as u32;
         let c = match operation.c {
             ScalarType::F16 => half_to_single(c),
             _ => c,
         };
-        let (a, b) = ((&line.numbers[..], first), (&factors[..], second));
         let sum = match &of.scales {
             Some(scales) => {
                 let scales = [scales[0].row(row), scales[1].row(column)];
                 scaled(operation, method, a, b, scales, c)
             }
-            None => sum(method, line.first, a, b, c),
+            None => sum(method, rows.first.get(row).copied().unwrap_or(0), a, b, c),
         };
         match operation.d {
             ScalarType::F16 => single_to_half(sum).into(),
@@ -176,43 +219,20 @@ impl Matrix {
     }
 }
 
-impl Row {
-    fn new(of: &Operands, row: usize, format: Format, method: Method) -> Self {
-        let mut stored: Vec<usize> = (0..of.a.size[1]).collect();
-        let mut first = stored.len();
-        if let Method::Halves(_) = method {
-            let later = |stored: usize| of.column(row, stored) % 4 >= 2;
-            stored.sort_by_key(|&s| later(s));
-            first = stored.partition_point(|&s| !later(s));
-        }
-        Self {
-            numbers: stored
-                .iter()
-                .map(|&s| format.decode(of.a.at(row, s) as u32))
-                .collect(),
-            columns: stored.iter().map(|&s| of.column(row, s)).collect(),
-            first,
-        }
-    }
-}
-
-/// Numbers and their format.
-type Factors<'a> = (&'a [Number], Format);
-
 /// The sum of products and of an addend. Those before `first` are added first.
-fn sum(method: Method, first: usize, a: Factors<'_>, b: Factors<'_>, c: u32) -> u32 {
+fn sum(method: Method, first: usize, a: Line<'_>, b: Line<'_>, c: u32) -> u32 {
     match method {
         Method::Blocks(rule) => dot(a, b, 0, c, rule),
         Method::Halves(rule) => {
             // Both steps add all of their products at once.
             let rule = dot::Rule {
-                block: a.0.len().max(1),
+                block: a.len(),
                 ..rule
             };
             let step = |range: core::ops::Range<usize>, c| {
-                dot((&a.0[range.clone()], a.1), (&b.0[range], b.1), 0, c, rule)
+                dot(a.part(range.clone()), b.part(range), 0, c, rule)
             };
-            let products = step(first..a.0.len(), step(0..first, 0));
+            let products = step(first..a.len(), step(0..first, 0));
             let sum = canonical(f32::from_bits(products) + f32::from_bits(c));
             match rule.result {
                 // The sum of two numbers of binary16, rounded to that format.
@@ -252,8 +272,8 @@ fn canonical(value: f32) -> u32 {
 fn scaled(
     operation: &Operation,
     method: Method,
-    a: Factors<'_>,
-    b: Factors<'_>,
+    a: Line<'_>,
+    b: Line<'_>,
     scales: [&[u64]; 2],
     c: u32,
 ) -> u32 {
@@ -270,7 +290,7 @@ fn scaled(
         };
     }
     // Groups of 16 products are added exactly and multiplied by two scales.
-    let groups = a.0.len() / 16;
+    let groups = a.len() / 16;
     let mut sums = Vec::with_capacity(groups);
     for group in 0..groups {
         let block = group * scales[0].len() / groups;
@@ -279,8 +299,8 @@ fn scaled(
             return NAN;
         }
         let range = 16 * group..16 * (group + 1);
-        let products = a.0[range.clone()].iter().zip(&b.0[range]);
-        let sum: i64 = products.map(|(a, b)| fixed(*a) * fixed(*b)).sum();
+        let products = a.part(range.clone()).numbers().zip(b.part(range).numbers());
+        let sum: i64 = products.map(|(a, b)| fixed(a) * fixed(b)).sum();
         let significand = sum * i64::from(first.significand) * i64::from(second.significand);
         let exponent = match significand {
             0 => Number::ZERO,
@@ -288,7 +308,7 @@ fn scaled(
         };
         sums.push((significand, exponent));
     }
-    let fraction = a.1.fraction + b.1.fraction + 2 * SCALE_FRACTION;
+    let fraction = a.fraction + b.fraction + 2 * SCALE_FRACTION;
     dot::add_groups(&sums, fraction, c, SCALED_GROUPS)
 }
 

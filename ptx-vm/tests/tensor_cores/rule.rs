@@ -1,8 +1,8 @@
 //! The rule of sums compared with its definition, evaluated with integers of any length.
 
 use super::Row;
-use super::dot::{Rounding, Rule, dot};
-use super::formats::{Format, Number};
+use super::dot::{Numbers, Rounding, Rule, dot};
+use super::formats::Format;
 use ptx_isa::ScalarType;
 
 /// The sum of a row that an instruction of warp groups made: 32 products at once, with 13 bits. These rows were
@@ -13,9 +13,11 @@ pub(super) fn of_warp_groups(row: &Row) -> u32 {
         _ => ScalarType::E5m2,
     };
     let format = Format::of(ty, true).unwrap();
-    let numbers = |bits: &[u32]| -> Vec<Number> {
-        let code = |&b: &u32| super::encoded(&row.format, b);
-        bits.iter().map(|b| format.decode(code(b))).collect()
+    let numbers = |bits: &[u32]| {
+        let mut numbers = Numbers::default();
+        let codes = bits.iter().map(|&b| super::encoded(&row.format, b));
+        codes.for_each(|code| numbers.push(format.decode(code)));
+        numbers
     };
     let rule = Rule {
         block: 32,
@@ -24,7 +26,14 @@ pub(super) fn of_warp_groups(row: &Row) -> u32 {
         result: Rounding::Short,
     };
     let (a, b) = (numbers(&row.a), numbers(&row.b));
-    dot((&a, format), (&b, format), 0, 0, rule)
+    let count = row.a.len();
+    dot(
+        a.line(0..count, format),
+        b.line(0..count, format),
+        0,
+        0,
+        rule,
+    )
 }
 
 /// A format, by the widths of its exponent and its fraction, and what its greatest codes are: infinity and NaN, NaN alone or numbers.
@@ -222,17 +231,19 @@ fn the_rule_agrees_with_its_definition() {
             1 => f32::from_bits(random.u32(..)),
             _ => (random.f32() - 0.5) * f32::from(random.i8(-8..8)).exp2(),
         };
-        let decode = |of: &Definition, codes: &[u32]| -> Vec<Number> {
+        let formats = [first, second].map(|of| Format::of(of.ty, false).unwrap());
+        let decode = |of: &Definition, codes: &[u32]| {
             let format = Format::of(of.ty, false).unwrap();
             let shift = if of.ty == ScalarType::Tf32 { 13 } else { 0 };
+            let mut numbers = Numbers::default();
             codes
                 .iter()
-                .map(|code| format.decode(code << shift))
-                .collect()
+                .for_each(|code| numbers.push(format.decode(code << shift)));
+            numbers
         };
-        let formats = [first, second].map(|of| Format::of(of.ty, false).unwrap());
         let (a, b) = (decode(first, &left), decode(second, &right));
-        let found = dot((&a, formats[0]), (&b, formats[1]), scale, c.to_bits(), rule);
+        let (a, b) = (a.line(0..length, formats[0]), b.line(0..length, formats[1]));
+        let found = dot(a, b, scale, c.to_bits(), rule);
         let values = |of: &Definition, codes: &[u32]| -> Vec<(f64, i32)> {
             codes.iter().map(|&code| value(of, code)).collect()
         };
