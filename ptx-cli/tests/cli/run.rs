@@ -529,3 +529,27 @@ fn profiles() {
     assert_eq!(load["memory"], memory);
     assert_eq!(load["source"][0]["line"], 4);
 }
+
+/// With terms of 24 bits halves beside 2^24 are lost, with 25 bits they are not.
+#[test]
+fn sums_of_tensor_cores_of_an_architecture() {
+    let folder = Folder::new("run-model");
+    let product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+    let text = format!(
+        ".version 8.5\n.target sm_80\n.address_size 64\n\
+         .visible .entry k(.param .u64 sum)\n{{\n.reg .b64 %rd; .reg .b32 %a, %b; .reg .f32 %f<2>;\n\
+         mov.u32 %a, 0x38003800;\nmov.u32 %b, 0x3c003c00;\nmov.f32 %f0, 0f4B800000;\n\
+         {product} {{%f1, _, _, _}}, {{%a, %a, %a, %a}}, {{%b, %b}}, {{%f0, %f0, %f0, %f0}};\n\
+         ld.param.u64 %rd, [sum];\nst.global.f32 [%rd], %f1;\nret;\n}}\n"
+    );
+    for (options, expected) in [("", 16_777_216f32), ("--model sm_90", 16_777_224f32)] {
+        let sum = folder.file("sum.npy", "");
+        let out = format!("out:{sum}:f32[1]");
+        let mut arguments = vec!["run", "-", "--block", "32", &out];
+        arguments.extend(options.split_terminator(' '));
+        let run = with_input(&arguments, text.as_bytes());
+        assert_eq!(run.status, 0, "{}", run.err);
+        let file = fs::read(&sum).unwrap();
+        assert_eq!(file[file.len() - 4..], expected.to_le_bytes(), "{options}");
+    }
+}

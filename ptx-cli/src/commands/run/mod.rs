@@ -18,8 +18,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_ir::{Diagnostic, FuncId, Module};
+use ptx_isa::Target;
 use ptx_vm::{Launch, Limits, Machine, Reason};
 
+use super::check::target;
 use super::rewrite::Read;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
@@ -67,6 +69,9 @@ pub(crate) struct Args {
     /// Bytes of dynamic shared memory of a CTA
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
     shared: u32,
+    /// Add products of matrices as the tensor cores of this architecture do [default: the first target of the module]
+    #[arg(long, value_name = "sm_XX", value_parser = target)]
+    model: Option<Target>,
     /// Run the launches of a file, over buffers that they share
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared"])]
     script: Option<PathBuf>,
@@ -180,6 +185,7 @@ impl<'a> Run<'a> {
             let mut launch = launch(module, kernel, call, &memory, limits)?;
             launch.schedule = self.args.schedule;
             launch.profile = self.args.profile.is_some();
+            launch.model = self.args.model;
             launches.push((kernel, launch));
         }
         let mut done = Vec::new();
