@@ -5,10 +5,13 @@
     reason = "the examples return the errors of the libraries"
 )]
 
+extern crate alloc;
+
 pub mod add_parameter;
 #[rustfmt::skip]
 pub mod back_end;
 pub mod checked;
+pub mod evaluate;
 #[rustfmt::skip]
 pub mod expression;
 #[rustfmt::skip]
@@ -20,6 +23,8 @@ pub mod merged;
 pub mod peephole;
 pub mod rename_range;
 pub mod retry;
+#[rustfmt::skip]
+pub mod rust;
 pub mod saxpy;
 pub mod survey;
 
