@@ -168,6 +168,21 @@ fn ctas_that_depend_on_each_other_run_on_one_thread() {
 }
 
 #[test]
+fn no_cta_begins_after_the_error() {
+    let module = module("", "trap;");
+    let mut launch = Launch::new("k");
+    launch.grid = [1 << 31, 1 << 20, 1];
+    let threads = Threads::default();
+    let (_, _, error) = run(&module, &launch, RunOptions::new().on(&threads));
+    assert_eq!(error.unwrap().block, [0; 3]);
+    assert!(threads.tasks.into_inner() < 1 << 20);
+    let module = self::module("", "");
+    launch.limits.steps = 1000;
+    let (_, _, error) = run(&module, &launch, RunOptions::new());
+    assert_eq!(error.unwrap().reason, Reason::StepLimit);
+}
+
+#[test]
 fn random_orders() {
     // Each thread appends its number.
     let body = "atom.global.add.u32 %r3, [%a], 1;\nadd.u32 %r3, %r3, 1;\nmad.wide.u32 %mine, %r3, 4, %a;\n\

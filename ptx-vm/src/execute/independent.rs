@@ -8,12 +8,15 @@ use super::grid::{Grid, TURN};
 use crate::error::{Reason, RunError};
 use crate::executor::Executor;
 
+/// The clusters that the executor is given at a time: no more of them begin after one has failed.
+const BATCH: u64 = 1 << 14;
+
 /// Runs all clusters; the error is that of the first cluster that has one.
 pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunError> {
     // The least cluster that failed.
     let failed = AtomicU64::new(u64::MAX);
     let error: Mutex<Option<(u64, RunError)>> = Mutex::new(None);
-    executor.run(grid.cluster_count(), &|number| {
+    let run = |number: u64| {
         if number > failed.load(Ordering::Relaxed) {
             return;
         }
@@ -26,7 +29,14 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
         {
             *error = Some((number, found));
         }
-    });
+    };
+    let all = grid.cluster_count();
+    let mut start = 0;
+    while start < all && failed.load(Ordering::Relaxed) == u64::MAX {
+        let count = BATCH.min(all - start);
+        executor.run(count, &|n| run(start + n));
+        start += count;
+    }
     match error.into_inner() {
         Ok(Some((_, error))) => Err(error),
         _ => Ok(()),
