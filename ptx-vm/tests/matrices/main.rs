@@ -12,7 +12,7 @@ mod scaled;
 mod sparse;
 mod warps;
 
-use ptx_vm::{Launch, Machine, RunError};
+use ptx_vm::{Checker, Launch, Machine, RunError};
 
 /// A matrix of integers, row by row.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ fn assemble(text: &str) {
     );
 }
 
-/// Runs a kernel of one warp; gives the output.
+/// Runs a kernel of one warp; gives the output. The checkers find nothing in it.
 pub(crate) fn run(text: &str, input: &[u8], output: usize) -> Result<Vec<u8>, RunError> {
     assemble(text);
     let parsed = ptx_parse::parse_str(text);
@@ -111,16 +111,26 @@ pub(crate) fn run(text: &str, input: &[u8], output: usize) -> Result<Vec<u8>, Ru
         "{:?}\n{text}",
         parsed.diagnostics
     );
-    let mut machine = Machine::new(&parsed.module);
-    let from = machine.allocate(input.len().max(4) as u64).unwrap();
-    let to = machine.allocate(output as u64).unwrap();
-    machine.write(from, input)?;
-    let launch = Launch::new("k").shape(1, 32);
-    let launch = launch
-        .argument(from.to_le_bytes())
-        .argument(to.to_le_bytes());
-    machine.launch(&launch)?;
-    machine.read(to, output)
+    let launched = |checkers: &[Checker]| {
+        let mut machine = Machine::new(&parsed.module);
+        let from = machine.allocate(input.len().max(4) as u64).unwrap();
+        let to = machine.allocate(output as u64).unwrap();
+        machine.write(from, input)?;
+        let launch = Launch::new("k").shape(1, 32);
+        let launch = launch
+            .argument(from.to_le_bytes())
+            .argument(to.to_le_bytes());
+        let launch = checkers
+            .iter()
+            .fold(launch, |launch, &checker| launch.check(checker));
+        machine.launch(&launch)?;
+        let reports: Vec<String> = machine.reports().iter().map(ToString::to_string).collect();
+        assert!(reports.is_empty(), "{reports:#?}\n{text}");
+        machine.read(to, output)
+    };
+    let bytes = launched(&[])?;
+    assert_eq!(launched(&Checker::ALL)?, bytes);
+    Ok(bytes)
 }
 
 /// Names of registers in braces.
