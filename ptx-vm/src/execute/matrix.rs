@@ -1,14 +1,12 @@
 //! Matrix instructions, which all lanes of a warp execute together.
 
-use ptx_isa::Modifier;
-
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use crate::error::Reason;
 use crate::lanes::{Double, LANES, Place};
 use crate::matrix::layout::{Layout, Role};
 use crate::matrix::multiply::{Matrix, Operands, multiply};
-use crate::matrix::operation::{Operation, shape};
+use crate::matrix::operation::Operation;
 use crate::matrix::sparse;
 use crate::program::{Act, ActOperand};
 
@@ -30,7 +28,10 @@ impl Act {
 
 impl Execution<'_> {
     /// Executes a matrix instruction when all lanes of the warp are there.
-    fn together(&mut self, execute: impl FnOnce(&mut Self) -> Result<(), Failed>) -> Outcome {
+    pub(super) fn together(
+        &mut self,
+        execute: impl FnOnce(&mut Self) -> Result<(), Failed>,
+    ) -> Outcome {
         if !self.is_whole_warp()? {
             return Ok(Control::Wait(State::Matrix));
         }
@@ -175,132 +176,14 @@ impl Execution<'_> {
         (columns, scales)
     }
 
-    /// Loads matrices, the rows of which have their addresses in the lanes.
-    pub(super) fn load_matrices(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.load_matrices_now(act))
-    }
-
-    fn load_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
-        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let to = act.all_places(0);
-        let mut result = Fragment::new();
-        for number in 0..to.len() / moved.registers {
-            let mut lines = Vec::with_capacity(moved.lines);
-            for line in 0..moved.lines {
-                let lane = number * moved.lines + line;
-                let from = self.location(&address, lane % LANES);
-                lines.push(moved.format.unpack(self.read(from, 16, lane % LANES)?));
-            }
-            let matrix = Matrix::new(moved.size, |row, column| {
-                let (line, at) = if moved.transposed {
-                    (column, row)
-                } else {
-                    (row, column)
-                };
-                (lines[line] >> (at * moved.bits)) as u64 & ((1 << moved.bits) - 1)
-            });
-            result.extend(scatter(&matrix, moved.layout, moved.bits, moved.registers));
-        }
-        self.set_fragment(to, &result);
-        Ok(())
-    }
-
-    /// Stores matrices, the rows of which have their addresses in the lanes.
-    pub(super) fn store_matrices(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.store_matrices_now(act))
-    }
-
-    fn store_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
-        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let from = self.fragment(act.all_places(1));
-        for (number, fragment) in from.chunks(moved.registers).enumerate() {
-            let matrix = gather(fragment, moved.layout, moved.size, moved.bits);
-            for line in 0..moved.lines {
-                let mut bytes = 0;
-                for at in 0..128 / moved.bits {
-                    let (row, column) = if moved.transposed {
-                        (at, line)
-                    } else {
-                        (line, at)
-                    };
-                    bytes |= u128::from(matrix.at(row, column)) << (at * moved.bits);
-                }
-                let lane = (number * moved.lines + line) % LANES;
-                let to = self.location(&address, lane);
-                self.write(to, 16, bytes, lane)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Loads a factor or an addend.
-    pub(super) fn load_fragment(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.load_fragment_now(act))
-    }
-
-    fn load_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
-        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let to = act.all_places(0);
-        let strides = self.strides(act, &stored);
-        let mut result = vec![[0; LANES]; stored.registers()];
-        for row in 0..stored.size[0] {
-            for column in 0..stored.size[1] {
-                let at = stored.layout.position(stored.size, row, column);
-                let from = self.location(&address, at.lane);
-                let from = from.plus(stored.offset(row, column, strides[at.lane]));
-                let bits = self.read(from, (stored.bits / 8) as u8, at.lane)? as u64;
-                result[at.register][at.lane] |= bits << (at.index * stored.bits);
-            }
-        }
-        // Fragments with more registers than elements have copies of them.
-        let copies = (0..to.len())
-            .map(|n| result[n % result.len()])
-            .collect::<Fragment>();
-        self.set_fragment(to, &copies);
-        Ok(())
-    }
-
-    /// Stores a result.
-    pub(super) fn store_fragment(&mut self, act: &Act) -> Outcome {
-        self.together(|this| this.store_fragment_now(act))
-    }
-
-    fn store_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
-        let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
-        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
-        let strides = self.strides(act, &stored);
-        let from = self.fragment(act.all_places(1));
-        let matrix = gather(&from, stored.layout, stored.size, stored.bits);
-        for row in 0..stored.size[0] {
-            for column in 0..stored.size[1] {
-                let lane = stored.layout.position(stored.size, row, column).lane;
-                let to = self.location(&address, lane);
-                let to = to.plus(stored.offset(row, column, strides[lane]));
-                let bits = matrix.at(row, column).into();
-                self.write(to, (stored.bits / 8) as u8, bits, lane)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The distance of rows or columns, in elements, in each lane.
-    fn strides(&mut self, act: &Act, stored: &Stored) -> Double {
-        let values = self.fragment(act.all_places(2));
-        let default = [(stored.line() * stored.word) as u64; LANES];
-        values.first().copied().unwrap_or(default)
-    }
-
-    fn unknown(&self) -> Failed {
+    pub(super) fn unknown(&self) -> Failed {
         let why = "its matrices are unknown".into();
         (Reason::Unsupported(why), self.first())
     }
 }
 
 /// The elements of a matrix in a fragment.
-fn gather(fragment: &[Double], layout: Layout, size: [usize; 2], bits: usize) -> Matrix {
+pub(super) fn gather(fragment: &[Double], layout: Layout, size: [usize; 2], bits: usize) -> Matrix {
     let mask = u64::MAX >> (64 - bits);
     Matrix::new(size, |row, column| {
         let at = layout.position(size, row, column);
@@ -310,13 +193,13 @@ fn gather(fragment: &[Double], layout: Layout, size: [usize; 2], bits: usize) ->
 }
 
 /// The registers with the elements of a matrix.
-fn scatter(matrix: &Matrix, layout: Layout, bits: usize, registers: usize) -> Fragment {
+pub(super) fn scatter(matrix: &Matrix, layout: Layout, bits: usize, registers: usize) -> Fragment {
     let mut result = vec![[0; LANES]; registers];
     put(&mut result, matrix, layout, bits);
     result
 }
 
-fn put(result: &mut [Double], matrix: &Matrix, layout: Layout, bits: usize) {
+pub(super) fn put(result: &mut [Double], matrix: &Matrix, layout: Layout, bits: usize) {
     let [rows, columns] = matrix.size;
     for row in 0..rows {
         for column in 0..columns {
@@ -325,144 +208,5 @@ fn put(result: &mut [Double], matrix: &Matrix, layout: Layout, bits: usize) {
                 register[at.lane % LANES] |= matrix.at(row, column) << (at.index * bits);
             }
         }
-    }
-}
-
-/// How 16 bytes of memory are stored in a row.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum RowFormat {
-    Plain,
-    /// 16 elements of 6 bits, for which registers have a byte each.
-    Sixes,
-    /// 16 elements of 4 bits, in the middle of a byte.
-    Fours,
-    /// 16 signed integers of 4 bits.
-    SignedFours,
-}
-
-impl RowFormat {
-    /// The bytes of a row in registers.
-    fn unpack(self, row: u128) -> u128 {
-        let each = |f: &dyn Fn(usize) -> u128| {
-            (0..16).fold(0, |bytes, n| bytes | ((f(n) & 0xff) << (8 * n)))
-        };
-        match self {
-            Self::Plain => row,
-            Self::Sixes => each(&|n| row >> (6 * n) & 0x3f),
-            Self::Fours => each(&|n| (row >> (4 * n) & 0xf) << 2),
-            Self::SignedFours => each(&|n| {
-                let code = row >> (4 * n) & 0xf;
-                code | ((code >> 3) * 0xf0)
-            }),
-        }
-    }
-}
-
-/// Matrices that are loaded from or stored to rows with their own addresses.
-struct Moved {
-    size: [usize; 2],
-    bits: usize,
-    /// Rows in memory.
-    lines: usize,
-    registers: usize,
-    transposed: bool,
-    layout: Layout,
-    format: RowFormat,
-}
-
-impl Moved {
-    fn of(act: &Act) -> Option<Self> {
-        let [rows, columns, _] = shape(&act.modifiers)?;
-        let bits = if act.has(Modifier::B16) { 16 } else { 8 };
-        let transposed = act.has(Modifier::Trans);
-        let role = match (rows, bits) {
-            // Elements of a factor.
-            (_, 8) if columns == 16 => Role::A,
-            _ => Role::C,
-        };
-        let format = if act.has(Modifier::B6x16P32) {
-            RowFormat::Sixes
-        } else if act.has(Modifier::B4x16P64) {
-            RowFormat::Fours
-        } else if act.has(Modifier::S4) {
-            RowFormat::SignedFours
-        } else {
-            RowFormat::Plain
-        };
-        Some(Self {
-            size: [rows, columns],
-            bits,
-            lines: if transposed { columns } else { rows },
-            registers: (rows * columns * bits / (32 * LANES)).max(1),
-            transposed,
-            layout: Layout::Warp {
-                role,
-                elements: 32 / bits,
-            },
-            format,
-        })
-    }
-}
-
-/// A matrix in memory whose rows or columns are at equal distances.
-struct Stored {
-    size: [usize; 2],
-    bits: usize,
-    layout: Layout,
-    row_major: bool,
-    /// How many elements of the type an element here consists of: those of less than 8 bits are moved in words.
-    word: usize,
-}
-
-impl Stored {
-    fn of(act: &Act) -> Option<Self> {
-        let [rows, columns, depth] = shape(&act.modifiers)?;
-        let ty = act.modifiers.iter().find_map(|m| m.scalar_type())?;
-        let role = if act.has(Modifier::A) {
-            Role::A
-        } else if act.has(Modifier::B) {
-            Role::B
-        } else {
-            Role::C
-        };
-        let bits = usize::from(ty.bits());
-        let word = if bits < 8 { 32 / bits } else { 1 };
-        let elements = bits * word;
-        let size = match role {
-            Role::A => [rows, depth / word],
-            Role::B => [depth / word, columns],
-            Role::C => [rows, columns],
-        };
-        Some(Self {
-            size,
-            bits: elements,
-            layout: Layout::Warp {
-                role,
-                elements: (32 / elements).max(1),
-            },
-            row_major: act.has(Modifier::Row),
-            word,
-        })
-    }
-
-    /// The number of elements that are contiguous.
-    const fn line(&self) -> usize {
-        self.size[if self.row_major { 1 } else { 0 }]
-    }
-
-    /// Where an element is, in bytes from the first one. The distance of rows or columns is in elements of the type.
-    const fn offset(&self, row: usize, column: usize, stride: u64) -> u64 {
-        let (line, at) = if self.row_major {
-            (row, column)
-        } else {
-            (column, row)
-        };
-        let line = (line as u64).wrapping_mul(stride) / self.word as u64;
-        line.wrapping_add(at as u64)
-            .wrapping_mul(self.bits as u64 / 8)
-    }
-
-    fn registers(&self) -> usize {
-        (self.size[0] * self.size[1] * self.bits / (self.bits.max(32) * LANES)).max(1)
     }
 }

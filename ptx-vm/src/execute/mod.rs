@@ -15,6 +15,8 @@ mod groups;
 mod independent;
 mod location;
 mod matrix;
+mod matrix_memory;
+mod matrix_rows;
 mod mbarrier;
 mod memory;
 mod observer;

@@ -30,6 +30,17 @@ fn lanes_wait_for_the_others() {
         run(&kernel("sm_80", "", &body), &[0; 4], 256).unwrap(),
         sums()
     );
+    // Some lanes are there long before the others, and the machine lets them run in between.
+    let product = PRODUCT.replace("%r4, %r5", "%r2, %r3");
+    let body = ones()
+        + "mov.u32 %r2, 5;\nmov.u32 %r3, 6;\nand.b32 %r7, %t, 1;\nmul.lo.u32 %r7, %r7, 3000;\nmov.u32 %r6, 0;\n\
+           LOOP: setp.ge.u32 %p1, %r6, %r7;\n@%p1 bra PRODUCT;\nadd.u32 %r6, %r6, 1;\nbra LOOP;\nPRODUCT:\n"
+        + &product
+        + STORE;
+    assert_eq!(
+        run(&kernel("sm_80", "", &body), &[0; 4], 256).unwrap(),
+        sums()
+    );
     // The target of the branch is not where the lanes meet.
     let body = ones()
         + "setp.gt.u32 %p1, %t, 7;\n@%p1 bra OTHER;\nadd.u32 %r4, %r4, 0;\nbra SAME;\nOTHER: add.u32 %r5, %r5, 0;\nSAME:\n"

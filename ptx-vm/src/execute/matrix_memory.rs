@@ -1,0 +1,133 @@
+//! Loads and stores of matrices whose rows or columns are at equal distances.
+
+use ptx_isa::Modifier;
+
+use super::execution::{Execution, Failed, Outcome};
+use super::matrix::{Fragment, gather};
+use crate::lanes::{Double, LANES};
+use crate::matrix::layout::{Layout, Role};
+use crate::matrix::operation::shape;
+use crate::program::Act;
+
+impl Execution<'_> {
+    /// Loads a factor or an addend.
+    pub(super) fn load_fragment(&mut self, act: &Act) -> Outcome {
+        self.together(|this| this.load_fragment_now(act))
+    }
+
+    fn load_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
+        let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
+        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
+        let to = act.all_places(0);
+        let strides = self.strides(act, &stored);
+        let mut result = vec![[0; LANES]; stored.registers()];
+        for row in 0..stored.size[0] {
+            for column in 0..stored.size[1] {
+                let at = stored.layout.position(stored.size, row, column);
+                let from = self.location(&address, at.lane);
+                let from = from.plus(stored.offset(row, column, strides[at.lane]));
+                let bits = self.read(from, (stored.bits / 8) as u8, at.lane)? as u64;
+                result[at.register][at.lane] |= bits << (at.index * stored.bits);
+            }
+        }
+        // Fragments with more registers than elements have copies of them.
+        let copies = (0..to.len())
+            .map(|n| result[n % result.len()])
+            .collect::<Fragment>();
+        self.set_fragment(to, &copies);
+        Ok(())
+    }
+
+    /// Stores a result.
+    pub(super) fn store_fragment(&mut self, act: &Act) -> Outcome {
+        self.together(|this| this.store_fragment_now(act))
+    }
+
+    fn store_fragment_now(&mut self, act: &Act) -> Result<(), Failed> {
+        let stored = Stored::of(act).ok_or_else(|| self.unknown())?;
+        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
+        let strides = self.strides(act, &stored);
+        let from = self.fragment(act.all_places(1));
+        let matrix = gather(&from, stored.layout, stored.size, stored.bits);
+        for row in 0..stored.size[0] {
+            for column in 0..stored.size[1] {
+                let lane = stored.layout.position(stored.size, row, column).lane;
+                let to = self.location(&address, lane);
+                let to = to.plus(stored.offset(row, column, strides[lane]));
+                let bits = matrix.at(row, column).into();
+                self.write(to, (stored.bits / 8) as u8, bits, lane)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The distance of rows or columns, in elements, in each lane.
+    fn strides(&mut self, act: &Act, stored: &Stored) -> Double {
+        let values = self.fragment(act.all_places(2));
+        let default = [(stored.line() * stored.word) as u64; LANES];
+        values.first().copied().unwrap_or(default)
+    }
+}
+
+/// A matrix in memory whose rows or columns are at equal distances.
+struct Stored {
+    size: [usize; 2],
+    bits: usize,
+    layout: Layout,
+    row_major: bool,
+    /// How many elements of the type an element here consists of: those of less than 8 bits are moved in words.
+    word: usize,
+}
+
+impl Stored {
+    fn of(act: &Act) -> Option<Self> {
+        let [rows, columns, depth] = shape(&act.modifiers)?;
+        let ty = act.modifiers.iter().find_map(|m| m.scalar_type())?;
+        let role = if act.has(Modifier::A) {
+            Role::A
+        } else if act.has(Modifier::B) {
+            Role::B
+        } else {
+            Role::C
+        };
+        let bits = usize::from(ty.bits());
+        let word = if bits < 8 { 32 / bits } else { 1 };
+        let elements = bits * word;
+        let size = match role {
+            Role::A => [rows, depth / word],
+            Role::B => [depth / word, columns],
+            Role::C => [rows, columns],
+        };
+        Some(Self {
+            size,
+            bits: elements,
+            layout: Layout::Warp {
+                role,
+                elements: (32 / elements).max(1),
+            },
+            row_major: act.has(Modifier::Row),
+            word,
+        })
+    }
+
+    /// The number of elements that are contiguous.
+    const fn line(&self) -> usize {
+        self.size[if self.row_major { 1 } else { 0 }]
+    }
+
+    /// Where an element is, in bytes from the first one. The distance of rows or columns is in elements of the type.
+    const fn offset(&self, row: usize, column: usize, stride: u64) -> u64 {
+        let (line, at) = if self.row_major {
+            (row, column)
+        } else {
+            (column, row)
+        };
+        let line = (line as u64).wrapping_mul(stride) / self.word as u64;
+        line.wrapping_add(at as u64)
+            .wrapping_mul(self.bits as u64 / 8)
+    }
+
+    fn registers(&self) -> usize {
+        (self.size[0] * self.size[1] * self.bits / (self.bits.max(32) * LANES)).max(1)
+    }
+}

@@ -1,0 +1,149 @@
+//! Loads and stores of small matrices, each row of which has its own address.
+
+use ptx_isa::Modifier;
+
+use super::execution::{Execution, Failed, Outcome};
+use super::matrix::{Fragment, gather, scatter};
+use crate::lanes::LANES;
+use crate::matrix::layout::{Layout, Role};
+use crate::matrix::multiply::Matrix;
+use crate::matrix::operation::shape;
+use crate::program::Act;
+
+impl Execution<'_> {
+    /// Loads matrices, the rows of which have their addresses in the lanes.
+    pub(super) fn load_matrices(&mut self, act: &Act) -> Outcome {
+        self.together(|this| this.load_matrices_now(act))
+    }
+
+    fn load_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
+        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
+        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
+        let to = act.all_places(0);
+        let mut result = Fragment::new();
+        for number in 0..to.len() / moved.registers {
+            let mut lines = Vec::with_capacity(moved.lines);
+            for line in 0..moved.lines {
+                let lane = number * moved.lines + line;
+                let from = self.location(&address, lane % LANES);
+                lines.push(moved.format.unpack(self.read(from, 16, lane % LANES)?));
+            }
+            let matrix = Matrix::new(moved.size, |row, column| {
+                let (line, at) = if moved.transposed {
+                    (column, row)
+                } else {
+                    (row, column)
+                };
+                (lines[line] >> (at * moved.bits)) as u64 & ((1 << moved.bits) - 1)
+            });
+            result.extend(scatter(&matrix, moved.layout, moved.bits, moved.registers));
+        }
+        self.set_fragment(to, &result);
+        Ok(())
+    }
+
+    /// Stores matrices, the rows of which have their addresses in the lanes.
+    pub(super) fn store_matrices(&mut self, act: &Act) -> Outcome {
+        self.together(|this| this.store_matrices_now(act))
+    }
+
+    fn store_matrices_now(&mut self, act: &Act) -> Result<(), Failed> {
+        let moved = Moved::of(act).ok_or_else(|| self.unknown())?;
+        let address = *act.addresses().first().ok_or_else(|| self.unknown())?;
+        let from = self.fragment(act.all_places(1));
+        for (number, fragment) in from.chunks(moved.registers).enumerate() {
+            let matrix = gather(fragment, moved.layout, moved.size, moved.bits);
+            for line in 0..moved.lines {
+                let mut bytes = 0;
+                for at in 0..128 / moved.bits {
+                    let (row, column) = if moved.transposed {
+                        (at, line)
+                    } else {
+                        (line, at)
+                    };
+                    bytes |= u128::from(matrix.at(row, column)) << (at * moved.bits);
+                }
+                let lane = (number * moved.lines + line) % LANES;
+                let to = self.location(&address, lane);
+                self.write(to, 16, bytes, lane)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How 16 bytes of memory are stored in a row.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum RowFormat {
+    Plain,
+    /// 16 elements of 6 bits, for which registers have a byte each.
+    Sixes,
+    /// 16 elements of 4 bits, in the middle of a byte.
+    Fours,
+    /// 16 signed integers of 4 bits.
+    SignedFours,
+}
+
+impl RowFormat {
+    /// The bytes of a row in registers.
+    fn unpack(self, row: u128) -> u128 {
+        let each = |f: &dyn Fn(usize) -> u128| {
+            (0..16).fold(0, |bytes, n| bytes | ((f(n) & 0xff) << (8 * n)))
+        };
+        match self {
+            Self::Plain => row,
+            Self::Sixes => each(&|n| row >> (6 * n) & 0x3f),
+            Self::Fours => each(&|n| (row >> (4 * n) & 0xf) << 2),
+            Self::SignedFours => each(&|n| {
+                let code = row >> (4 * n) & 0xf;
+                code | ((code >> 3) * 0xf0)
+            }),
+        }
+    }
+}
+
+/// Matrices that are loaded from or stored to rows with their own addresses.
+struct Moved {
+    size: [usize; 2],
+    bits: usize,
+    /// Rows in memory.
+    lines: usize,
+    registers: usize,
+    transposed: bool,
+    layout: Layout,
+    format: RowFormat,
+}
+
+impl Moved {
+    fn of(act: &Act) -> Option<Self> {
+        let [rows, columns, _] = shape(&act.modifiers)?;
+        let bits = if act.has(Modifier::B16) { 16 } else { 8 };
+        let transposed = act.has(Modifier::Trans);
+        let role = match (rows, bits) {
+            // Elements of a factor.
+            (_, 8) if columns == 16 => Role::A,
+            _ => Role::C,
+        };
+        let format = if act.has(Modifier::B6x16P32) {
+            RowFormat::Sixes
+        } else if act.has(Modifier::B4x16P64) {
+            RowFormat::Fours
+        } else if act.has(Modifier::S4) {
+            RowFormat::SignedFours
+        } else {
+            RowFormat::Plain
+        };
+        Some(Self {
+            size: [rows, columns],
+            bits,
+            lines: if transposed { columns } else { rows },
+            registers: (rows * columns * bits / (32 * LANES)).max(1),
+            transposed,
+            layout: Layout::Warp {
+                role,
+                elements: 32 / bits,
+            },
+            format,
+        })
+    }
+}
