@@ -1,6 +1,8 @@
 //! The interface to the machine: modules, memory and launches.
 
+use core::borrow::Borrow;
 use core::cell::RefCell;
+use core::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -161,10 +163,25 @@ pub struct Outcome {
     pub output: Vec<u8>,
 }
 
-/// A module and the memory of its device.
+/// The module of a machine, borrowed or not.
+struct Loaded<'m>(Box<dyn Borrow<Module> + Send + Sync + 'm>);
+
+impl Loaded<'_> {
+    fn get(&self) -> &Module {
+        (*self.0).borrow()
+    }
+}
+
+impl fmt::Debug for Loaded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+/// A module, borrowed, owned or shared as `Arc<Module>`, and the memory of a device.
 #[derive(Debug)]
 pub struct Machine<'m> {
-    module: &'m Module,
+    module: Loaded<'m>,
     program: Program,
     device: Device,
     output: Vec<u8>,
@@ -181,8 +198,9 @@ impl<'m> Machine<'m> {
     ///
     /// The module should be accepted by `ptx-verify`; an instruction that the tables do not know ends the launch that executes it.
     #[must_use]
-    pub fn new(module: &'m Module) -> Self {
-        let program = Program::new(module);
+    pub fn new(module: impl Borrow<Module> + Send + Sync + 'm) -> Self {
+        let module = Loaded(Box::new(module));
+        let program = Program::new(module.get());
         let device = Device::new(program.variables.end);
         for initial in &program.variables.initial {
             let _ = device.write_bytes(initial.address, &initial.bytes);
@@ -276,7 +294,7 @@ impl<'m> Machine<'m> {
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
         let impossible = |why: &str| RunError::new(Reason::Launch(why.into()));
-        let kernel = self.module.function(&launch.kernel);
+        let kernel = self.module.get().function(&launch.kernel);
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
         let kernel = kernel.ok_or_else(|| RunError::new(Reason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
@@ -295,7 +313,7 @@ impl<'m> Machine<'m> {
         }
         let heap = self.device.allocate(launch.limits.heap_bytes);
         let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
-        let target = || ptx_ir::query::Environment::of(self.module).target();
+        let target = || ptx_ir::query::Environment::of(self.module.get()).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
         let own = Progress::default();
         let progress = options.progress.unwrap_or(&own);
@@ -303,7 +321,7 @@ impl<'m> Machine<'m> {
         let grid = Grid {
             heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
             program: &self.program,
-            module: self.module,
+            module: self.module.get(),
             device: &self.device,
             kernel,
             parameters: &parameters,
@@ -367,7 +385,7 @@ impl<'m> Machine<'m> {
             return None;
         }
         let registers = checks.has(Checker::Initcheck);
-        let sites = Sites::new(self.module, &self.program, registers);
+        let sites = Sites::new(self.module.get(), &self.program, registers);
         let (allocations, written) = (self.allocations.clone(), self.written.clone());
         let checkers = Checkers::new(checks, sites, allocations, written);
         Some(RefCell::new(Box::new(checkers)))
@@ -404,10 +422,10 @@ impl<'m> Machine<'m> {
 
     /// The names of the kernels.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
-        let functions = self.module.functions().iter();
+        let functions = self.module.get().functions().iter();
         functions
             .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
-            .map(|(_, f)| self.module.name(f.name))
+            .map(|(_, f)| self.module.get().name(f.name))
     }
 }
 

@@ -11,10 +11,13 @@ mod edit;
 mod error;
 mod explain;
 mod facts;
+mod finding;
 mod function;
 mod indirect;
 mod instruction;
 mod json;
+mod launch_arguments;
+mod machine;
 mod module;
 mod operand;
 mod parameters;
@@ -46,9 +49,13 @@ mod _native {
     #[pymodule_export]
     use super::facts::{Guard, MemoryAccess, SourceLine};
     #[pymodule_export]
+    use super::finding::{Finding, Occurrence, Outcome};
+    #[pymodule_export]
     use super::function::{Function, Functions, Parameter, Register, Variable};
     #[pymodule_export]
     use super::instruction::{Instruction, Instructions};
+    #[pymodule_export]
+    use super::machine::Machine;
     #[pymodule_export]
     use super::module::Module;
     #[pymodule_export]

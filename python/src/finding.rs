@@ -1,0 +1,164 @@
+//! What a launch did, and what checkers found.
+
+use ptxkit::vm::{self, Report};
+use pyo3::prelude::*;
+
+use crate::diagnostic::Span;
+
+/// What a launch did.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.u32 %r, 1; ret; }")
+/// >>> outcome = ptxkit.Machine(module).launch("k", grid=3)
+/// >>> outcome.steps, outcome.output, outcome.findings
+/// (6, '', [])
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Outcome {
+    /// Executed instructions of warps.
+    #[pyo3(get)]
+    pub(crate) steps: u64,
+    /// What the kernel printed.
+    #[pyo3(get)]
+    pub(crate) output: String,
+    /// What checkers found.
+    pub(crate) findings: Vec<Finding>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// What checkers found.
+    #[getter]
+    fn findings(&self) -> Vec<Finding> {
+        self.findings.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        let found = self.findings.len();
+        format!("<Outcome: {} steps, {found} findings>", self.steps)
+    }
+}
+
+/// Something that a checker found while a kernel ran.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }")
+/// >>> [finding] = ptxkit.Machine(module).launch("k", checks=["initcheck"]).findings
+/// >>> finding.code, finding.checker, finding.at.instruction
+/// ('RUN0102', 'initcheck', 'add.u32 %r, %r, 1;')
+#[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
+#[derive(Clone)]
+pub(crate) struct Finding {
+    report: Report,
+}
+
+impl Finding {
+    pub(crate) fn all(reports: &[Report]) -> Vec<Self> {
+        let new = |report: &Report| Self {
+            report: report.clone(),
+        };
+        reports.iter().map(new).collect()
+    }
+}
+
+#[pymethods]
+impl Finding {
+    /// The code of its kind, such as `RUN0301`.
+    #[getter]
+    fn code(&self) -> String {
+        self.report.finding.code()
+    }
+
+    /// The checker: `memcheck`, `initcheck`, `synccheck` or `racecheck`.
+    #[getter]
+    fn checker(&self) -> &'static str {
+        self.report.finding.checker().name()
+    }
+
+    /// What is wrong.
+    #[getter]
+    fn message(&self) -> &str {
+        &self.report.message
+    }
+
+    /// How it can be corrected.
+    #[getter]
+    fn help(&self) -> &str {
+        &self.report.help
+    }
+
+    /// How often it was found at this instruction.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.report.count
+    }
+
+    /// The first thread for which it was found.
+    #[getter]
+    fn at(&self) -> Occurrence {
+        Occurrence::new(&self.report.at)
+    }
+
+    /// The other side: of a race the earlier access, of freed memory the call of `free`.
+    #[getter]
+    fn other(&self) -> Option<Occurrence> {
+        let other = self.report.other.as_ref();
+        other.map(|(at, _)| Occurrence::new(at))
+    }
+
+    fn __str__(&self) -> String {
+        self.report.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Finding {}: {}>", self.code(), self.report.message)
+    }
+}
+
+/// A thread at an instruction.
+///
+/// >>> import ptxkit
+/// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }")
+/// >>> [finding] = ptxkit.Machine(module).launch("k", block=(4, 2), checks=["initcheck"]).findings
+/// >>> finding.at.function, finding.at.block, finding.at.thread, finding.count
+/// ('k', (0, 0, 0), (0, 0, 0), 1)
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Occurrence {
+    /// The name of the function.
+    #[pyo3(get)]
+    function: String,
+    /// The text of the instruction; empty at the end of the function.
+    #[pyo3(get)]
+    instruction: String,
+    /// Where the instruction is in the source of the module.
+    #[pyo3(get)]
+    span: Option<Span>,
+    /// `%ctaid` of the thread.
+    #[pyo3(get)]
+    block: (u32, u32, u32),
+    /// `%tid` of the thread.
+    #[pyo3(get)]
+    thread: (u32, u32, u32),
+}
+
+impl Occurrence {
+    fn new(of: &vm::Occurrence) -> Self {
+        Self {
+            function: of.name.clone(),
+            instruction: of.instruction.clone(),
+            span: of.span.map(Span::new),
+            block: of.block.into(),
+            thread: of.thread.into(),
+        }
+    }
+}
+
+#[pymethods]
+impl Occurrence {
+    fn __repr__(&self) -> String {
+        let (block, thread) = (self.block, self.thread);
+        format!(
+            "<Occurrence in {}, block {block:?}, thread {thread:?}: {}>",
+            self.function, self.instruction
+        )
+    }
+}

@@ -1,0 +1,349 @@
+//! Running kernels without a GPU.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use ptxkit::ir::{FunctionKind, Module as IrModule};
+use ptxkit::vm::{self, Checker, Executor, Launch, Progress, RunError, RunOptions};
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+
+use crate::error::Failure;
+use crate::finding::{Finding, Outcome};
+use crate::launch_arguments::{Argument, Buffer};
+use crate::module::Module;
+use crate::parameters::named;
+
+/// The time between two checks for Ctrl-C.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A module and the memory of a device, without a GPU.
+///
+/// An argument of a kernel is a number, the bytes of a struct, or, for a pointer, an array with the buffer protocol: it is copied to memory before
+/// the launch, and back afterwards unless it is read-only.
+///
+/// >>> import ptxkit, array
+/// >>> module = ptxkit.parse('''.version 8.0
+/// ... .target sm_90
+/// ... .address_size 64
+/// ... .entry twice(.param .u64 data) {
+/// ...     .reg .b32 %r<3>; .reg .b64 %rd<3>;
+/// ...     ld.param.u64 %rd1, [data];
+/// ...     mov.u32 %r1, %tid.x;
+/// ...     mul.wide.u32 %rd2, %r1, 4;
+/// ...     add.s64 %rd1, %rd1, %rd2;
+/// ...     ld.global.u32 %r2, [%rd1];
+/// ...     add.u32 %r2, %r2, %r2;
+/// ...     st.global.u32 [%rd1], %r2;
+/// ...     ret;
+/// ... }''')
+/// >>> machine = ptxkit.Machine(module)
+/// >>> numbers = array.array("I", [1, 2, 3, 4])
+/// >>> outcome = machine.launch("twice", [numbers], block=4)
+/// >>> numbers.tolist(), outcome.steps
+/// ([2, 4, 6, 8], 8)
+///
+/// A launch with more threads than numbers is found by a checker:
+///
+/// >>> outcome = machine.launch("twice", [numbers], block=5, checks=["memcheck"])
+/// >>> finding = outcome.findings[0]
+/// >>> finding.code, finding.at.thread, finding.at.instruction
+/// ('RUN0001', (4, 0, 0), 'ld.global.u32 %r2, [%rd1];')
+#[pyclass(frozen, module = "ptxkit")]
+pub(crate) struct Machine {
+    module: Py<Module>,
+    state: Mutex<State>,
+}
+
+struct State {
+    machine: vm::Machine<'static>,
+    /// Memory of earlier launches, by its size in bytes.
+    free: BTreeMap<u64, Vec<u64>>,
+}
+
+/// A module that Python owns.
+struct Shared(Py<Module>);
+
+impl Borrow<IrModule> for Shared {
+    fn borrow(&self) -> &IrModule {
+        &self.0.get().ir
+    }
+}
+
+/// The threads of rayon.
+#[derive(Debug)]
+struct Threads;
+
+impl Executor for Threads {
+    fn run(&self, tasks: u64, task: &(dyn Fn(u64) + Sync)) {
+        (0..tasks).into_par_iter().for_each(task);
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let mut failure = Self::new(&error);
+        if let Some(code) = error.reason.code() {
+            failure = failure.with_code(code);
+        }
+        match error.span {
+            Some(span) => failure.at(span),
+            None => failure,
+        }
+    }
+}
+
+/// One to three sizes: an integer, or a sequence of them.
+fn dimensions(object: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
+    let mut sizes = [1; 3];
+    if let Ok(one) = object.extract::<u32>() {
+        sizes[0] = one;
+        return Ok(sizes);
+    }
+    let all = object.extract::<Vec<u32>>()?;
+    if !(1..=3).contains(&all.len()) {
+        return Err(PyValueError::new_err("one to three dimensions"));
+    }
+    sizes[..all.len()].copy_from_slice(&all);
+    Ok(sizes)
+}
+
+impl State {
+    /// Memory with these bytes; gives its address.
+    fn place(&mut self, bytes: &[u8]) -> PyResult<u64> {
+        let size = bytes.len() as u64;
+        let address = match self.free.get_mut(&size).and_then(Vec::pop) {
+            Some(address) => address,
+            None => {
+                let address = self.machine.allocate(size);
+                address.ok_or_else(|| PyMemoryError::new_err("more than 1 TiB"))?
+            }
+        };
+        self.machine.write(address, bytes).map_err(Failure::from)?;
+        Ok(address)
+    }
+}
+
+impl Machine {
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let why = "a launch of the machine is running";
+                Err(PyRuntimeError::new_err(why))
+            }
+        }
+    }
+}
+
+/// Runs a launch on the threads of the host until it ends, or Ctrl-C is pressed.
+fn run(
+    py: Python<'_>,
+    machine: &mut vm::Machine<'static>,
+    launch: &Launch,
+) -> PyResult<Result<vm::Outcome, RunError>> {
+    let progress = Progress::default();
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let (progress, mut interrupted) = (&progress, Ok(()));
+            scope.spawn(move || {
+                let options = RunOptions::new().on(&Threads).watched_by(progress);
+                let _ = sender.send(machine.launch_with(launch, options));
+            });
+            loop {
+                match receiver.recv_timeout(POLL) {
+                    Ok(outcome) => return interrupted.map(|()| outcome),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if interrupted.is_ok() {
+                            interrupted = Python::attach(|py| py.check_signals());
+                        }
+                        if interrupted.is_err() {
+                            progress.cancel();
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        interrupted?;
+                        return Err(Failure::new("the launch ended unexpectedly").into());
+                    }
+                }
+            }
+        })
+    })
+}
+
+#[pymethods]
+impl Machine {
+    /// A machine with the variables of a module in its memory.
+    #[new]
+    fn new(py: Python<'_>, module: Py<Module>) -> Self {
+        let shared = Shared(module.clone_ref(py));
+        let machine = py.detach(|| vm::Machine::new(shared));
+        let state = State {
+            machine,
+            free: BTreeMap::new(),
+        };
+        Self {
+            module,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The module.
+    #[getter]
+    fn module(&self, py: Python<'_>) -> Py<Module> {
+        self.module.clone_ref(py)
+    }
+
+    /// The names of the kernels.
+    #[getter]
+    fn kernels(&self) -> Vec<String> {
+        let ir = &self.module.get().ir;
+        let kernels = ir.functions().iter().map(|(_, function)| function);
+        let kernels = kernels.filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
+        kernels.map(|f| ir.name(f.name).to_owned()).collect()
+    }
+
+    /// Allocates bytes of global memory, all zero; gives their address.
+    fn allocate(&self, bytes: u64) -> PyResult<u64> {
+        let address = self.state()?.machine.allocate(bytes);
+        address.ok_or_else(|| PyMemoryError::new_err("more than 1 TiB"))
+    }
+
+    /// Bytes of global memory.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        address: u64,
+        count: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.state()?.machine.read(address, count);
+        Ok(PyBytes::new(py, &bytes.map_err(Failure::from)?))
+    }
+
+    /// Copies an object with the buffer protocol to global memory.
+    fn write(&self, address: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = Buffer::of(data)?;
+        let buffer = buffer.ok_or_else(|| PyTypeError::new_err("the object has no buffer"))?;
+        let bytes = buffer.bytes()?;
+        let written = self.state()?.machine.write(address, &bytes);
+        Ok(written.map_err(Failure::from)?)
+    }
+
+    /// The address of a variable in `.global` or `.const`, and its size in bytes; `None` if there is no such variable.
+    fn variable(&self, name: &str) -> PyResult<Option<(u64, u64)>> {
+        Ok(self.state()?.machine.variable(name))
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
+    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. `schedule` is the seed of a random order of warps
+    /// and CTAs. `model` is the target whose tensor cores sums are like. `max_steps` limits the executed instructions of warps. Raises `PtxError` if an
+    /// instruction fails; `output` and `findings` have what happened before.
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), schedule=None, model=None, max_steps=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+    fn launch(
+        &self,
+        py: Python<'_>,
+        kernel: &str,
+        arguments: Vec<Bound<'_, PyAny>>,
+        grid: Option<&Bound<'_, PyAny>>,
+        block: Option<&Bound<'_, PyAny>>,
+        cluster: Option<&Bound<'_, PyAny>>,
+        shared: u32,
+        checks: Vec<String>,
+        schedule: Option<u64>,
+        model: Option<&str>,
+        max_steps: Option<u64>,
+    ) -> PyResult<Outcome> {
+        let mut launch = Launch::new(kernel);
+        let sizes = |object: Option<&Bound<'_, PyAny>>| object.map_or(Ok([1; 3]), dimensions);
+        (launch.grid, launch.block) = (sizes(grid)?, sizes(block)?);
+        (launch.cluster, launch.shared, launch.schedule) = (sizes(cluster)?, shared, schedule);
+        for name in &checks {
+            launch = launch.check(named::<Checker>(name, "checker")?);
+        }
+        launch.model = model.map(|name| named(name, "target")).transpose()?;
+        if let Some(steps) = max_steps {
+            launch.limits.steps = steps;
+        }
+        let mut state = self.state()?;
+        let buffers = self.pass(&mut launch, &mut state, &arguments)?;
+        let outcome = run(py, &mut state.machine, &launch)?.map_err(Failure::from);
+        for (buffer, address, size) in buffers {
+            if outcome.is_ok() {
+                let bytes = state.machine.read(address, size).map_err(Failure::from)?;
+                buffer.set(&bytes)?;
+            }
+            state.free.entry(size as u64).or_default().push(address);
+        }
+        let outcome = outcome?;
+        Ok(Outcome {
+            steps: outcome.steps,
+            output: String::from_utf8_lossy(&outcome.output).into_owned(),
+            findings: Finding::all(state.machine.reports()),
+        })
+    }
+
+    /// What the kernel of the last launch printed, also if it failed.
+    #[getter]
+    fn output(&self) -> PyResult<String> {
+        Ok(String::from_utf8_lossy(self.state()?.machine.output()).into_owned())
+    }
+
+    /// What checkers found in the last launch, also if it failed.
+    #[getter]
+    fn findings(&self) -> PyResult<Vec<Finding>> {
+        Ok(Finding::all(self.state()?.machine.reports()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Machine: {}>", self.kernels().join(", "))
+    }
+}
+
+impl Machine {
+    /// Adds the arguments of a launch; gives the buffers with their addresses and sizes.
+    fn pass<'py>(
+        &self,
+        launch: &mut Launch,
+        state: &mut State,
+        arguments: &[Bound<'py, PyAny>],
+    ) -> PyResult<Vec<(Buffer<'py>, u64, usize)>> {
+        let ir = &self.module.get().ir;
+        let function = ir
+            .function(&launch.kernel)
+            .and_then(|id| ir.functions().get(id));
+        let function = function
+            .ok_or_else(|| Failure::new(format!("there is no kernel `{}`", launch.kernel)))?;
+        let params = function.interface.params.of(ir.params());
+        if params.len() != arguments.len() {
+            let (wanted, found) = (params.len(), arguments.len());
+            let why = format!("`{}` has {wanted} parameters, not {found}", launch.kernel);
+            return Err(PyTypeError::new_err(why));
+        }
+        let pointer = usize::from(ir.header().address_size.unwrap_or(32)) / 8;
+        let mut buffers = Vec::new();
+        for (param, object) in params.iter().zip(arguments) {
+            launch
+                .arguments
+                .push(match Argument::new(ir, param, object)? {
+                    Argument::Bytes(bytes) => bytes,
+                    Argument::Buffer(buffer) => {
+                        let bytes = buffer.bytes()?;
+                        let address = state.place(&bytes)?;
+                        buffers.push((buffer, address, bytes.len()));
+                        address.to_le_bytes()[..pointer.min(8)].to_vec()
+                    }
+                });
+        }
+        Ok(buffers)
+    }
+}

@@ -1,0 +1,207 @@
+"""Kernels that run without a GPU."""
+
+import array
+import ctypes
+import struct
+import threading
+
+import pytest
+
+import ptxkit
+
+HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+SCALE = HEADER + """
+.global .align 4 .u32 launches = 7;
+.visible .entry scale(.param .u64 data, .param .f32 factor, .param .s32 n, .param .align 4 .b8 offset[8])
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [data];
+    ld.param.f32 %f1, [factor];
+    ld.param.s32 %r1, [n];
+    ld.param.f32 %f3, [offset+4];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mul.lo.s32 %r2, %r2, %r3;
+    mov.u32 %r3, %tid.x;
+    add.s32 %r2, %r2, %r3;
+    setp.ge.s32 %p, %r2, %r1;
+    @%p exit;
+    mul.wide.s32 %rd2, %r2, 4;
+    add.s64 %rd1, %rd1, %rd2;
+    ld.global.f32 %f2, [%rd1];
+    fma.rn.f32 %f2, %f2, %f1, %f3;
+    st.global.f32 [%rd1], %f2;
+    ret;
+}
+"""
+
+
+def machine(text):
+    return ptxkit.Machine(ptxkit.parse(text))
+
+
+def test_arguments_are_numbers_arrays_and_structs():
+    runs = machine(SCALE)
+    assert runs.kernels == ["scale"] and runs.module.target == "sm_90"
+    numbers = array.array("f", range(100))
+    outcome = runs.launch("scale", [numbers, 2.0, 100, struct.pack("<if", 9, 0.5)], grid=4, block=32)
+    assert numbers.tolist() == [2.0 * n + 0.5 for n in range(100)]
+    assert outcome.steps > 0 and outcome.output == "" and outcome.findings == []
+    # The memory of a launch is used again.
+    shorter = (ctypes.c_float * 100)(*range(100))
+    runs.launch("scale", [shorter, -1, 3, bytes(8)], grid=(1, 1), block=[32, 1, 1])
+    assert list(shorter)[:5] == [0.0, -1.0, -2.0, 3.0, 4.0]
+    # What cannot be changed is not.
+    constant = array.array("f", [1.0]).tobytes()
+    runs.launch("scale", [constant, 2.0, 1, bytes(8)])
+    assert constant == array.array("f", [1.0]).tobytes()
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        ([], TypeError, "4 parameters, not 0"),
+        ([0, 2.0, 2**31, bytes(8)], OverflowError, "not a value of `.s32`"),
+        ([-1, 2.0, 1, bytes(8)], OverflowError, "not a value of `.u64`"),
+        ([0, "two", 1, bytes(8)], TypeError, "real number|str"),
+        ([0, 2.0, 1.5, bytes(8)], TypeError, "integer"),
+        ([0, 2.0, 1, bytes(7)], ValueError, "7 bytes, the parameter 8"),
+        ([0, 2.0, 1, 5], TypeError, "8 bytes"),
+        ([memoryview(bytes(8))[::2], 2.0, 1, bytes(8)], ValueError, "contiguous"),
+    ],
+)
+def test_wrong_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        machine(SCALE).launch("scale", arguments)
+
+
+def test_wrong_launches():
+    runs = machine(SCALE)
+    with pytest.raises(ptxkit.PtxError, match="no kernel"):
+        runs.launch("other")
+    with pytest.raises(ValueError, match="dimensions"):
+        runs.launch("scale", grid=[1, 1, 1, 1])
+    with pytest.raises(ValueError, match="checker"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], checks=["leakcheck"])
+    with pytest.raises(ValueError, match="target"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], model="sm_1")
+    with pytest.raises(ptxkit.PtxError, match="threads"):
+        runs.launch("scale", [0, 0.0, 0, bytes(8)], block=2048)
+
+
+def test_memory():
+    runs = machine(SCALE)
+    address, size = runs.variable("launches")
+    assert size == 4 and runs.read(address, 4) == struct.pack("<I", 7)
+    assert runs.variable("other") is None
+    data = runs.allocate(12)
+    assert runs.read(data, 12) == bytes(12)
+    runs.write(data, array.array("f", [1.0, 2.0, 3.0]))
+    runs.launch("scale", [data, 3.0, 2, bytes(8)], block=32)
+    assert struct.unpack("<3f", runs.read(data, 12)) == (3.0, 6.0, 3.0)
+    with pytest.raises(ptxkit.PtxError):
+        runs.read(data + 2**50, 4)
+    with pytest.raises(TypeError):
+        runs.write(data, 5)
+    with pytest.raises(MemoryError):
+        runs.allocate(2**62)
+
+
+def test_errors_name_the_instruction():
+    runs = machine(SCALE)
+    with pytest.raises(ptxkit.PtxError) as caught:
+        runs.launch("scale", [16, 1.0, 1, bytes(8)])
+    assert caught.value.code and "out of bounds" in str(caught.value)
+    text = SCALE[caught.value.span.start : caught.value.span.end]
+    assert text == "ld.global.f32 %f2, [%rd1];"
+    with pytest.raises(ptxkit.PtxError, match="limit"):
+        runs.launch("scale", [0, 1.0, 0, bytes(8)], max_steps=3)
+
+
+RACE = HEADER + """
+.visible .entry race(.param .u64 data)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd;
+    .shared .align 4 .b8 word[4];
+    ld.param.u64 %rd, [data];
+    mov.u32 %r1, %tid.x;
+    st.shared.u32 [word], %r1;
+    ld.shared.u32 %r2, [word];
+    st.global.u32 [%rd], %r2;
+    ret;
+}
+"""
+
+
+def test_checkers():
+    runs = machine(RACE)
+    word = array.array("I", [0])
+    assert runs.launch("race", [word], block=64).findings == []
+    outcome = runs.launch("race", [word], block=64, checks=["racecheck", "memcheck"], schedule=3)
+    finding = outcome.findings[0]
+    assert finding.checker == "racecheck" and finding.code == "RUN0301" and finding.count >= 1
+    assert finding.message and finding.help and "racecheck" in str(finding)
+    assert finding.at.function == "race" and finding.other.thread != finding.at.thread
+    assert finding.at.block == (0, 0, 0) and "word" in finding.at.instruction
+    assert RACE[finding.at.span.start : finding.at.span.end] == finding.at.instruction
+    assert [str(f) for f in runs.findings] == [str(f) for f in outcome.findings]
+
+
+LOOP = HEADER + "\n.visible .entry loop() {\nAGAIN: bra AGAIN;\n}\n"
+
+
+def test_a_machine_runs_one_launch_at_a_time():
+    runs = machine(LOOP)
+    started = threading.Event()
+    errors = []
+
+    def run():
+        started.set()
+        try:
+            runs.launch("loop", max_steps=20_000_000)
+        except ptxkit.PtxError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    started.wait()
+    busy = 0
+    while thread.is_alive():
+        try:
+            runs.read(0, 0)
+        except RuntimeError:
+            busy += 1
+        except ptxkit.PtxError:
+            pass
+    thread.join()
+    assert busy > 0 and "limit" in errors[0]
+
+
+PRINT = HEADER + """
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);
+.global .b8 text[] = { 104, 105, 10, 0 };
+.visible .entry hello()
+{
+    .reg .b64 %rd<2>;
+    .param .b64 first;
+    .param .b64 second;
+    .param .b32 result;
+    cvta.global.u64 %rd1, text;
+    st.param.b64 [first], %rd1;
+    st.param.b64 [second], 0;
+    call.uni (result), vprintf, (first, second);
+    trap;
+}
+"""
+
+
+def test_output_of_a_kernel_that_fails():
+    runs = machine(PRINT)
+    with pytest.raises(ptxkit.PtxError, match="trap"):
+        runs.launch("hello")
+    assert runs.output == "hi\n"
