@@ -346,7 +346,7 @@ impl<'m> Machine<'m> {
             written,
             counts,
         } = observed.unwrap_or_default();
-        let profile = |counts| Profile::new(self.module, &self.program, &counts);
+        let profile = |counts| Profile::new(self.module.get(), &self.program, &counts);
         self.profile = counts.map(profile);
         self.output.clone_from(&output);
         self.reports = reports;
