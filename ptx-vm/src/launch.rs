@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_ir::{FunctionKind, Module};
-use ptx_isa::Target;
+use ptx_isa::{SpecialReg, Target};
 
 use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
 use crate::error::{Reason, RunError};
@@ -17,6 +17,9 @@ use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::profile::{Profile, Profiler};
 use crate::program::Program;
+
+/// Bytes of what the driver provides for barriers of all CTAs.
+const WORKSPACE: usize = 8;
 
 /// What a launch may use at most.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -191,6 +194,8 @@ pub struct Machine<'m> {
     /// What the checkers of the last launch found.
     reports: Vec<Report>,
     profile: Option<Profile>,
+    /// What barriers of all CTAs are kept in, once a launch needed it.
+    workspace: Option<u64>,
 }
 
 impl<'m> Machine<'m> {
@@ -220,6 +225,7 @@ impl<'m> Machine<'m> {
             written,
             reports: Vec::new(),
             profile: None,
+            workspace: None,
         }
     }
 
@@ -311,6 +317,7 @@ impl<'m> Machine<'m> {
         if shared > launch.limits.shared_bytes {
             return Err(impossible("there is not as much shared memory"));
         }
+        let workspace = self.grid_workspace()?;
         let heap = self.device.allocate(launch.limits.heap_bytes);
         let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
         let target = || ptx_ir::query::Environment::of(self.module.get()).target();
@@ -320,6 +327,7 @@ impl<'m> Machine<'m> {
         progress.start();
         let grid = Grid {
             heap: (AtomicU64::new(heap), heap + launch.limits.heap_bytes),
+            workspace,
             program: &self.program,
             module: self.module.get(),
             device: &self.device,
@@ -397,6 +405,21 @@ impl<'m> Machine<'m> {
             Some(written) => self.written = written,
             None => self.written = WrittenBytes::new(self.device.end(), Device::PAGE),
         }
+    }
+
+    /// The address of the zeros that the driver provides for barriers of all CTAs, if the module asks for it; else 0.
+    fn grid_workspace(&mut self) -> Result<u64, RunError> {
+        if !self.program.reads_special(SpecialReg::Envreg1) {
+            return Ok(0);
+        }
+        let none = || RunError::new(Reason::Launch("there is no memory for its barrier".into()));
+        let address = match self.workspace {
+            Some(address) => address,
+            None => self.allocate(WORKSPACE as u64).ok_or_else(none)?,
+        };
+        self.workspace = Some(address);
+        self.write(address, &[0; WORKSPACE])?;
+        Ok(address)
     }
 
     /// The bytes of the parameters of a kernel.

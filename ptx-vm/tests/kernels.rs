@@ -446,3 +446,13 @@ fn lanes_change_a_place_in_their_order() {
     let sums: Vec<u32> = (0..4).map(|place| found[32 + place * 64]).collect();
     assert_eq!(sums, [80; 4]);
 }
+
+#[test]
+fn a_grid_has_a_barrier_of_all_blocks() {
+    // The first word is the size; the second one counts the blocks, in each launch from zero.
+    let body = "mov.u32 %r1, %envreg1;\nmov.u32 %r2, %envreg2;\nmov.b64 %rd1, {%r2, %r1};\n\
+                atom.global.add.u32 %r3, [%rd1+4], 1;\n\
+                WAIT: ld.volatile.global.u32 %r4, [%rd1+4];\nsetp.ne.u32 %p1, %r4, 2;\n@%p1 bra WAIT;\n\
+                red.global.add.u32 [%out], %r4;";
+    assert_eq!(run(&kernel("", body), 2, 1, &[0]).unwrap(), [4]);
+}

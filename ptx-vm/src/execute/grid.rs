@@ -41,12 +41,16 @@ pub(crate) struct Grid<'a> {
     pub(crate) schedule: Option<u64>,
     /// The next free byte of the heap, and its end.
     pub(crate) heap: (AtomicU64, u64),
+    /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.
+    pub(crate) workspace: u64,
     /// What `printf` wrote in each cluster.
     pub(crate) output: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
 /// The steps that a cluster makes before another one gets its turn: enough that most clusters end before.
 pub(super) const TURN: u64 = 1 << 20;
+/// The same for clusters that may wait for others, before all have begun, and after that.
+const DEPENDENT_TURNS: [u64; 2] = [1 << 16, 1 << 14];
 
 impl Grid<'_> {
     /// The number of threads of a CTA.
@@ -224,7 +228,8 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Res
                 None => return Ok(()),
             },
         };
-        let progress = cluster.run_observed(grid, TURN, observer)?;
+        let turn = DEPENDENT_TURNS[usize::from(next == all)];
+        let progress = cluster.run_observed(grid, turn, observer)?;
         if cluster.is_done() {
             grid.cluster_ended();
             // Those that waited may depend on it.

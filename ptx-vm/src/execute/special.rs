@@ -56,6 +56,8 @@ impl Block {
             SpecialReg::Clock | SpecialReg::Clock64 | SpecialReg::Globaltimer => steps,
             SpecialReg::ClockHi | SpecialReg::GlobaltimerHi => steps >> 32,
             SpecialReg::GlobaltimerLo => steps & 0xffff_ffff,
+            SpecialReg::Envreg1 => grid.workspace >> 32,
+            SpecialReg::Envreg2 => grid.workspace & 0xffff_ffff,
             SpecialReg::DynamicSmemSize => grid.shared.into(),
             SpecialReg::TotalSmemSize | SpecialReg::AggrSmemSize => {
                 grid.program.variables.dynamic + u64::from(grid.shared)

@@ -74,6 +74,12 @@ impl Program {
         Sharing::is_independent(kernel, &self.sharing)
     }
 
+    /// Whether a function reads a special register that does not change.
+    pub(crate) fn reads_special(&self, register: SpecialReg) -> bool {
+        let special = self.functions.iter().flatten().flat_map(|f| &f.special);
+        special.into_iter().any(|(read, ..)| *read == register)
+    }
+
     /// A function that has a body.
     #[inline]
     pub(crate) fn function(&self, id: FuncId) -> Option<&Function> {
