@@ -24,7 +24,7 @@ KERNEL primitives(const float4 *in, float4 *out, int n) {
   }
 }
 KERNEL with_barrier(const int *in, int *out) {
-  __shared__ int tile[128];
+  __shared__ alignas(16) int tile[128];
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
   auto block = cg::this_thread_block();
   if (block.thread_rank() == 0) init(&barrier, block.size());
@@ -36,7 +36,7 @@ KERNEL with_barrier(const int *in, int *out) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 KERNEL with_group(const short *in, short *out, int n) {
-  extern __shared__ short copy[];
+  extern __shared__ __align__(16) short copy[];
   auto block = cg::this_thread_block();
   cg::memcpy_async(block, copy, in, n * sizeof(short));
   cg::wait(block);
@@ -70,7 +70,7 @@ KERNEL producers(const int *in, int *out, int rounds) {
 }
 KERNEL staged(const int *in, int *out, int n) {
   constexpr int stages = 3;
-  __shared__ int buffer[stages][64];
+  __shared__ alignas(16) int buffer[stages][64];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, stages> state;
   auto block = cg::this_thread_block();
   auto pipe = cuda::make_pipeline(block, &state);
