@@ -34,7 +34,7 @@ fn lanes_wait_for_the_others() {
     let product = PRODUCT.replace("%r4, %r5", "%r2, %r3");
     let body = ones()
         + "mov.u32 %r2, 5;\nmov.u32 %r3, 6;\nand.b32 %r7, %t, 1;\nmul.lo.u32 %r7, %r7, 3000;\nmov.u32 %r6, 0;\n\
-           LOOP: setp.ge.u32 %p1, %r6, %r7;\n@%p1 bra PRODUCT;\nadd.u32 %r6, %r6, 1;\nbra LOOP;\nPRODUCT:\n"
+           LOOP: setp.ge.u32 %p1, %r6, %r7;\n@%p1 bra PRODUCT;\nld.volatile.global.b32 %r8, [%rd1];\nadd.u32 %r6, %r6, 1;\nbra LOOP;\nPRODUCT:\n"
         + &product
         + STORE;
     assert_eq!(
