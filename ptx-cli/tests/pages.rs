@@ -40,9 +40,13 @@ mod pages {
             command.args(["--warn", "link"]);
         }
         let output = command.output().unwrap();
-        let found = match code.starts_with("PTX13") {
-            true => run(&file).stderr,
-            false => output.stdout,
+        let found = match &code[..5] {
+            "PTX13" => run(&file, &[]).stderr,
+            "PTX14" => {
+                let checkers = "memcheck,initcheck,synccheck,racecheck";
+                run(&file, &["--check", checkers]).stderr
+            }
+            _ => output.stdout,
         };
         let output = String::from_utf8(found).unwrap();
         let lines = output.lines().filter_map(|l| {
@@ -55,10 +59,11 @@ mod pages {
     }
 
     /// Runs the kernel of a module.
-    fn run(file: &Path) -> Output {
+    fn run(file: &Path, checks: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
         let options = "run --format short --block 32 --max-steps 100000";
-        command.args(options.split(' ')).arg(file).output().unwrap()
+        command.args(options.split(' ')).args(checks);
+        command.arg(file).output().unwrap()
     }
 
     #[test]

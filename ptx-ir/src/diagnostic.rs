@@ -47,6 +47,7 @@ macro_rules! codes {
         /// | 11xx | binary files that contain PTX |
         /// | 12xx | rules of a project, which `ptxkit gate` checks |
         /// | 13xx | errors while a kernel is executed |
+        /// | 14xx | what the checkers of `ptxkit run --check` find |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -213,6 +214,22 @@ codes! {
     CallWithoutBody = 1309, "a call of a function without a body";
     FailedAssertion = 1310, "an assertion that failed";
     UndefinedBehavior = 1311, "an operation without a defined result";
+
+    OutsideAllocation = 1401, "an access outside of allocated memory";
+    UseAfterFree = 1402, "an access to memory that was freed";
+    InvalidFree = 1403, "an invalid call of `free`";
+    UnwrittenMemory = 1411, "a read of memory that was never written";
+    UnsetRegister = 1412, "a read of a register that was never written";
+    MissingThreads = 1421, "a barrier that not all threads reach";
+    DivergentBarrier = 1422, "an aligned barrier in divergent code";
+    BarrierCount = 1423, "threads that disagree about a barrier";
+    LaneMask = 1424, "a mask that does not name the lanes that execute the instruction";
+    MissingMbarrier = 1425, "an operation on memory without an mbarrier object";
+    RepeatedMbarrier = 1426, "an mbarrier object that is initialized again";
+    MbarrierCount = 1427, "a count of an mbarrier object that is out of range";
+    MbarrierAccess = 1428, "an ordinary access to an mbarrier object";
+    PendingCopy = 1429, "an access before an asynchronous copy is complete";
+    DataRace = 1441, "a data race";
 }
 
 impl Code {

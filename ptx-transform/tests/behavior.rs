@@ -199,7 +199,7 @@ fn rewritten_programs_compute_the_same() {
             if rewriting == RENAME {
                 case = case.replace("launch ", &format!("launch {PREFIX}"));
             }
-            if let Err(error) = run::run(&case, &text) {
+            if let Err(error) = run::run(&case, &text, ptx_vm::Checks::NONE) {
                 panic!("{name}: {rewriting}: {error}");
             }
             *counts.entry(rewriting).or_default() += 1;

@@ -43,7 +43,7 @@ mod memory;
 mod profile;
 mod program;
 
-pub use check::{Checker, Checks, Finding, Occurrence, Report, UnknownChecker};
+pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
 pub use error::{Reason, RunError};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress};

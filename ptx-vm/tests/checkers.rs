@@ -155,14 +155,14 @@ fn reports_are_counted() {
     assert_eq!((reports.len(), error), (1, None));
     assert_eq!(reports[0].count, 256);
     assert_eq!(reports[0].kernel, "k");
-    assert_eq!(reports[0].finding.code(), "RUN0001");
+    assert_eq!(reports[0].code.to_string(), "PTX1401");
     assert_eq!(
         (reports[0].at.block, reports[0].at.thread),
         ([0; 3], [0; 3])
     );
-    let shown = reports[0].to_string();
+    let shown = reports[0].diagnostic().to_string();
     assert!(
-        shown.contains("memcheck[RUN0001]: a write of 4 bytes out of bounds"),
+        shown.contains("error[PTX1401]: memcheck: a write of 4 bytes out of bounds"),
         "{shown}"
     );
     assert!(

@@ -553,3 +553,42 @@ fn sums_of_tensor_cores_of_an_architecture() {
         assert_eq!(file[file.len() - 4..], expected.to_le_bytes(), "{options}");
     }
 }
+
+/// A kernel in which all threads write the element after their own one.
+const NEIGHBOR: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 data)\n{\n\
+    .reg .b32 %r<3>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [data];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\n\
+    add.s64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r1;\nst.global.u32 [%rd1+4], %r1;\nret;\n}\n";
+
+#[test]
+fn checkers_report() {
+    let arguments = ["run", "-", "--block", "32", "scratch:128", "--check"];
+    let checked = |more: &[&str]| with_input(&[&arguments[..], more].concat(), NEIGHBOR.as_bytes());
+    let run = checked(&["memcheck,racecheck", "--format", "short"]);
+    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: a write of 4 bytes out of bounds at 0x10000180: \
+        0 bytes after the end of the allocation at 0x10000100, which has 128 bytes, in kernel `k`, block (0, 0, 0), thread (31, 0, 0)\n\
+        <stdin>:13:1: error[PTX1441]: racecheck: a write of 4 bytes at 0x10000104 in global memory, which nothing orders after a write \
+        of another thread, in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n";
+    expect(&run, 1, "", expected);
+    let run = checked(&["racecheck"]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err
+            .contains("the earlier access, in block (0, 0, 0), thread (1, 0, 0)"),
+        "{}",
+        run.err
+    );
+    assert!(
+        run.err.contains("help: put `bar.warp.sync` between"),
+        "{}",
+        run.err
+    );
+    expect(&checked(&["initcheck", "--format", "short"]), 0, "", "");
+    let run = checked(&["leakcheck"]);
+    assert_eq!(run.status, 2);
+    assert!(
+        run.err
+            .contains("the checkers are memcheck, initcheck, synccheck, racecheck"),
+        "{}",
+        run.err
+    );
+}

@@ -18,16 +18,18 @@ pub(super) enum Kind {
     /// A strong read in a scope: no race with strong accesses.
     StrongRead(Scope),
     StrongWrite(Scope),
+    /// A read and a write in one operation.
+    Atomic(Scope),
 }
 
 impl Kind {
     pub(super) const fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::StrongWrite(_))
+        matches!(self, Self::Write | Self::StrongWrite(_) | Self::Atomic(_))
     }
 
     const fn strength(self) -> Option<Scope> {
         match self {
-            Self::StrongRead(scope) | Self::StrongWrite(scope) => Some(scope),
+            Self::StrongRead(scope) | Self::StrongWrite(scope) | Self::Atomic(scope) => Some(scope),
             _ => None,
         }
     }
@@ -55,6 +57,8 @@ pub(super) struct Recorded {
 pub(super) struct New<'c> {
     pub(super) access: Recorded,
     pub(super) cluster: u64,
+    /// Whether it is in shared memory.
+    pub(super) shared: bool,
     pub(super) clock: &'c Clock,
 }
 
@@ -111,9 +115,20 @@ impl New<'_> {
         })
     }
 
+    /// Whether one is an ordinary read before an atomic operation, which may be there to try the operation only where it is needed: the value
+    /// does not matter then. In global memory it may also be after the operation of another thread.
+    const fn is_attempt(&self, earlier: &Recorded) -> bool {
+        match (earlier.kind, self.access.kind) {
+            (Kind::Read, Kind::Atomic(_)) => true,
+            (Kind::Atomic(_), Kind::Read) => !self.shared,
+            _ => false,
+        }
+    }
+
     fn conflicts(&self, earlier: &Recorded, cluster_size: u64) -> bool {
         earlier.bytes & self.access.bytes != 0
             && (earlier.kind.writes() || self.access.kind.writes())
+            && !self.is_attempt(earlier)
             && !self
                 .access
                 .is_strong_with(self.cluster, earlier, cluster_size)
@@ -141,7 +156,14 @@ impl Accesses {
     pub(super) fn add(&mut self, new: &New<'_>, cluster_size: u64) -> Option<Recorded> {
         let writes = new.access.kind.writes();
         let mut race = None;
-        let conflicts = |r: &&Recorded| new.conflicts(r, cluster_size);
+        // Atomic operations before one of the thread itself come before what it does next at the place.
+        let is_own = |r: Recorded| {
+            new.is_of_same_warp(&r) && r.lanes == new.access.lanes && r.kind.strength().is_some()
+        };
+        let followed = writes && self.write.is_some_and(is_own);
+        let conflicts = |r: &&Recorded| {
+            !(followed && r.kind.strength().is_some()) && new.conflicts(r, cluster_size)
+        };
         race = race.or(self.write.as_ref().filter(conflicts).copied());
         if writes {
             race = race.or(self.read.as_ref().filter(conflicts).copied());

@@ -1,5 +1,6 @@
 //! The checkers of a launch, as an observer of it.
 
+use ptx_ir::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::reports::{Actor, Reports, Text};
 use super::sites::Sites;
 use super::state::{BlockState, WarpState};
 use super::written_bytes::WrittenBytes;
-use super::{Checker, Checks, Finding};
+use super::{Checker, Checks};
 use crate::execute::{Execution, Grid, Memory};
 
 /// A place in memory that threads synchronize by.
@@ -82,13 +83,13 @@ impl Checkers {
     pub(super) fn report(
         &mut self,
         of: &Execution<'_>,
-        finding: Finding,
+        code: Code,
         lane: usize,
         text: impl FnOnce() -> Text,
     ) {
         let actor = self.actor(of, lane);
         let context = (of.grid, &*self.sites);
-        self.reports.add(context, finding, actor, text);
+        self.reports.add(context, code, actor, text);
     }
 
     /// Whether something was reported at the instruction.

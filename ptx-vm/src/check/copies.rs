@@ -1,8 +1,8 @@
 //! Asynchronous copies: when they are complete, and who knows that.
 
+use ptx_ir::Code;
 use ptx_isa::{Action, Completion};
 
-use super::Finding;
 use super::accesses::Recorded;
 use super::checkers::Checkers;
 use super::memcheck::access;
@@ -122,7 +122,7 @@ impl Checkers {
                 false => u32::from(earlier.first) + earlier.lanes.trailing_zeros() % 32,
             },
         };
-        self.report(of, Finding::CopyNotAwaited, lane, || Text {
+        self.report(of, Code::PendingCopy, lane, || Text {
             message: format!("{what} at {at:#x}, which conflicts with {copy}"),
             other: Some((other, "the conflicting operation")),
             help: "wait for the group or the mbarrier object of the copy, and put a barrier after it if other threads access the memory",

@@ -1,6 +1,5 @@
 //! `initcheck`: whether what is read was written.
 
-use super::Finding;
 use super::checkers::Checkers;
 use super::memcheck::access;
 use super::reports::{Actor, Text};
@@ -9,24 +8,31 @@ use super::written_bytes::WrittenBytes;
 use crate::execute::{Execution, Grid, Memory, Stepped, Touch, Use};
 use crate::lanes::lanes;
 use crate::program::{Argument, Callee, Function, Step};
+use ptx_ir::Code;
 
 impl Checkers {
     /// Checks that the bytes of reads were written, and notes those of writes.
     pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
+        let site = self.sites.number(of.id, of.at);
+        let local = touch.memory == Memory::Local;
+        let unused = |s: &Site| s.masked || local && s.copied;
+        let masked = self.sites.get(site).is_some_and(unused);
         let mut missing = Vec::new();
         let mut check = |written: &mut WrittenBytes, lane: usize| {
             let (at, bytes) = (touch.at[lane], touch.bytes);
             let first = match touch.usage {
-                Use::Write => None,
-                _ => written.first_missing(at, bytes),
+                Use::Read if !masked => written.first_missing(at, bytes),
+                Use::ReadWrite => written.first_missing(at, bytes),
+                _ => None,
             };
+            let whole = first.is_some() && written.lacks_element(at, bytes, touch.element);
             if touch.usage != Use::Read || first.is_some() {
                 // Each byte is reported once.
                 written.insert(at, bytes);
             }
-            missing.extend(first.map(|first| (lane, first)));
+            missing.extend(first.map(|first| (lane, first, whole)));
         };
-        if touch.memory == Memory::Local {
+        if local {
             let stacks = &mut self.own_warp(of).stacks;
             for lane in lanes(allowed) {
                 check(&mut stacks[lane], lane);
@@ -34,7 +40,11 @@ impl Checkers {
         } else if let Some(written) = self.written(of, touch.memory) {
             lanes(allowed).for_each(|lane| check(written, lane));
         }
-        for (lane, first) in missing {
+        if local {
+            // Padding of structures is copied with them.
+            missing.retain(|(_, _, whole)| *whole);
+        }
+        for (lane, first, _) in missing {
             self.unwritten(of, touch, lane, first);
         }
     }
@@ -47,7 +57,7 @@ impl Checkers {
             Memory::Local => "local",
             Memory::Parameter => "parameter",
         };
-        self.report(of, Finding::UnwrittenMemory, lane, || Text {
+        self.report(of, Code::UnwrittenMemory, lane, || Text {
             message: format!(
                 "{what} at {at:#x} in {memory} memory, of which the byte at {missing:#x} was never written"
             ),
@@ -108,8 +118,8 @@ impl Checkers {
             other: None,
             help: "write the register on all paths that lead here",
         };
-        let finding = Finding::UnwrittenRegister;
-        self.reports.add((grid, &sites), finding, actor, text);
+        let code = Code::UnsetRegister;
+        self.reports.add((grid, &sites), code, actor, text);
     }
 
     /// Notes what calls write to the stack and to registers.
@@ -128,13 +138,14 @@ impl Checkers {
             };
             let start = frame.base;
             let results = call.results.iter().zip(&function.frame.results);
-            let results: Vec<(u64, u64)> = results
-                .filter_map(|(result, parameter)| match result {
-                    Argument::Memory(offset) => Some((base + offset, parameter.bytes)),
-                    _ => None,
-                })
-                .collect();
-            self.enter(of, (callee, mask), (start, function), &results);
+            let results = results.filter_map(|(result, parameter)| match result {
+                Argument::Memory(offset) => Some((base + offset, parameter.bytes)),
+                _ => None,
+            });
+            let variable = function.frame.variable;
+            let variable = variable.map(|offset| (start + offset, call.last_bytes));
+            let written: Vec<(u64, u64)> = results.chain(variable).collect();
+            self.enter(of, (callee, mask), (start, function), &written);
         }
         if let Callee::System(_) = call.callee
             && let Some(Argument::Memory(offset)) = call.results.first()
@@ -144,13 +155,13 @@ impl Checkers {
         }
     }
 
-    /// The frame of a function that lanes call has only its parameters.
+    /// The frame of a function that lanes call has only its parameters; other bytes are written by the call too.
     fn enter(
         &mut self,
         of: &Execution<'_>,
         (call, mask): (usize, u32),
         (start, function): (u64, &Function),
-        results: &[(u64, u64)],
+        others: &[(u64, u64)],
     ) {
         let warp = self.own_warp(of);
         for lane in lanes(mask) {
@@ -159,7 +170,7 @@ impl Checkers {
             for parameter in &function.frame.parameters {
                 written.insert(start + parameter.offset, parameter.bytes);
             }
-            for &(at, bytes) in results {
+            for &(at, bytes) in others {
                 written.insert(at, bytes);
             }
         }

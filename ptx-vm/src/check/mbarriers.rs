@@ -1,11 +1,12 @@
 //! mbarrier objects: what is done to them, and what threads get to know by them.
 
+use ptx_ir::Code;
 use ptx_isa::Action;
 
+use super::Checker;
 use super::checkers::Checkers;
 use super::reports::Text;
 use super::sync_state::Mbarrier;
-use super::{Checker, Finding};
 use crate::execute::{Execution, Memory, OnMbarrier, Touch};
 use crate::lanes::lanes;
 
@@ -20,12 +21,12 @@ impl Checkers {
         let (_, state) = self.of_rank(of, on.rank);
         let sync = &mut state.sync;
         let known = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
-        let (message, other, help, finding) = match (on.action, known) {
+        let (message, other, help, code) = match (on.action, known) {
             (Action::MbarrierInit, Some((by, None))) => (
                 "the mbarrier object is initialized a second time".into(),
                 Some((by, "it was initialized")),
                 "invalidate the object before its memory is initialized again, and let one thread do both",
-                Finding::MbarrierExists,
+                Code::RepeatedMbarrier,
             ),
             (Action::MbarrierInit, _) if on.count == 0 || on.count > MOST => (
                 format!(
@@ -34,7 +35,7 @@ impl Checkers {
                 ),
                 None,
                 "a count is at least 1 and at most 2^20 - 1",
-                Finding::MbarrierCount,
+                Code::MbarrierCount,
             ),
             (Action::MbarrierInit, _) => {
                 let slot = sync.new_slot();
@@ -53,13 +54,13 @@ impl Checkers {
                 format!("there is no mbarrier object at {at:#x}: it was not initialized"),
                 None,
                 "execute `mbarrier.init` in one thread, and a barrier before other threads use the object",
-                Finding::NotMbarrier,
+                Code::MissingMbarrier,
             ),
             (_, Some((_, Some(by)))) => (
                 format!("the mbarrier object at {at:#x} was invalidated"),
                 Some((by, "it was invalidated")),
                 "invalidate the object after its last use by any thread",
-                Finding::NotMbarrier,
+                Code::MissingMbarrier,
             ),
             (Action::MbarrierArrive | Action::MbarrierDrop, _) if on.count > on.pending.into() => (
                 format!(
@@ -68,7 +69,7 @@ impl Checkers {
                 ),
                 None,
                 "initialize the object with the number of threads that arrive in each phase",
-                Finding::MbarrierCount,
+                Code::MbarrierCount,
             ),
             (Action::MbarrierInvalidate, _) => {
                 if let Some(object) = sync.mbarriers.get_mut(&at) {
@@ -84,7 +85,7 @@ impl Checkers {
         if !self.has(Checker::Synccheck) {
             return true;
         }
-        self.report(of, finding, lane, || Text {
+        self.report(of, code, lane, || Text {
             message,
             other,
             help,
@@ -159,7 +160,7 @@ impl Checkers {
                 continue;
             };
             let what = super::memcheck::access(touch);
-            self.report(of, Finding::MbarrierAccess, lane, || Text {
+            self.report(of, Code::MbarrierAccess, lane, || Text {
                 message: format!("{what} at {at:#x}, which is an mbarrier object"),
                 other: Some((by, "it was initialized")),
                 help: "use the operations on mbarrier objects, or invalidate the object before its memory is used for something else",

@@ -1,11 +1,12 @@
 //! `memcheck`: whether accesses are inside of memory that was allocated.
 
+use super::Checker;
 use super::checkers::Checkers;
 use super::reports::{Actor, Text};
-use super::{Checker, Finding};
 use crate::check::allocations::{Allocation, Owner};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
+use ptx_ir::Code;
 
 impl Checkers {
     /// The lanes whose accesses are inside of allocated memory.
@@ -39,7 +40,7 @@ impl Checkers {
     fn misaligned(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
         let (at, align) = (touch.at[lane], touch.align);
         let what = access(touch);
-        self.report(of, Finding::Misaligned, lane, || Text {
+        self.report(of, Code::MisalignedAddress, lane, || Text {
             message: format!("{what} at {at:#x}, which is not a multiple of {align}"),
             other: None,
             help: "align the address, or access narrower elements",
@@ -48,7 +49,7 @@ impl Checkers {
 
     fn read_only(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
         let lane = touch.lanes.trailing_zeros() as usize;
-        self.report(of, Finding::ReadOnly, lane, || Text {
+        self.report(of, Code::OutsideAllocation, lane, || Text {
             message: "a store to the parameters of the kernel, which are only read".into(),
             other: None,
             help: "copy the parameter to a local variable and change that",
@@ -75,7 +76,7 @@ impl Checkers {
             Memory::Parameter => whole("the parameters of the kernel"),
         };
         let what = access(touch);
-        self.report(of, Finding::OutOfBounds, lane, || Text {
+        self.report(of, Code::OutsideAllocation, lane, || Text {
             message: format!("{what} out of bounds at {at:#x}: {near}"),
             other: None,
             help: "compare the index with the size before the access, or allocate more",
@@ -84,7 +85,7 @@ impl Checkers {
 
     fn use_after_free(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, by: Actor) {
         let (what, at) = (access(touch), touch.at[lane]);
-        self.report(of, Finding::UseAfterFree, lane, || Text {
+        self.report(of, Code::UseAfterFree, lane, || Text {
             message: format!("{what} at {at:#x}, which was freed"),
             other: Some((by, "it was freed")),
             help: "free memory after its last use, and order `free` after the accesses of other threads",
@@ -96,7 +97,7 @@ impl Checkers {
         if !self.has(Checker::Memcheck) {
             return false;
         }
-        self.report(of, Finding::OutOfBounds, lane, || Text {
+        self.report(of, Code::OutsideAllocation, lane, || Text {
             message: format!("an access out of bounds at {at:#x}"),
             other: None,
             help: "check the addresses and the size that the instruction is given",
@@ -148,12 +149,12 @@ impl Checkers {
         let known = known.filter(|a| a.owner == Owner::Heap);
         match known.map(|a| a.freed) {
             Some(None) => self.allocations.free(start, by),
-            Some(Some(before)) => self.report(of, Finding::InvalidFree, lane, || Text {
+            Some(Some(before)) => self.report(of, Code::InvalidFree, lane, || Text {
                 message: format!("`free` of {start:#x}, which was freed before"),
                 other: Some((before, "it was freed")),
                 help: "free memory once, by one thread",
             }),
-            None => self.report(of, Finding::InvalidFree, lane, || Text {
+            None => self.report(of, Code::InvalidFree, lane, || Text {
                 message: format!("`free` of {start:#x}, which `malloc` did not return"),
                 other: None,
                 help: "pass what `malloc` returned to `free`",

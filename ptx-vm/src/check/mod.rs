@@ -30,7 +30,7 @@ mod warp_clock;
 mod written_bytes;
 
 pub use checker::{Checker, Checks, UnknownChecker};
-pub use report::{Finding, Occurrence, Report};
+pub use report::{Occurrence, Report};
 
 pub(crate) use allocations::{Allocations, Owner};
 pub(crate) use checkers::Checkers;

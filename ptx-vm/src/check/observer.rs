@@ -103,7 +103,9 @@ impl Observer for Checkers {
     }
 
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
-        self.end_block(grid.linear(block.index));
+        let block = grid.linear(block.index);
+        self.report_attempts(grid, block);
+        self.end_block(block);
     }
 
     fn finish(self: Box<Self>) -> Observed {

@@ -1,7 +1,9 @@
 //! `racecheck`: whether accesses of several threads to the same memory are ordered.
 
+use ptx_ir::Code;
 use ptx_isa::Action;
 
+use super::Checker;
 use super::accesses::{Accesses, Kind, New, PLACE, Recorded};
 use super::checkers::{Checkers, Shared};
 use super::clock::Clock;
@@ -9,8 +11,7 @@ use super::memcheck::access;
 use super::published::Home;
 use super::reports::{Actor, Text};
 use super::scope::Scope;
-use super::{Checker, Finding};
-use crate::execute::{Execution, Memory, Touch, Use};
+use crate::execute::{Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Step};
 
@@ -66,7 +67,8 @@ impl Checkers {
             (Use::Read, None) => Kind::Read,
             (Use::Read, Some(scope)) => Kind::StrongRead(scope),
             (_, None) => Kind::Write,
-            (_, Some(scope)) => Kind::StrongWrite(scope),
+            (Use::Write, Some(scope)) => Kind::StrongWrite(scope),
+            (Use::ReadWrite, Some(scope)) => Kind::Atomic(scope),
         };
         let mut races = Vec::new();
         for all in self.accessing(of, touch, allowed, (number, kind)) {
@@ -75,8 +77,8 @@ impl Checkers {
         for race in races {
             self.race(of, touch, &race);
         }
-        if let (Kind::StrongRead(_) | Kind::StrongWrite(_), false) = (kind, asynchronous) {
-            self.communicate(of, touch, allowed, kind);
+        if let (Some(scope), false) = (strong, asynchronous) {
+            self.communicate(of, touch, allowed, scope);
         }
     }
 
@@ -193,23 +195,52 @@ impl Checkers {
             thread: u32::from(earlier.first) + lane % LANES as u32,
         };
         let (memory, help) = advice(of, touch.memory, &other, own);
-        self.report(of, Finding::Race, race.lane, || Text {
+        let text = Text {
             message: format!(
                 "{what} at {at:#x} in {memory} memory, which nothing orders after a {} of another thread",
-                if earlier.kind.writes() { "write" } else { "read" },
+                if earlier.kind.writes() {
+                    "write"
+                } else {
+                    "read"
+                },
             ),
             other: Some((other, "the earlier access")),
             help,
-        });
+        };
+        if let (Kind::Atomic(_), Kind::Read) = (earlier.kind, race.kind) {
+            let actor = self.actor(of, race.lane);
+            let block = of.grid.linear(of.block.index);
+            let attempts = &mut self.block(of.grid, block).attempts;
+            attempts.insert((actor.thread, at), (actor, text));
+            return;
+        }
+        self.report(of, Code::DataRace, race.lane, || text);
+    }
+
+    /// A lane performs an atomic operation after it read the place: whether its read raced does not matter.
+    fn attempted(&mut self, of: &Execution<'_>, lane: usize, at: u64) {
+        let block = of.grid.linear(of.block.index);
+        let thread = of.warp.first + lane as u32;
+        let attempts = &mut self.block(of.grid, block).attempts;
+        if !attempts.is_empty() {
+            attempts.remove(&(thread, at - at % PLACE));
+        }
+    }
+
+    /// Reports the races of reads that were not followed by an atomic operation.
+    pub(super) fn report_attempts(&mut self, grid: &Grid<'_>, block: u64) {
+        let attempts = core::mem::take(&mut self.block(grid, block).attempts);
+        for (_, (actor, text)) in attempts {
+            let context = (grid, &*self.sites);
+            self.reports.add(context, Code::DataRace, actor, || text);
+        }
     }
 
     /// Strong accesses let others know, or get to know, what was done before.
-    fn communicate(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32, kind: Kind) {
+    fn communicate(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32, scope: Scope) {
         let number = self.sites.number(of.id, of.at);
         let sites = std::sync::Arc::clone(&self.sites);
-        let (Some(site), Kind::StrongRead(scope) | Kind::StrongWrite(scope)) =
-            (sites.get(number), kind)
-        else {
+        let Some(site) = sites.get(number) else {
             return;
         };
         let block = of.grid.linear(of.block.index);
@@ -238,6 +269,7 @@ impl Checkers {
             if touch.usage == Use::Read {
                 continue;
             }
+            self.attempted(of, lane, touch.at[lane]);
             if touch.usage == Use::Write {
                 self.published.remove(&key);
             }
@@ -302,6 +334,7 @@ impl Accessing<'_> {
                 let new = New {
                     access,
                     cluster: self.cluster,
+                    shared: matches!(self.touch.memory, Memory::Shared(_)),
                     clock: &self.clock,
                 };
                 if let Some(earlier) = accesses.add(&new, self.cluster_size) {

@@ -1,9 +1,11 @@
 //! The reports of a launch.
 
+use ptx_ir::Code;
 use std::collections::HashMap;
 
+use super::report::checker;
 use super::sites::Sites;
-use super::{Finding, Occurrence, Report};
+use super::{Occurrence, Report};
 use crate::execute::Grid;
 
 /// The most reports; further ones are only counted where one of the same kind is at the same instruction.
@@ -32,7 +34,7 @@ pub(super) struct Text {
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     found: Vec<Report>,
-    numbers: HashMap<(Finding, u32), usize>,
+    numbers: HashMap<(Code, u32), usize>,
 }
 
 impl Reports {
@@ -40,11 +42,11 @@ impl Reports {
     pub(super) fn add(
         &mut self,
         (grid, sites): (&Grid<'_>, &Sites),
-        finding: Finding,
+        code: Code,
         actor: Actor,
         text: impl FnOnce() -> Text,
     ) {
-        if let Some(&number) = self.numbers.get(&(finding, actor.site)) {
+        if let Some(&number) = self.numbers.get(&(code, actor.site)) {
             if let Some(report) = self.found.get_mut(number) {
                 report.count += 1;
             }
@@ -53,7 +55,7 @@ impl Reports {
         if self.found.len() >= MOST {
             return;
         }
-        self.numbers.insert((finding, actor.site), self.found.len());
+        self.numbers.insert((code, actor.site), self.found.len());
         let Text {
             message,
             other,
@@ -61,7 +63,8 @@ impl Reports {
         } = text();
         let kernel = grid.program.function(grid.kernel);
         self.found.push(Report {
-            finding,
+            checker: checker(code),
+            code,
             kernel: kernel.map_or_else(String::new, |k| k.name.clone()),
             message,
             at: occurrence(grid, sites, actor),

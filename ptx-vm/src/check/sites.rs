@@ -1,13 +1,14 @@
 //! What checkers have to know about the instructions of a module, before it runs.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
+use ptx_analysis::reaching::{Reaching, UseId};
+use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts, Space};
 use ptx_ir::{FuncId, Module, Statement};
-use ptx_isa::{AsyncPhase, Completion, Modifier};
+use ptx_isa::{AsyncPhase, Completion, Modifier, StateSpace};
 
 use super::scope::Scope;
-use crate::program::Program;
+use crate::lanes::{Integer, Kind, Place};
+use crate::program::{Function, Program, Step, Window};
 
 /// An instruction.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +23,10 @@ pub(super) struct Site {
     pub(super) aligned: bool,
     /// How the asynchronous operation is completed that it starts.
     pub(super) starts: Option<Completion>,
+    /// Whether it is a load of which only selected bits are used, such as the other fields of a word whose bit field is changed.
+    pub(super) masked: bool,
+    /// Whether it is a load of what is only stored elsewhere on the stack, such as a field of a structure that is passed to a function.
+    pub(super) copied: bool,
     /// The variables that it reads and that may never have been written, with their names.
     pub(super) reads: Vec<u32>,
     /// The one of them that is its guard, which all lanes read.
@@ -58,7 +63,7 @@ impl Sites {
                 let all = of.steps.iter().map(|s| site(&facts.inst(s.inst)));
                 sites.all.extend(all);
                 if registers {
-                    names = unwritten(facts, id, &mut sites.all[start..]);
+                    names = unwritten(facts, (id, of), &mut sites.all[start..]);
                 }
             }
             sites.names.push(names);
@@ -116,6 +121,8 @@ fn site(facts: &Facts<'_>) -> Site {
         releases: both(Modifier::Release),
         aligned: facts.convergence().is_some(),
         starts: starts.map(|(completion, _)| *completion),
+        masked: false,
+        copied: false,
         reads: Vec::new(),
         guard: None,
         writes: Vec::new(),
@@ -123,7 +130,11 @@ fn site(facts: &Facts<'_>) -> Site {
 }
 
 /// Finds the variables that may be read before they are written; gives their names.
-fn unwritten(facts: FunctionFacts<'_>, id: FuncId, sites: &mut [Site]) -> Vec<Box<str>> {
+fn unwritten(
+    facts: FunctionFacts<'_>,
+    (id, function): (FuncId, &Function),
+    sites: &mut [Site],
+) -> Vec<Box<str>> {
     let analysis = FunctionAnalysis::new(facts);
     let variables = analysis.variables();
     let reaching = Reaching::new(facts, analysis.cfg(), variables, analysis.liveness());
@@ -146,7 +157,14 @@ fn unwritten(facts: FunctionFacts<'_>, id: FuncId, sites: &mut [Site]) -> Vec<Bo
         }
         _ => None,
     };
+    let copies = |id: ptx_ir::StmtId| match facts.body().statement(id) {
+        Some(Statement::Inst(inst)) => copies(&facts.inst(inst)),
+        _ => false,
+    };
     for (read, of) in reaching.uses() {
+        if copies(of.stmt) {
+            continue;
+        }
         let variable = of.variable;
         if !reaching.may_be_uninitialized(read) || parameters.contains(&variable) {
             continue;
@@ -170,7 +188,57 @@ fn unwritten(facts: FunctionFacts<'_>, id: FuncId, sites: &mut [Site]) -> Vec<Bo
             site.writes.push(number);
         }
     }
+    let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
+    for (def, of) in reaching.defs() {
+        let uses = reaching.uses_of(def);
+        let all = |test: &dyn Fn(&Function, usize) -> bool| {
+            let at = |read: &UseId| statements.get(read.as_u32() as usize).copied().flatten();
+            !uses.is_empty()
+                && uses
+                    .iter()
+                    .all(|r| at(r).is_some_and(|at| test(function, at)))
+        };
+        if let Some(site) = step(of.stmt).and_then(|s| sites.get_mut(s)) {
+            (site.masked, site.copied) = (all(&is_mask), all(&is_copy));
+        }
+    }
     names
+}
+
+/// Whether an instruction stores to what may be the stack.
+fn is_copy(function: &Function, at: usize) -> bool {
+    match function.steps.get(at).map(|s| &s.step) {
+        Some(Step::Store(access)) => {
+            matches!(access.address.window, Window::Local | Window::Generic)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction selects bits of a register by a constant.
+fn is_mask(function: &Function, at: usize) -> bool {
+    let Some(Step::Lanes(first, end)) = function.steps.get(at).map(|s| &s.step) else {
+        return false;
+    };
+    let ops = function.code.ops.get(*first as usize..*end as usize);
+    let Some([op]) = ops else { return false };
+    let place = match op.kind {
+        Kind::Word(Integer::And) => Place::Word,
+        Kind::Double(Integer::And) => Place::Double,
+        _ => return false,
+    };
+    [op.a, op.b]
+        .into_iter()
+        .any(|at| function.code.is_constant(place(at)))
+}
+
+/// Whether it only passes values on that need not be used: to a parameter, where padding of a structure may never have been written, or to other
+/// lanes.
+fn copies(facts: &Facts<'_>) -> bool {
+    let is_parameter = |m: ptx_ir::facts::MemoryAccess| {
+        m.writes() && matches!(m.space, Space::State(s) if s.base() == StateSpace::Param)
+    };
+    facts.memory().any(is_parameter) || facts.lanes().is_some()
 }
 
 /// The variables that parameters in registers are.

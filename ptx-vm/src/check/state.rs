@@ -1,6 +1,9 @@
 //! What checkers know about CTAs and warps that run.
 
+use std::collections::BTreeMap;
+
 use super::accesses::Accesses;
+use super::reports::{Actor, Text};
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
 use crate::lanes::LANES;
@@ -55,6 +58,8 @@ pub(super) struct BlockState {
     /// The accesses to shared memory.
     pub(super) accesses: Vec<Accesses>,
     pub(super) warps: Vec<WarpState>,
+    /// Reads that race with atomic operations, by thread and place: reported unless the thread performs such an operation there next.
+    pub(super) attempts: BTreeMap<(u32, u64), (Actor, Text)>,
     pub(super) sync: super::sync_state::SyncState,
 }
 
@@ -64,6 +69,7 @@ impl BlockState {
         Self {
             written: WrittenBytes::new(0, PAGE),
             accesses: Vec::new(),
+            attempts: BTreeMap::new(),
             warps: warps.map(|first| WarpState::new(block, first)).collect(),
             sync: super::sync_state::SyncState::new(threads),
         }

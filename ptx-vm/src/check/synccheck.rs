@@ -1,8 +1,8 @@
 //! `synccheck`: barriers, and instructions that lanes of a warp execute together.
 
+use ptx_ir::Code;
 use ptx_isa::{Action, Modifier};
 
-use super::Finding;
 use super::checkers::Checkers;
 use super::reports::{Actor, Text};
 use super::sync_state::Expected;
@@ -26,7 +26,7 @@ impl Checkers {
             let Some(masks) = &masks else { return };
             let mask = masks[lane];
             if mask >> lane & 1 == 0 {
-                self.report(of, Finding::LaneMask, lane, || Text {
+                self.report(of, Code::LaneMask, lane, || Text {
                     message: format!("the mask {mask:#010x} does not name lane {lane}, which executes the instruction"),
                     other: None,
                     help: "let the mask name exactly the lanes that reach the instruction",
@@ -34,7 +34,7 @@ impl Checkers {
             }
             let differs = |other: &usize| masks[*other] != mask;
             if let Some(other) = lanes(of.active & mask).find(differs) {
-                self.report(of, Finding::LaneMask, lane, || Text {
+                self.report(of, Code::LaneMask, lane, || Text {
                     message: format!(
                         "the mask {mask:#010x} names lane {other}, whose mask is {:#010x}",
                         masks[other]
@@ -61,7 +61,7 @@ impl Checkers {
         let before = barrier.expected;
         let known = barrier.arrived > 0 || waits(of.warp) || before != 0;
         if known && before != count {
-            self.report(of, Finding::BarrierCount, of.active.trailing_zeros() as usize, || Text {
+            self.report(of, Code::BarrierCount, of.active.trailing_zeros() as usize, || Text {
                 message: format!("barrier {id} is used for {count} threads, while others use it for {before} threads (0: all of the CTA)"),
                 other: None,
                 help: "give the same number of threads to all instructions that use the barrier at the same time",
@@ -105,7 +105,7 @@ impl Checkers {
     fn divergent(&mut self, grid: &Grid<'_>, actor: Actor, other: Actor) {
         let sites = std::sync::Arc::clone(&self.sites);
         self.reports
-            .add((grid, &sites), Finding::DivergentBarrier, actor, || Text {
+            .add((grid, &sites), Code::DivergentBarrier, actor, || Text {
                 message: "lanes of one warp do not execute the aligned barrier together".into(),
                 other: Some((other, "another lane of the warp")),
                 help: "move the barrier out of the divergent code, or use `barrier` without `.aligned`",
@@ -209,7 +209,7 @@ impl Checkers {
                 Some((other, "another thread waits"))
             });
             self.reports
-                .add((grid, &sites), Finding::MissingThreads, actor, || Text {
+                .add((grid, &sites), Code::MissingThreads, actor, || Text {
                     message: what,
                     other,
                     help,

@@ -57,6 +57,15 @@ impl WrittenBytes {
         None
     }
 
+    /// Whether an element of a range has no byte in the set.
+    pub(crate) fn lacks_element(&self, start: u64, bytes: u64, element: u64) -> bool {
+        let mut elements = (0..bytes).step_by(element.max(1) as usize);
+        elements.any(|at| {
+            let mut own = start + at..start + (at + element).min(bytes);
+            own.all(|byte| self.first_missing(byte, 1).is_some())
+        })
+    }
+
     /// The part of a range from the base on, in relation to it.
     const fn range(&self, start: u64, bytes: u64) -> (u64, u64) {
         let end = start.saturating_add(bytes);

@@ -63,6 +63,8 @@ pub(crate) struct Touch<'a> {
     pub(crate) at: &'a Double,
     /// The number of bytes that each lane accesses.
     pub(crate) bytes: u64,
+    /// The number of bytes of an element of a vector.
+    pub(crate) element: u64,
     /// To which the offsets must be aligned.
     pub(crate) align: u64,
     pub(crate) lanes: u32,
@@ -212,15 +214,15 @@ impl Execution<'_> {
         match step {
             Step::Load(access) => {
                 let bytes = u64::from(access.bytes) * access.places.len() as u64;
-                self.touch(&access.address, Use::Read, bytes);
+                self.touch(&access.address, Use::Read, (bytes, access.bytes.into()));
             }
             Step::Store(access) => {
                 let bytes = u64::from(access.bytes) * access.places.len() as u64;
-                self.touch(&access.address, Use::Write, bytes);
+                self.touch(&access.address, Use::Write, (bytes, access.bytes.into()));
             }
             Step::Atomic(atomic) => {
                 let bytes = atomic.elements.iter().map(|e| u64::from(e.bytes)).sum();
-                self.touch(&atomic.address, Use::ReadWrite, bytes);
+                self.touch(&atomic.address, Use::ReadWrite, (bytes, bytes));
             }
             Step::Act(act) => {
                 self.observe(|observer, of| observer.act(of, act));
@@ -258,7 +260,7 @@ impl Execution<'_> {
     }
 
     /// Shows accesses of all lanes to the observer; lanes that may not access memory do not execute the step.
-    fn touch(&mut self, address: &Address, usage: Use, bytes: u64) {
+    fn touch(&mut self, address: &Address, usage: Use, (bytes, element): (u64, u64)) {
         let mut left = self.active;
         let mut allowed = 0;
         let mut at = [0; LANES];
@@ -282,6 +284,7 @@ impl Execution<'_> {
                 memory,
                 at: &at,
                 bytes,
+                element,
                 align: bytes,
                 lanes: same,
             };
@@ -299,6 +302,7 @@ impl Execution<'_> {
             memory: to.memory(),
             at: &at,
             bytes: bytes.into(),
+            element: bytes.into(),
             align: bytes.into(),
             lanes: 1 << lane,
         };

@@ -1,6 +1,6 @@
 //! Runs the steps of a program.
 
-use ptx_vm::{Launch, Machine};
+use ptx_vm::{Checks, Launch, Machine};
 
 use super::case::{self, Data, Line, Part, Place};
 use super::compare;
@@ -13,10 +13,11 @@ struct Run<'m> {
     /// What the next launch fails with.
     error: Option<String>,
     output: Vec<u8>,
+    checks: Checks,
 }
 
-/// Runs the steps of a program with the kernels of a module.
-pub(crate) fn run(text: &str, module: &[u8]) -> Result<(), String> {
+/// Runs the steps of a program with the kernels of a module; the checkers find nothing.
+pub(crate) fn run(text: &str, module: &[u8], checks: Checks) -> Result<(), String> {
     let parsed = ptx_parse::parse(module);
     if let Some(error) = parsed.diagnostics.first() {
         return Err(error.message.to_string());
@@ -26,6 +27,7 @@ pub(crate) fn run(text: &str, module: &[u8]) -> Result<(), String> {
         buffers: Vec::new(),
         error: None,
         output: Vec::new(),
+        checks,
     };
     for (n, line) in case::parse(text)?.iter().enumerate() {
         run.line(line).map_err(|e| format!("line {}: {e}", n + 1))?;
@@ -40,6 +42,8 @@ impl Run<'_> {
             Line::Buffer(bytes, content) => {
                 let address = self.machine.allocate(*bytes).ok_or("no memory")?;
                 self.buffers.push(address);
+                // What has no content is zero.
+                self.machine.set_written(address, *bytes);
                 self.write(address, content)?;
             }
             Line::Variable(name, content) => {
@@ -74,14 +78,25 @@ impl Run<'_> {
         (launch.cluster, launch.shared) = (of.cluster, of.shared);
         launch.arguments = of.arguments.iter().map(|a| self.bytes(a)).collect();
         launch.limits.steps = 20_000_000;
-        match (self.machine.launch(&launch), self.error.take()) {
+        launch.checks = self.checks;
+        let result = self.machine.launch(&launch);
+        // What a checker reports does not end the launch.
+        let result = match self.machine.reports().first() {
+            Some(report) => Err(format!(
+                "{}: {}",
+                report.diagnostic(),
+                report.at.instruction
+            )),
+            None => result.map_err(|e| e.to_string()),
+        };
+        match (result, self.error.take()) {
             (Ok(outcome), None) => {
                 self.output = outcome.output;
                 Ok(())
             }
-            (Err(error), None) => Err(error.to_string()),
+            (Err(error), None) => Err(error),
             (Ok(_), Some(words)) => Err(format!("no error with the words {words:?}")),
-            (Err(error), Some(words)) if error.to_string().contains(&words) => Ok(()),
+            (Err(error), Some(words)) if error.contains(&words) => Ok(()),
             (Err(error), Some(words)) => Err(format!("{error}: not {words:?}")),
         }
     }

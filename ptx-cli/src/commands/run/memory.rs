@@ -51,6 +51,10 @@ impl Memory {
                 bail!("the buffers have more than 1 TiB");
             };
             machine.write(address, &content)?;
+            // Those that no file is written from are only scratch space.
+            if buffer.output.is_some() {
+                machine.set_written(address, bytes);
+            }
             memory.buffers.push(Allocated {
                 address,
                 bytes,

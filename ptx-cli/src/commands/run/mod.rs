@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
-use ptx_vm::{Launch, Limits, Machine, Reason};
+use ptx_vm::{Checker, Launch, Limits, Machine, Reason, Report};
 
 use super::check::target;
 use super::rewrite::Read;
@@ -45,8 +45,9 @@ use shape::{LimitOptions, Sizes};
 Examples:
   ptxkit run vecadd.ptx --kernel vecadd --grid 4 --block 256 in:a.npy in:b.npy out:c.npy:f32[1000] s32:1000
   ptxkit run --grid 16,16 --block 32,8 --shared 4K transpose.ptx inout:a.npy:b.npy u32:512
+  ptxkit run reduce.ptx --block 256 --check memcheck,racecheck in:a.npy out:sum.npy:f32[1]
 
-Exit status: 0 done, 2 usage error, a file cannot be read, or the module has errors, 3 an error while the kernel was executed.")]
+Exit status: 0 done, 1 a checker found something, 2 usage error, a file cannot be read, or the module has errors, 3 an error while the kernel was executed.")]
 pub(crate) struct Args {
     /// A file with PTX, or `-` for standard input; of a binary file the module that it contains: `libfoo.so!sm_90`
     #[arg(value_name = "FILE")]
@@ -75,6 +76,9 @@ pub(crate) struct Args {
     /// Run the launches of a file, over buffers that they share
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared"])]
     script: Option<PathBuf>,
+    /// Look for errors that do not end a launch: memcheck, initcheck, synccheck, racecheck
+    #[arg(long, value_name = "CHECKER", value_delimiter = ',')]
+    check: Vec<Checker>,
     /// How errors are written to standard error; with `json`, everything is one object on standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -126,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             return Run { args, read, watch }.all(&plan, out);
         }
         match args.format {
-            Format::Json => report::json(out, &read, &[], &[], &errors)?,
+            Format::Json => report::json(out, &read, (&[], false), &[], &errors)?,
             format => {
                 report::note(&read, &errors, format == Format::Short);
                 output::note(format_args!("{}: not run: it has errors", read.source.name));
@@ -185,13 +189,16 @@ impl<'a> Run<'a> {
             let mut launch = launch(module, kernel, call, &memory, limits)?;
             launch.schedule = self.args.schedule;
             launch.profile = self.args.profile.is_some();
+            launch.checks = self.args.check.iter().copied().collect();
             launch.model = self.args.model;
             launches.push((kernel, launch));
         }
         let mut done = Vec::new();
-        let (mut failed, mut is_whole) = (None, true);
+        let mut found: Vec<Diagnostic> = Vec::new();
+        let (mut failed, mut is_whole) = (false, true);
         for (kernel, launch) in &launches {
             let (launched, error) = self.one(*kernel, launch, &mut machine)?;
+            found.extend(machine.reports().iter().map(Report::diagnostic));
             if self.args.format != Format::Json {
                 out.write_all(&launched.output)?;
                 if let (Some(style), Some(counts)) = (self.args.profile, &launched.profile) {
@@ -199,7 +206,8 @@ impl<'a> Run<'a> {
                 }
                 out.show()?;
             }
-            failed = error;
+            failed = error.is_some();
+            found.extend(error);
             is_whole = launched.steps.is_some();
             done.push(launched);
             if !is_whole {
@@ -211,14 +219,14 @@ impl<'a> Run<'a> {
             false => Vec::new(),
         };
         match self.args.format {
-            Format::Json => report::json(out, self.read, &done, &written, failed.as_slice())?,
-            format => report::note(self.read, failed.as_slice(), format == Format::Short),
+            Format::Json => report::json(out, self.read, (&done, is_whole), &written, &found)?,
+            format => report::note(self.read, &found, format == Format::Short),
         }
-        if !is_whole && failed.is_none() {
+        if !is_whole && !failed {
             output::note("ptxkit: interrupted");
         }
         Ok(match is_whole {
-            true => Status::Ok,
+            true => Status::of(!found.is_empty()),
             false => Status::Failed,
         })
     }

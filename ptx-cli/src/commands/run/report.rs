@@ -28,7 +28,7 @@ pub(crate) struct JsonRun<'a> {
     launches: Vec<JsonLaunch<'a>>,
     /// The files that were written.
     buffers: Vec<JsonBuffer<'a>>,
-    /// What ended the last launch, or why nothing was run.
+    /// What checkers found, what ended the last launch, or why nothing was run.
     diagnostics: Vec<Finding<'a>>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Launched<'m> {
 pub(super) fn json(
     out: &mut Out,
     read: &Read,
-    launches: &[Launched<'_>],
+    (launches, done): (&[Launched<'_>], bool),
     written: &[Written<'_>],
     diagnostics: &[Diagnostic],
 ) -> Result<()> {
@@ -94,7 +94,7 @@ pub(super) fn json(
     Ok(out.json(&JsonRun {
         schema: SCHEMA,
         file: &read.source.name,
-        done: diagnostics.is_empty() && launches.iter().all(|launch| launch.steps.is_some()),
+        done,
         launches: launched.collect(),
         buffers: buffers.collect(),
         diagnostics: findings.collect(),
