@@ -5,6 +5,5 @@
   (let ((t3 ((_ to_fp 5 11) (ite (fp.isSubnormal ((_ to_fp 5 11) c)) (bvand c #x8000) c))))
   (let ((t4 (fp.fma RNE t1 t2 t3)))
   (let ((t5 (fp.to_ieee_bv t4)))
-  (let ((t6 (bvand t5 #x8000)))
-  (let ((t7 (ite (and (fp.isSubnormal (fp.fma RTZ t1 t2 t3)) (fp.isNormal t4)) (ite (= ((_ extract 0 0) undefined) #b1) t6 t5) (ite (fp.isSubnormal t4) t6 t5))))
-  (ite (fp.isNaN t4) (bvor undefined #x7e00) (ite (= t7 #x8000) (bvand undefined #x8000) (ite (= ((_ extract 15 15) t7) #b1) #x0000 t7)))))))))))
+  (let ((t6 (ite (fp.lt (fp.abs (fp.fma RNE ((_ to_fp 6 11) RNE t1) ((_ to_fp 6 11) RNE t2) ((_ to_fp 6 11) RNE t3))) ((_ to_fp 6 11) RNE ((_ to_fp 5 11) #x0400))) (bvand t5 #x8000) t5)))
+  (ite (fp.isNaN t4) (bvor undefined #x7e00) (ite (= t6 #x8000) (bvand undefined #x8000) (ite (= ((_ extract 15 15) t6) #b1) #x0000 t6))))))))))
