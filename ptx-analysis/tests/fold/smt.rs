@@ -20,7 +20,7 @@ const WITHOUT_TERM: &[(&str, usize)] = &[
     ),
     ("not expressible: a part that is undefined", 0),
     ("not expressible: a result without a type", 1),
-    ("not expressible: a value in memory", 55),
+    ("not expressible: a value in memory", 65),
     ("not expressible: an address or a special register", 10),
     ("not expressible: an approximation", 26),
     (
