@@ -46,8 +46,9 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
     };
     let code = page.code;
     let mut disagreements = Vec::new();
-    // Errors of code generation pass the check.
-    let later = page.section("Judged by") == Some("code generation");
+    // Errors of code generation pass the check, and those of an execution all of ptxas.
+    let judge = page.section("Judged by");
+    let (later, executed) = (judge == Some("code generation"), judge == Some("execution"));
     let job = if later { Job::Code } else { Job::Check };
     let verdict = assemblers.run(right.as_bytes(), job)?;
     if !verdict.accepted {
@@ -60,7 +61,7 @@ fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
     if later && assemblers.run(wrong.as_bytes(), Job::Code)?.accepted {
         disagreements.push(format!("{code}: code is generated from the wrong example"));
     }
-    if verdict.accepted != (page.severity == "warning") {
+    if verdict.accepted != (executed || page.severity == "warning") {
         disagreements.push(format!("{code}: wrong example: {}", verdict.reason()));
     }
     let line = line(&verdict).filter(|_| page.section("Line reported by ptxas").is_none());

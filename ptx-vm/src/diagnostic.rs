@@ -2,9 +2,9 @@
 
 use ptx_ir::{Code, Diagnostic, Span};
 
-use crate::{Reason, RunError};
+use crate::{RunError, StopReason};
 
-impl Reason {
+impl StopReason {
     /// The code of its diagnostic; `None` if it is about the launch, not about what is executed.
     #[must_use]
     pub const fn code(&self) -> Option<Code> {

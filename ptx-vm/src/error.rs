@@ -5,7 +5,7 @@ use core::fmt;
 /// Why a launch did not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum StopReason {
     /// The module has no kernel of the name.
     NoKernel,
     /// The dimensions, the dynamic shared memory or the arguments of the launch are impossible: why.
@@ -41,7 +41,7 @@ pub enum Reason {
 #[non_exhaustive]
 pub struct RunError {
     /// What happened.
-    pub reason: Reason,
+    pub reason: StopReason,
     /// The function that was executed.
     pub function: String,
     /// The text of the instruction; empty before the first one.
@@ -55,7 +55,7 @@ pub struct RunError {
 }
 
 impl RunError {
-    pub(crate) const fn new(reason: Reason) -> Self {
+    pub(crate) const fn new(reason: StopReason) -> Self {
         Self {
             reason,
             function: String::new(),
@@ -67,7 +67,7 @@ impl RunError {
     }
 }
 
-impl Reason {
+impl StopReason {
     /// An instruction whose action the machine does not perform.
     pub(crate) fn unsupported_action(action: ptx_isa::Action) -> Self {
         // Meanings are sentences: "Reads a texture."
@@ -77,7 +77,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKernel => f.write_str("the module has no such kernel"),
@@ -115,7 +115,7 @@ impl fmt::Display for RunError {
 
 impl core::error::Error for RunError {}
 
-impl From<crate::memory::Fault> for Reason {
+impl From<crate::memory::Fault> for StopReason {
     fn from(fault: crate::memory::Fault) -> Self {
         match fault {
             crate::memory::Fault::OutOfBounds(address) => Self::OutOfBounds(address),

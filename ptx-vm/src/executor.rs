@@ -56,14 +56,13 @@ impl Progress {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Ends the launch, and later ones with this progress, with [`Reason::Cancelled`](crate::Reason::Cancelled).
+    /// Ends the launch, and later ones with this progress, with [`StopReason::Cancelled`](crate::StopReason::Cancelled).
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 

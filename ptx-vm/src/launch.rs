@@ -10,7 +10,7 @@ use ptx_ir::{FunctionKind, Module};
 use ptx_isa::{SpecialReg, Target};
 
 use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
-use crate::error::{Reason, RunError};
+use crate::error::{RunError, StopReason};
 use crate::execute::{self, Grid, Observed, Observing};
 use crate::executor::{Executor, OneThread, Progress};
 use crate::matrix::model::Model;
@@ -24,7 +24,7 @@ const WORKSPACE: usize = 8;
 /// What a launch may use at most.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct LaunchLimits {
     /// Executed instructions of warps: 2^40.
     pub steps: u64,
     /// Nested calls: 4096.
@@ -41,7 +41,7 @@ pub struct Limits {
     pub multiprocessors: u32,
 }
 
-impl Default for Limits {
+impl Default for LaunchLimits {
     fn default() -> Self {
         Self {
             steps: 1 << 40,
@@ -74,7 +74,7 @@ pub struct Launch {
     /// The architecture whose tensor cores the sums of matrix products are like; without it, the first target of the module.
     pub model: Option<Target>,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: LaunchLimits,
     /// What is checked meanwhile.
     pub checks: Checks,
     /// Whether [`Machine::profile`] counts what is executed. A launch cannot be checked at the same time.
@@ -95,7 +95,7 @@ impl Launch {
             shared: 0,
             arguments: Vec::new(),
             model: None,
-            limits: Limits::default(),
+            limits: LaunchLimits::default(),
             checks: Checks::NONE,
             profile: false,
             schedule: None,
@@ -299,10 +299,10 @@ impl<'m> Machine<'m> {
         launch: &Launch,
         options: RunOptions<'_>,
     ) -> Result<Outcome, RunError> {
-        let impossible = |why: &str| RunError::new(Reason::Launch(why.into()));
+        let impossible = |why: &str| RunError::new(StopReason::Launch(why.into()));
         let kernel = self.module.get().function(&launch.kernel);
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
-        let kernel = kernel.ok_or_else(|| RunError::new(Reason::NoKernel))?;
+        let kernel = kernel.ok_or_else(|| RunError::new(StopReason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
         check_shape(launch)?;
         if self.program.variables.end > Device::LAST {
@@ -310,7 +310,7 @@ impl<'m> Machine<'m> {
         }
         let frame = self.program.function(kernel).map_or(0, |f| f.frame.bytes);
         if frame > launch.limits.stack_bytes {
-            return Err(RunError::new(Reason::StackLimit));
+            return Err(RunError::new(StopReason::StackLimit));
         }
         let fixed = self.program.variables.dynamic;
         let shared = fixed.saturating_add(launch.shared.into());
@@ -412,7 +412,11 @@ impl<'m> Machine<'m> {
         if !self.program.reads_special(SpecialReg::Envreg1) {
             return Ok(0);
         }
-        let none = || RunError::new(Reason::Launch("there is no memory for its barrier".into()));
+        let none = || {
+            RunError::new(StopReason::Launch(
+                "there is no memory for its barrier".into(),
+            ))
+        };
         let address = match self.workspace {
             Some(address) => address,
             None => self.allocate(WORKSPACE as u64).ok_or_else(none)?,
@@ -425,7 +429,7 @@ impl<'m> Machine<'m> {
     /// The bytes of the parameters of a kernel.
     fn parameters(&self, kernel: ptx_ir::FuncId, launch: &Launch) -> Result<Vec<u8>, RunError> {
         let Some(function) = self.program.function(kernel) else {
-            return Err(RunError::new(Reason::NoKernel));
+            return Err(RunError::new(StopReason::NoKernel));
         };
         let wanted = &function.frame.parameters;
         let fits = |(p, a): (&crate::program::Parameter, &Vec<u8>)| p.bytes == a.len() as u64;
@@ -433,7 +437,7 @@ impl<'m> Machine<'m> {
         if !same || !wanted.iter().zip(&launch.arguments).all(fits) {
             let sizes: Vec<String> = wanted.iter().map(|p| p.bytes.to_string()).collect();
             let why = format!("its arguments have {} bytes", sizes.join(", "));
-            return Err(RunError::new(Reason::Launch(why)));
+            return Err(RunError::new(StopReason::Launch(why)));
         }
         let mut bytes = Vec::new();
         for (parameter, argument) in wanted.iter().zip(&launch.arguments) {
@@ -454,7 +458,7 @@ impl<'m> Machine<'m> {
 
 /// An error if a launch of this shape is impossible.
 fn check_shape(launch: &Launch) -> Result<(), RunError> {
-    let impossible = |why: &str| Err(RunError::new(Reason::Launch(why.into())));
+    let impossible = |why: &str| Err(RunError::new(StopReason::Launch(why.into())));
     let threads = product(launch.block);
     if !(1..=1024).contains(&threads) {
         return impossible("a CTA has 1 to 1024 threads");

@@ -44,8 +44,8 @@ mod profile;
 mod program;
 
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
-pub use error::{Reason, RunError};
+pub use error::{RunError, StopReason};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress};
-pub use launch::{Launch, Limits, Machine, Outcome, RunOptions};
+pub use launch::{Launch, LaunchLimits, Machine, Outcome, RunOptions};
 pub use profile::{InstructionProfile, MemoryProfile, Profile};

@@ -9,7 +9,7 @@ mod run;
 
 use std::fmt::Write as _;
 
-use ptx_vm::{Launch, Machine, Reason};
+use ptx_vm::{Launch, Machine, StopReason};
 use random::Random;
 use random::program::{State, program};
 
@@ -41,7 +41,7 @@ fn end_state(text: &str, start: &State) -> Option<State> {
     let mut launch = Launch::new("k");
     launch.limits.steps = 2000;
     if let Err(error) = machine.launch(&launch) {
-        assert_eq!(error.reason, Reason::BadTarget, "{text}");
+        assert_eq!(error.reason, StopReason::BadTarget, "{text}");
         return None;
     }
     let bytes = machine.read(data, 80).unwrap();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{kernel, run};
-use ptx_vm::{Launch, Machine, Reason};
+use ptx_vm::{Launch, Machine, StopReason};
 
 /// The words that a body leaves, one for each thread.
 fn threads(before: &str, body: &str, block: u32) -> Vec<u32> {
@@ -190,7 +190,7 @@ fn addresses_of_variables_are_initial_values() {
     assert_eq!(found, [7, 0.5f32.to_bits()]);
 }
 
-fn reason(body: &str, block: u32) -> Reason {
+fn reason(body: &str, block: u32) -> StopReason {
     run(&kernel("", body), 1, block, &[0; 64])
         .unwrap_err()
         .reason
@@ -198,22 +198,22 @@ fn reason(body: &str, block: u32) -> Reason {
 
 #[test]
 fn faults_end_a_run() {
-    assert_eq!(reason("trap;", 1), Reason::Trap);
-    assert_eq!(reason("FOREVER: bra FOREVER;", 1), Reason::StepLimit);
+    assert_eq!(reason("trap;", 1), StopReason::Trap);
+    assert_eq!(reason("FOREVER: bra FOREVER;", 1), StopReason::StepLimit);
     assert!(matches!(
         reason("ld.global.u32 %r1, [%out+2];", 1),
-        Reason::Misaligned(_)
+        StopReason::Misaligned(_)
     ));
     assert!(matches!(
         reason("mov.u64 %rd1, 64;\nld.global.u32 %r1, [%rd1];", 1),
-        Reason::OutOfBounds(64)
+        StopReason::OutOfBounds(64)
     ));
     assert_eq!(
         reason("mov.u32 %r2, 1024;\nld.shared.u32 %r1, [%r2];", 1),
-        Reason::OutOfBounds(1024)
+        StopReason::OutOfBounds(1024)
     );
     let waits = "setp.eq.u32 %p1, %r0, 0;\n@%p1 bra END;\nbar.sync 0, 64;\nEND:";
-    assert_eq!(reason(waits, 64), Reason::Deadlock);
+    assert_eq!(reason(waits, 64), StopReason::Deadlock);
 }
 
 #[test]
@@ -372,17 +372,20 @@ fn impossible_sizes_are_errors() {
         let found = Machine::new(&parsed.module).launch(&launch);
         found.map_err(|e| e.reason)
     };
-    let is_refused = |found: Result<_, Reason>| matches!(found, Err(Reason::Launch(_)));
+    let is_refused = |found: Result<_, StopReason>| matches!(found, Err(StopReason::Launch(_)));
     assert!(is_refused(launch("", "", &|l| l.block = [u32::MAX; 3])));
     assert!(is_refused(launch("", "", &|l| l.grid = [u32::MAX; 3])));
     assert!(is_refused(launch("", "", &|l| l.shared = u32::MAX)));
     let huge = ".global .b8 huge[9223372036854775807];";
     assert!(is_refused(launch(huge, "", &|_| {})));
     let local = ".local .b8 huge[4294967296];";
-    assert_eq!(launch("", local, &|_| {}).err(), Some(Reason::StackLimit));
+    assert_eq!(
+        launch("", local, &|_| {}).err(),
+        Some(StopReason::StackLimit)
+    );
     // The last address of all, in a store of 8 bytes.
     let end = "mov.u64 %rd1, -8;\nst.global.u64 [%rd1], %rd1;";
-    let last = Reason::OutOfBounds(u64::MAX - 7);
+    let last = StopReason::OutOfBounds(u64::MAX - 7);
     assert_eq!(launch("", end, &|_| {}).err(), Some(last));
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use ptx_isa::StateSpace;
-use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile, Reason};
+use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile, StopReason};
 
 /// The counts of the instruction that a comment marks, in a kernel whose `%t` is the thread and `%a` the address of words.
 fn counted(block: u32, body: &str) -> InstructionProfile {
@@ -143,6 +143,6 @@ fn counted_or_checked() {
     let error = machine.launch(&launch).unwrap_err();
     assert_eq!(
         error.reason,
-        Reason::Launch("it is both checked and profiled".into())
+        StopReason::Launch("it is both checked and profiled".into())
     );
 }

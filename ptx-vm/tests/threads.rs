@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptx_ir::Module;
-use ptx_vm::{Executor, Launch, Machine, Progress, Reason, RunError, RunOptions};
+use ptx_vm::{Executor, Launch, Machine, Progress, RunError, RunOptions, StopReason};
 
 /// Four threads, which count the tasks.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ fn the_error_of_the_first_cta() {
     let launch = Launch::new("k").shape(40, 32);
     let one = run(&module, &launch, RunOptions::new());
     let error = one.2.as_ref().unwrap();
-    assert_eq!((&error.reason, error.block), (&Reason::Trap, [5, 0, 0]));
+    assert_eq!((&error.reason, error.block), (&StopReason::Trap, [5, 0, 0]));
     assert_eq!(one.1, "0 1 2 3 4 5 ");
     for _ in 0..8 {
         let many = run(&module, &launch, RunOptions::new().on(&Threads::default()));
@@ -112,7 +112,10 @@ fn the_error_of_the_first_cta() {
     );
     let found = run(&stuck, &launch, RunOptions::new().on(&Threads::default()));
     let error = found.2.unwrap();
-    assert_eq!((error.reason, error.block), (Reason::Deadlock, [3, 0, 0]));
+    assert_eq!(
+        (error.reason, error.block),
+        (StopReason::Deadlock, [3, 0, 0])
+    );
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn no_cta_begins_after_the_error() {
     let module = self::module("", "");
     launch.limits.steps = 1000;
     let (_, _, error) = run(&module, &launch, RunOptions::new());
-    assert_eq!(error.unwrap().reason, Reason::StepLimit);
+    assert_eq!(error.unwrap().reason, StopReason::StepLimit);
 }
 
 #[test]
@@ -228,7 +231,7 @@ fn a_cancelled_launch() {
         progress.cancel();
         thread.join().unwrap().2.unwrap()
     });
-    assert_eq!(error.reason, Reason::Cancelled);
+    assert_eq!(error.reason, StopReason::Cancelled);
     assert_eq!(
         (error.diagnostic(ptx_ir::Span::new(0, 0)), progress.blocks()),
         (None, 0)

@@ -1,7 +1,7 @@
 //! Instructions that the machine does not execute, and those that it executes as a machine with one device.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-use ptx_vm::{Launch, Machine, Reason, RunError};
+use ptx_vm::{Launch, Machine, RunError, StopReason};
 
 /// Runs a body with a pointer to 64 bytes in `%out`, on one thread; gives these bytes as words.
 fn run(target: &str, before: &str, body: &str) -> Result<Vec<u32>, RunError> {
@@ -48,7 +48,7 @@ fn a_multimem_address_has_one_location() {
 fn an_instruction_of_textures_ends_the_run() {
     let body = "tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [image, {%r1}];";
     let error = run("sm_90", ".global .texref image;", body).unwrap_err();
-    let why = Reason::Unsupported("it reads a texture".into());
+    let why = StopReason::Unsupported("it reads a texture".into());
     assert_eq!(error.reason, why);
     assert!(error.to_string().contains("tex.1d.v4.f32.s32"), "{error}");
 }
@@ -93,5 +93,5 @@ fn the_limit_of_steps_is_exact() {
         Machine::new(&module).launch(&launch)
     };
     assert_eq!(end(12).unwrap().steps, 12);
-    assert_eq!(end(11).unwrap_err().reason, Reason::StepLimit);
+    assert_eq!(end(11).unwrap_err().reason, StopReason::StepLimit);
 }

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use super::checkers::Checkers;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::execute::{
     Block, Execution, Failed, Grid, Observed, Observer, OnMbarrier, Stepped, Touch, Warp,
 };
@@ -75,8 +75,8 @@ impl Observer for Checkers {
 
     fn failed(&mut self, of: &Execution<'_>, failed: &Failed) -> bool {
         match failed {
-            (Reason::OutOfBounds(at), lane) => self.fault(of, *lane, *at),
-            (Reason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(of),
+            (StopReason::OutOfBounds(at), lane) => self.fault(of, *lane, *at),
+            (StopReason::Invalid(_), _) => self.has(Checker::Synccheck) && self.reported(of),
             _ => false,
         }
     }

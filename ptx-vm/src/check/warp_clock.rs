@@ -25,7 +25,7 @@ impl WarpClock {
             first,
             groups: vec![(u32::MAX, Clock::new(block))],
             times: [1; LANES],
-            fences: vec![const { [const { None }; 3] }; LANES],
+            fences: vec![Default::default(); LANES],
             read: vec![None; LANES],
         }
     }

@@ -5,7 +5,7 @@ use ptx_isa::{Action, StateSpace};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
 use super::location::{Location, generic};
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, PARAMETERS, SHARED, SHARED_STRIDE, window};
 
@@ -69,7 +69,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
     Some(perform)
 }
 
-/// Whether the machine performs an action. A run that comes to another one ends with [`Reason::Unsupported`].
+/// Whether the machine performs an action. A run that comes to another one ends with [`StopReason::Unsupported`].
 #[must_use]
 pub fn performs(action: Action) -> bool {
     performer(action).is_some()
@@ -80,7 +80,7 @@ impl Execution<'_> {
     pub(super) fn act(&mut self, act: &Act) -> Outcome {
         match performer(act.action) {
             Some(perform) => perform(self, act),
-            None => Err((Reason::unsupported_action(act.action), self.first())),
+            None => Err((StopReason::unsupported_action(act.action), self.first())),
         }
     }
 
@@ -197,7 +197,7 @@ impl Execution<'_> {
         let count = get(at + 1).filter(|_| is_word(act, at + 1)).unwrap_or(0);
         if id > 15 || count % 32 != 0 {
             let what = "the barrier does not exist, or its threads are not whole warps";
-            return Err((Reason::Invalid(what.into()), first));
+            return Err((StopReason::Invalid(what.into()), first));
         }
         Ok((id, count))
     }
@@ -213,7 +213,7 @@ impl Execution<'_> {
             Action::StackRestore => {
                 let saved = act.place(0).map(|p| self.get(p, first) as u64);
                 if saved.is_some_and(|saved| saved > self.grid.limits.stack_bytes) {
-                    return Err((Reason::StackLimit, first));
+                    return Err((StopReason::StackLimit, first));
                 }
                 if let (Some(call), Some(saved)) = (self.warp.call(self.call), saved) {
                     call.top = saved;
@@ -231,7 +231,7 @@ impl Execution<'_> {
             end = end.max(start.saturating_add(size));
         }
         if end > self.grid.limits.stack_bytes {
-            return Err((Reason::StackLimit, first));
+            return Err((StopReason::StackLimit, first));
         }
         for lane in lanes(self.active) {
             let stack = &mut self.warp.stacks[lane];
@@ -248,7 +248,7 @@ impl Execution<'_> {
         let first = self.first();
         let addresses = act.addresses();
         let [to, from] = addresses[..] else {
-            return Err((Reason::Unsupported("its addresses".into()), first));
+            return Err((StopReason::Unsupported("its addresses".into()), first));
         };
         for lane in lanes(self.active) {
             let places: Vec<crate::lanes::Place> = (2..act.operands.len())

@@ -7,7 +7,7 @@ use super::groups::State;
 use super::observer::Observer;
 use super::order::Turn;
 use super::warp::{Failure, Warp};
-use crate::error::{Reason, RunError};
+use crate::error::{RunError, StopReason};
 use crate::lanes::lanes;
 use crate::program::{ActOperand, Step};
 
@@ -360,7 +360,7 @@ fn run_block(
             at: 0,
             lane: 0,
         };
-        let counted: Result<(), Reason> = grid.count(steps);
+        let counted: Result<(), StopReason> = grid.count(steps);
         counted.map_err(|r| grid.error(limit(r), block.index, first))?;
     }
     Ok(done)

@@ -4,7 +4,7 @@ use ptx_isa::Modifier;
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand};
 
@@ -186,5 +186,5 @@ pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Locatio
 }
 
 fn operands(lane: usize) -> Failed {
-    (Reason::Unsupported("its operands".into()), lane)
+    (StopReason::Unsupported("its operands".into()), lane)
 }

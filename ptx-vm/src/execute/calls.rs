@@ -5,7 +5,7 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
 use super::warp::Warp;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::Place;
 use crate::lanes::lanes;
 use crate::lower::Code;
@@ -211,13 +211,13 @@ impl Execution<'_> {
         let first = self.first();
         match callee {
             Callee::Function(id) => Ok((*id, self.active)),
-            Callee::System(_) => Err((Reason::BadTarget, first)),
+            Callee::System(_) => Err((StopReason::BadTarget, first)),
             Callee::Indirect(place) => {
                 let address = self.get(*place, first);
                 let same = lanes(self.active).filter(|&l| self.get(*place, l) == address);
                 let taken = same.fold(0, |all, lane| all | 1 << lane);
                 let id = u64::try_from(address).ok().and_then(function_at);
-                Ok((id.ok_or((Reason::BadTarget, first))?, taken))
+                Ok((id.ok_or((StopReason::BadTarget, first))?, taken))
             }
         }
     }
@@ -230,7 +230,7 @@ impl Execution<'_> {
         }
         let (id, taken) = self.callee(&call.callee)?;
         let function = self.grid.program.function(id);
-        let function = function.ok_or((Reason::BadTarget, first))?;
+        let function = function.ok_or((StopReason::BadTarget, first))?;
         let Some(caller) = self
             .warp
             .groups
@@ -248,7 +248,7 @@ impl Execution<'_> {
         let top = base.saturating_add(function.frame.bytes);
         let top = top.saturating_add(variable);
         if depth > self.grid.limits.call_depth || top > self.grid.limits.stack_bytes {
-            return Err((Reason::StackLimit, first));
+            return Err((StopReason::StackLimit, first));
         }
         for lane in lanes(taken) {
             let end = top as usize;

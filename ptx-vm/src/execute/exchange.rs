@@ -4,7 +4,7 @@ use ptx_isa::{Action, Modifier};
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::lanes::{LANES, Place};
 use crate::program::{Act, ActOperand, Step};
@@ -111,7 +111,7 @@ impl<'e> Execution<'e> {
             if same & !mask != 0 {
                 let what = "the mask does not name the lane that executes the instruction";
                 let lane = (same & !mask).trailing_zeros() as usize;
-                return Err((Reason::Invalid(what.into()), lane));
+                return Err((StopReason::Invalid(what.into()), lane));
             }
             let mut parts = self.waiting(mask);
             parts.push(Part {
@@ -180,7 +180,7 @@ impl<'e> Execution<'e> {
         };
         if !parts.iter().all(same) {
             let what = "the lanes of a mask execute different instructions";
-            return Err((Reason::Invalid(what.into()), first));
+            return Err((StopReason::Invalid(what.into()), first));
         }
         if act.action == Action::WarpBarrier {
             return Ok(());
@@ -230,7 +230,7 @@ impl<'e> Execution<'e> {
 
 fn unknown(lane: usize) -> Failed {
     (
-        Reason::Unsupported("its modifiers are unknown".into()),
+        StopReason::Unsupported("its modifiers are unknown".into()),
         lane,
     )
 }

@@ -7,7 +7,7 @@ use super::block::Block;
 use super::grid::Grid;
 use super::groups::State;
 use super::warp::Warp;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::lanes::{Place, Registers};
 use crate::program::{Fold, Function, Step};
@@ -46,7 +46,7 @@ pub(crate) enum Control {
 }
 
 /// Why a step failed, and the lane for which it did.
-pub(crate) type Failed = (Reason, usize);
+pub(crate) type Failed = (StopReason, usize);
 
 pub(super) type Outcome = Result<Control, Failed>;
 
@@ -108,9 +108,9 @@ impl Execution<'_> {
                 self.warp.exit(self.group, self.active);
                 Ok(Control::Moved)
             }
-            Step::Trap => Err((Reason::Trap, first)),
+            Step::Trap => Err((StopReason::Trap, first)),
             Step::Act(act) => self.act(act),
-            Step::Unsupported(why) => Err((Reason::Unsupported(why.to_string()), first)),
+            Step::Unsupported(why) => Err((StopReason::Unsupported(why.to_string()), first)),
         }
     }
 
@@ -118,7 +118,7 @@ impl Execution<'_> {
         let first = self.first();
         let value = self.get(index, first);
         let to = usize::try_from(value).ok().and_then(|v| targets.get(v));
-        let to = *to.ok_or((Reason::BadTarget, first))?;
+        let to = *to.ok_or((StopReason::BadTarget, first))?;
         let same = lanes(self.active).filter(|&l| self.get(index, l) == value);
         let taken = same.fold(0, |all, lane| all | 1 << lane);
         if taken == self.active {

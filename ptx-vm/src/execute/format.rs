@@ -1,6 +1,6 @@
 //! The format strings of `printf`.
 
-use crate::error::Reason;
+use crate::error::StopReason;
 
 /// A conversion such as `%-8.3lf`.
 #[derive(Clone, Default)]
@@ -22,8 +22,8 @@ struct Arguments<R> {
     read: R,
 }
 
-impl<R: Fn(u64, u8) -> Result<u64, Reason>> Arguments<R> {
-    fn next(&mut self, bytes: u8) -> Result<u64, Reason> {
+impl<R: Fn(u64, u8) -> Result<u64, StopReason>> Arguments<R> {
+    fn next(&mut self, bytes: u8) -> Result<u64, StopReason> {
         let size = u64::from(bytes);
         let at = self.at.div_ceil(size) * size;
         self.at = at + size;
@@ -34,9 +34,9 @@ impl<R: Fn(u64, u8) -> Result<u64, Reason>> Arguments<R> {
 /// The text that a format string and its arguments give, and the number of arguments.
 pub(super) fn format(
     format: &[u8],
-    read: impl Fn(u64, u8) -> Result<u64, Reason>,
-    string: impl Fn(u64) -> Result<Vec<u8>, Reason>,
-) -> Result<(Vec<u8>, u64), Reason> {
+    read: impl Fn(u64, u8) -> Result<u64, StopReason>,
+    string: impl Fn(u64) -> Result<Vec<u8>, StopReason>,
+) -> Result<(Vec<u8>, u64), StopReason> {
     let mut arguments = Arguments { at: 0, read };
     let (mut out, mut count) = (Vec::new(), 0);
     let mut rest = format;
@@ -90,7 +90,7 @@ pub(super) fn format(
             }
             other => {
                 let what = format!("printf does not know %{}", char::from(other));
-                return Err(Reason::Invalid(what));
+                return Err(StopReason::Invalid(what));
             }
         };
         let is_number = !matches!(kind, b'%' | b'p');
@@ -104,11 +104,11 @@ pub(super) fn format(
 
 impl Conversion {
     /// Reads flags, width, precision and length; gives what follows.
-    fn flags<'f, R: Fn(u64, u8) -> Result<u64, Reason>>(
+    fn flags<'f, R: Fn(u64, u8) -> Result<u64, StopReason>>(
         &mut self,
         mut rest: &'f [u8],
         arguments: &mut Arguments<R>,
-    ) -> Result<&'f [u8], Reason> {
+    ) -> Result<&'f [u8], StopReason> {
         let mut in_precision = false;
         while let Some((&byte, after)) = rest.split_first() {
             match byte {

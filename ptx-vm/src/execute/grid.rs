@@ -9,9 +9,9 @@ use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 use super::block::Cluster;
 use super::order::Order;
 use super::warp::Failure;
-use crate::error::{Reason, RunError};
+use crate::error::{RunError, StopReason};
 use crate::executor::{Executor, Progress};
-use crate::launch::Limits;
+use crate::launch::LaunchLimits;
 use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
@@ -32,7 +32,7 @@ pub(crate) struct Grid<'a> {
     pub(crate) cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub(crate) shared: u32,
-    pub(crate) limits: Limits,
+    pub(crate) limits: LaunchLimits,
     /// The architecture whose tensor cores multiply matrices.
     pub(crate) model: Model,
     /// Counts the steps of all warps and the CTAs that ended.
@@ -168,11 +168,11 @@ impl Grid<'_> {
     }
 
     /// Counts steps; an error if there were too many.
-    pub(crate) fn count(&self, steps: u64) -> Result<(), Reason> {
+    pub(crate) fn count(&self, steps: u64) -> Result<(), StopReason> {
         let all = self.progress.add_steps(steps).saturating_add(steps);
         match all > self.limits.steps {
-            _ if self.progress.is_cancelled() => Err(Reason::Cancelled),
-            true => Err(Reason::StepLimit),
+            _ if self.progress.is_cancelled() => Err(StopReason::Cancelled),
+            true => Err(StopReason::StepLimit),
             false => Ok(()),
         }
     }
@@ -246,7 +246,7 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Res
             for cluster in &mut waiting {
                 cluster.show_stuck(grid, observer);
             }
-            return Err(RunError::new(Reason::Deadlock));
+            return Err(RunError::new(StopReason::Deadlock));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::Cluster;
 use super::grid::{Grid, TURN};
-use crate::error::{Reason, RunError};
+use crate::error::{RunError, StopReason};
 use crate::executor::Executor;
 
 /// The clusters that the executor is given at a time: no more of them begin after one has failed.
@@ -48,7 +48,7 @@ fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<(), RunError> {
     let mut cluster = Cluster::new(grid, grid.cluster_index(number))?;
     while !cluster.is_done() {
         if !cluster.run_observed(grid, TURN, &mut None)? {
-            let mut error = RunError::new(Reason::Deadlock);
+            let mut error = RunError::new(StopReason::Deadlock);
             error.block = cluster.first_block();
             return Err(error);
         }

@@ -3,7 +3,7 @@
 use ptx_isa::StateSpace;
 
 use super::execution::{Execution, Failed};
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::lanes::{Double, LANES, Place};
 use crate::memory::Fault;
@@ -205,7 +205,7 @@ fn shared(at: u64, rank: usize) -> Location {
 pub(super) fn check_alignment(location: Location, bytes: u64, lane: usize) -> Result<(), Failed> {
     let at = location.address();
     match bytes.is_power_of_two() && !at.is_multiple_of(bytes) {
-        true => Err((Reason::from(Fault::Misaligned(at)), lane)),
+        true => Err((StopReason::from(Fault::Misaligned(at)), lane)),
         false => Ok(()),
     }
 }

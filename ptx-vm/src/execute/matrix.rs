@@ -2,7 +2,7 @@
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::groups::State;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place};
 use crate::matrix::layout::{Layout, Role};
 use crate::matrix::multiply::{Matrix, Operands, multiply};
@@ -51,7 +51,7 @@ impl Execution<'_> {
         if self.active == WARP {
             return Ok(true);
         }
-        let invalid = |what: &str| Err((Reason::Invalid(what.into()), self.first()));
+        let invalid = |what: &str| Err((StopReason::Invalid(what.into()), self.first()));
         if self.warp.groups.live() != WARP {
             return invalid("the warp does not have 32 threads");
         }
@@ -178,7 +178,7 @@ impl Execution<'_> {
 
     pub(super) fn unknown(&self) -> Failed {
         let why = "its matrices are unknown".into();
-        (Reason::Unsupported(why), self.first())
+        (StopReason::Unsupported(why), self.first())
     }
 }
 

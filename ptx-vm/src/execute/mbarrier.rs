@@ -5,7 +5,7 @@ use ptx_isa::{Action, Modifier};
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::location::Location;
 use super::observer::OnMbarrier;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::Place;
 use crate::lanes::lanes;
 use crate::program::{Act, ActOperand, Address};
@@ -230,5 +230,5 @@ impl Execution<'_> {
 
 fn arrivals(lane: usize) -> Failed {
     let what = "more threads arrive at the mbarrier than a phase expects";
-    (Reason::Invalid(what.into()), lane)
+    (StopReason::Invalid(what.into()), lane)
 }

@@ -3,7 +3,7 @@
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::format;
 use super::location::generic;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::lanes;
 use crate::memory;
 use crate::program::{Argument, Call};
@@ -51,9 +51,9 @@ impl Execution<'_> {
                     let line = argument(self, 2, 4);
                     let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                     let what = format!("{}:{line}: {}", show(&file), show(&message));
-                    return Err((Reason::Assertion(what), lane));
+                    return Err((StopReason::Assertion(what), lane));
                 }
-                other => return Err((Reason::Undefined(other.into()), lane)),
+                other => return Err((StopReason::Undefined(other.into()), lane)),
             };
             self.return_value(call, lane, result);
         }

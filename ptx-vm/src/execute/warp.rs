@@ -8,7 +8,7 @@ use super::grid::Grid;
 use super::groups::{CallFrame, Groups, State};
 use super::observer::Stepped;
 use super::turns::Turns;
-use crate::error::Reason;
+use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers};
 use crate::program::{Function, Step};
 
@@ -31,7 +31,7 @@ pub(crate) struct Warp {
 
 /// Where an error happened.
 pub(crate) struct Failure {
-    pub(crate) reason: Reason,
+    pub(crate) reason: StopReason,
     pub(crate) function: Option<FuncId>,
     pub(crate) at: u32,
     pub(crate) lane: usize,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptx_ir::{Module, SymbolKind};
-use ptx_vm::{Launch, Machine, Reason};
+use ptx_vm::{Checker, Launch, Machine, StopReason};
 
 /// Bytes of the buffer of each argument.
 const BUFFER: u64 = 16 << 10;
@@ -18,7 +18,7 @@ const STEPS: u64 = 20_000;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Seen {
     /// Why it ended, unless it came to its end.
-    pub(crate) failed: Option<Reason>,
+    pub(crate) failed: Option<StopReason>,
     /// The executed instructions of warps; only known at the end.
     pub(crate) steps: u64,
     /// What `printf` wrote; only known at the end.
@@ -39,9 +39,11 @@ impl Seen {
     /// loops nothing is known.
     pub(crate) fn agrees(&self, rewritten: &Self) -> bool {
         match &self.failed {
-            Some(Reason::StepLimit) => true,
+            Some(StopReason::StepLimit) => true,
             failed if *failed == rewritten.failed => self.same_memory(rewritten),
-            Some(Reason::OutOfBounds(_) | Reason::Misaligned(_) | Reason::Unsupported(_)) => true,
+            Some(
+                StopReason::OutOfBounds(_) | StopReason::Misaligned(_) | StopReason::Unsupported(_),
+            ) => true,
             _ => false,
         }
     }
@@ -105,13 +107,26 @@ pub(crate) fn observe(module: &Module, kernel: &str, seed: u64) -> Seen {
     observe_within(module, kernel, seed, STEPS)
 }
 
-/// The same with a limit of steps.
-pub(crate) fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> Seen {
+/// Whether a kernel has a data race, so that what it does depends on the order of its threads.
+pub(crate) fn has_race(module: &Module, kernel: &str, seed: u64) -> bool {
     let mut machine = Machine::new(module);
+    let (launch, _) = prepare(&mut machine, module, kernel, seed);
+    let mut launch = launch.check(Checker::Racecheck);
+    launch.limits.steps = STEPS;
+    let _ = machine.launch(&launch);
+    !machine.reports().is_empty()
+}
+
+/// A launch with buffers, and their addresses.
+fn prepare(
+    machine: &mut Machine<'_>,
+    module: &Module,
+    kernel: &str,
+    seed: u64,
+) -> (Launch, Vec<u64>) {
     let all = machine.allocate(2 * ALIGN).unwrap_or(0);
     let start = (all + MARGIN).next_multiple_of(ALIGN);
     let mut launch = Launch::new(kernel).shape(2, 64);
-    launch.limits.steps = steps;
     // Arrays in shared memory are too small for some of the arguments.
     launch.shared = 32 << 10;
     let mut buffers = Vec::new();
@@ -128,6 +143,14 @@ pub(crate) fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u6
         bytes.extend(&number.to_le_bytes()[..left]);
         launch = launch.argument(bytes);
     }
+    (launch, buffers)
+}
+
+/// The same with a limit of steps.
+pub(crate) fn observe_within(module: &Module, kernel: &str, seed: u64, steps: u64) -> Seen {
+    let mut machine = Machine::new(module);
+    let (mut launch, buffers) = prepare(&mut machine, module, kernel, seed);
+    launch.limits.steps = steps;
     let starts: Vec<(String, Vec<u8>)> = variables(module)
         .filter_map(|name| {
             let (at, size) = machine.variable(name)?;

@@ -206,7 +206,7 @@ fn rows_must_be_aligned() {
                 ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r44];\n";
     let error = run(&kernel("sm_75", "", body), &[0; 4], 4).unwrap_err();
     assert!(
-        matches!(error.reason, ptx_vm::Reason::Misaligned(_)),
+        matches!(error.reason, ptx_vm::StopReason::Misaligned(_)),
         "{error}"
     );
 }

@@ -1,6 +1,6 @@
 //! Which threads execute matrix instructions.
 
-use ptx_vm::{Launch, Machine, Reason, RunError};
+use ptx_vm::{Launch, Machine, RunError, StopReason};
 
 use crate::{kernel, run};
 
@@ -84,7 +84,7 @@ fn different_instructions_are_an_error() {
         + "END:\n";
     let error = run(&kernel("sm_80", "", &body), &[0; 4], 4).unwrap_err();
     assert!(
-        matches!(&error.reason, Reason::Invalid(what) if what.contains("different")),
+        matches!(&error.reason, StopReason::Invalid(what) if what.contains("different")),
         "{error}"
     );
 }
@@ -104,23 +104,29 @@ fn launched(text: &str, threads: u32) -> RunError {
 fn a_part_of_a_warp_is_an_error() {
     let error = launched(&kernel("sm_80", "", &(ones() + PRODUCT)), 48);
     assert!(
-        matches!(&error.reason, Reason::Invalid(what) if what.contains("32 threads")),
+        matches!(&error.reason, StopReason::Invalid(what) if what.contains("32 threads")),
         "{error}"
     );
     // One lane never comes.
     let body = ones() + "setp.eq.u32 %p1, %t, 3;\n@%p1 exit;\n" + PRODUCT;
     let error = launched(&kernel("sm_80", "", &body), 32);
-    assert!(matches!(error.reason, Reason::Invalid(_)), "{error}");
+    assert!(matches!(error.reason, StopReason::Invalid(_)), "{error}");
 }
 
 #[test]
 fn instructions_of_warp_groups_are_named() {
     let text = kernel("sm_90a", "", "wgmma.fence.sync.aligned;\n");
     let error = launched(&text, 128);
-    assert!(matches!(error.reason, Reason::Unsupported(_)), "{error}");
+    assert!(
+        matches!(error.reason, StopReason::Unsupported(_)),
+        "{error}"
+    );
     assert!(error.to_string().contains("wgmma.fence"), "{error}");
     let text = kernel("sm_100a", "", "tcgen05.wait::ld.sync.aligned;\n");
     let error = launched(&text, 128);
-    assert!(matches!(error.reason, Reason::Unsupported(_)), "{error}");
+    assert!(
+        matches!(error.reason, StopReason::Unsupported(_)),
+        "{error}"
+    );
     assert!(error.to_string().contains("tcgen05.wait"), "{error}");
 }

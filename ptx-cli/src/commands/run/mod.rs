@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
-use ptx_vm::{Checker, Launch, Limits, Machine, Reason, Report};
+use ptx_vm::{Checker, Launch, LaunchLimits, Machine, Report, StopReason};
 
 use super::check::target;
 use super::rewrite::Read;
@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
         let ended = self.watch.run(machine, launch);
         let (steps, output, error) = match ended {
             Ok(outcome) => (Some(outcome.steps), outcome.output, None),
-            Err(error) if error.reason == Reason::Cancelled => {
+            Err(error) if error.reason == StopReason::Cancelled => {
                 (None, machine.output().to_vec(), None)
             }
             Err(error) => {
@@ -313,7 +313,7 @@ fn launch(
     kernel: FuncId,
     call: &Call,
     memory: &Memory,
-    limits: Limits,
+    limits: LaunchLimits,
 ) -> Result<Launch> {
     let name = name_of(module, kernel);
     let mut launch = Launch::new(name);

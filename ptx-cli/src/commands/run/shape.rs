@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ptx_vm::Limits;
+use ptx_vm::LaunchLimits;
 
 use super::argument::size;
 use ptx_report::clean;
@@ -58,8 +58,8 @@ pub(crate) struct LimitOptions {
 
 impl LimitOptions {
     /// The limits of each launch.
-    pub(super) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
+    pub(super) fn limits(&self) -> LaunchLimits {
+        let mut limits = LaunchLimits::default();
         limits.steps = self.max_steps.unwrap_or(limits.steps);
         limits.call_depth = self.max_call_depth.unwrap_or(limits.call_depth);
         limits.stack_bytes = self.max_stack.unwrap_or(limits.stack_bytes);

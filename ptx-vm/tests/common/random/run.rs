@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ptx_vm::{Launch, Machine, Reason};
+use ptx_vm::{Launch, Machine, StopReason};
 
 use super::random::program::State;
 
@@ -49,7 +49,7 @@ pub(crate) fn data(state: &State) -> Vec<u8> {
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// Why it ended, unless it came to its end.
-    pub(crate) failed: Option<Reason>,
+    pub(crate) failed: Option<StopReason>,
     /// The words that it stored; at the end, what the function returned.
     pub(crate) log: Vec<u32>,
     /// The executed instructions; only known at the end.
@@ -62,7 +62,7 @@ impl Run {
         let mut pairs = self.log.iter().zip(&rewritten.log);
         let same = pairs.all(|(a, b)| a == b);
         let ended = match self.failed {
-            Some(Reason::StepLimit) => rewritten.log.len() >= self.log.len(),
+            Some(StopReason::StepLimit) => rewritten.log.len() >= self.log.len(),
             _ => self.failed == rewritten.failed && self.log.len() == rewritten.log.len(),
         };
         same && ended && (self.failed.is_some() || rewritten.steps <= self.steps)
@@ -73,7 +73,7 @@ impl Run {
     /// Whether both functions store the same words, as far as they were followed.
     pub(crate) fn same_as_far_as_known(&self, other: &Self) -> bool {
         let mut pairs = self.log.iter().zip(&other.log);
-        let limited = [self, other].map(|r| r.failed == Some(Reason::StepLimit));
+        let limited = [self, other].map(|r| r.failed == Some(StopReason::StepLimit));
         let whole = self.failed == other.failed && self.log.len() == other.log.len();
         pairs.all(|(a, b)| a == b) && (limited.contains(&true) || whole)
     }
