@@ -44,7 +44,7 @@ impl Outcome {
 /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; add.u32 %r, %r, 1; ret; }")
 /// >>> [finding] = ptxkit.Machine(module).launch("k", checks=["initcheck"]).findings
 /// >>> finding.code, finding.checker, finding.at.instruction
-/// ('RUN0102', 'initcheck', 'add.u32 %r, %r, 1;')
+/// ('PTX1412', 'initcheck', 'add.u32 %r, %r, 1;')
 #[pyclass(frozen, skip_from_py_object, module = "ptxkit")]
 #[derive(Clone)]
 pub(crate) struct Finding {
@@ -62,16 +62,16 @@ impl Finding {
 
 #[pymethods]
 impl Finding {
-    /// The code of its kind, such as `RUN0301`.
+    /// The code of its kind, such as `PTX1441`.
     #[getter]
     fn code(&self) -> String {
-        self.report.finding.code()
+        self.report.code.to_string()
     }
 
     /// The checker: `memcheck`, `initcheck`, `synccheck` or `racecheck`.
     #[getter]
     fn checker(&self) -> &'static str {
-        self.report.finding.checker().name()
+        self.report.checker.name()
     }
 
     /// What is wrong.

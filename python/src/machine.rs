@@ -53,7 +53,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// >>> outcome = machine.launch("twice", [numbers], block=5, checks=["memcheck"])
 /// >>> finding = outcome.findings[0]
 /// >>> finding.code, finding.at.thread, finding.at.instruction
-/// ('RUN0001', (4, 0, 0), 'ld.global.u32 %r2, [%rd1];')
+/// ('PTX1401', (4, 0, 0), 'ld.global.u32 %r2, [%rd1];')
 #[pyclass(frozen, module = "ptxkit")]
 pub(crate) struct Machine {
     module: Py<Module>,

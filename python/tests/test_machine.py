@@ -144,7 +144,7 @@ def test_checkers():
     assert runs.launch("race", [word], block=64).findings == []
     outcome = runs.launch("race", [word], block=64, checks=["racecheck", "memcheck"], schedule=3)
     finding = outcome.findings[0]
-    assert finding.checker == "racecheck" and finding.code == "RUN0301" and finding.count >= 1
+    assert finding.checker == "racecheck" and finding.code == "PTX1441" and finding.count >= 1
     assert finding.message and finding.help and "racecheck" in str(finding)
     assert finding.at.function == "race" and finding.other.thread != finding.at.thread
     assert finding.at.block == (0, 0, 0) and "word" in finding.at.instruction
