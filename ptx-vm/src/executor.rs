@@ -3,6 +3,8 @@
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::trace::StepObserver;
+
 /// Runs tasks that do not depend on each other, on one thread of the host or on several.
 ///
 /// ```
@@ -78,5 +80,46 @@ impl Progress {
 
     pub(crate) fn add_blocks(&self, blocks: u64) {
         self.blocks.fetch_add(blocks, Ordering::Relaxed);
+    }
+}
+
+/// How a launch is run, which does not change its result.
+#[derive(Copy, Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RunOptions<'a> {
+    /// Runs CTAs that do not depend on each other; `None` for one thread.
+    pub executor: Option<&'a dyn Executor>,
+    /// Where the launch shows how far it is, and asks whether it is cancelled.
+    pub progress: Option<&'a Progress>,
+    /// Sees what warps execute, on one thread.
+    pub observer: Option<&'a dyn StepObserver>,
+}
+
+impl<'a> RunOptions<'a> {
+    /// One thread, and nothing that watches.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With threads of the host.
+    #[must_use]
+    pub const fn on(mut self, executor: &'a dyn Executor) -> Self {
+        self.executor = Some(executor);
+        self
+    }
+
+    /// With something that watches, or cancels.
+    #[must_use]
+    pub const fn watched_by(mut self, progress: &'a Progress) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// With something that sees the steps.
+    #[must_use]
+    pub const fn observed_by(mut self, observer: &'a dyn StepObserver) -> Self {
+        self.observer = Some(observer);
+        self
     }
 }

@@ -11,12 +11,13 @@ use ptx_isa::{SpecialReg, Target};
 
 use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
 use crate::error::{RunError, StopReason};
-use crate::execute::{self, Grid, Observed, Observing};
-use crate::executor::{Executor, OneThread, Progress};
+use crate::execute::{self, Both, Grid, Observed, Observer, Observing};
+use crate::executor::{OneThread, Progress, RunOptions};
 use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::profile::{Profile, Profiler};
 use crate::program::Program;
+use crate::trace::Tracer;
 
 /// Bytes of what the driver provides for barriers of all CTAs.
 const WORKSPACE: usize = 8;
@@ -77,7 +78,7 @@ pub struct Launch {
     pub limits: LaunchLimits,
     /// What is checked meanwhile.
     pub checks: Checks,
-    /// Whether [`Machine::profile`] counts what is executed. A launch cannot be checked at the same time.
+    /// Whether [`Machine::profile`] counts what is executed.
     pub profile: bool,
     /// The seed of a random order in which CTAs begin and warps run, on one thread of the host; `None` for the order of their indices.
     pub schedule: Option<u64>,
@@ -120,38 +121,6 @@ impl Launch {
     #[must_use]
     pub fn argument(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.arguments.push(bytes.into());
-        self
-    }
-}
-
-/// How a launch is run, which does not change its result.
-#[derive(Copy, Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct RunOptions<'a> {
-    /// Runs CTAs that do not depend on each other; `None` for one thread.
-    pub executor: Option<&'a dyn Executor>,
-    /// Where the launch shows how far it is, and asks whether it is cancelled.
-    pub progress: Option<&'a Progress>,
-}
-
-impl<'a> RunOptions<'a> {
-    /// One thread, and nothing that watches.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// With threads of the host.
-    #[must_use]
-    pub const fn on(mut self, executor: &'a dyn Executor) -> Self {
-        self.executor = Some(executor);
-        self
-    }
-
-    /// With something that watches, or cancels.
-    #[must_use]
-    pub const fn watched_by(mut self, progress: &'a Progress) -> Self {
-        self.progress = Some(progress);
         self
     }
 }
@@ -288,7 +257,7 @@ impl<'m> Machine<'m> {
     /// Runs a kernel to its end, on several threads of the host.
     ///
     /// These run CTAs that do not depend on each other: no function that the kernel can reach has atomic operations or ordered accesses to
-    /// memory that CTAs share, allocates memory or reads a clock. Other kernels, and those that are checked, run on one thread. So the result is the same on any number of threads,
+    /// memory that CTAs share, allocates memory or reads a clock. Other kernels, and those that are checked, counted or observed, run on one thread. So the result is the same on any number of threads,
     /// unless CTAs have a data race. What they print is in the order of CTAs, and an error is that of the first CTA that has one.
     ///
     /// # Errors
@@ -341,9 +310,10 @@ impl<'m> Machine<'m> {
             model: Model::of(model),
             progress,
             schedule: launch.schedule,
+            observer: options.observer,
             output: Mutex::default(),
         };
-        let mut observer = self.observer(launch);
+        let mut observer = self.observer(launch, options.observer.is_some());
         let executor = options.executor.unwrap_or(&OneThread);
         let ended = execute::run(&grid, executor, &mut observer);
         let used = grid.heap.0.load(Ordering::Relaxed) - heap;
@@ -383,20 +353,29 @@ impl<'m> Machine<'m> {
         &self.reports
     }
 
-    /// What counts the steps of a launch, or checks them.
-    fn observer(&self, launch: &Launch) -> Option<Observing> {
-        if launch.profile {
-            return Some(RefCell::new(Box::new(Profiler::default())));
-        }
+    /// What checks the steps of a launch, counts them and shows them.
+    fn observer(&self, launch: &Launch, shows: bool) -> Option<Observing> {
+        let mut all: Option<Box<dyn Observer>> = None;
+        let mut add = |one: Box<dyn Observer>| {
+            all = Some(match all.take() {
+                Some(others) => Box::new(Both(others, one)),
+                None => one,
+            });
+        };
         let checks = launch.checks;
-        if checks.is_empty() {
-            return None;
+        if !checks.is_empty() {
+            let registers = checks.has(Checker::Initcheck);
+            let sites = Sites::new(self.module.get(), &self.program, registers);
+            let (allocations, written) = (self.allocations.clone(), self.written.clone());
+            add(Box::new(Checkers::new(checks, sites, allocations, written)));
         }
-        let registers = checks.has(Checker::Initcheck);
-        let sites = Sites::new(self.module.get(), &self.program, registers);
-        let (allocations, written) = (self.allocations.clone(), self.written.clone());
-        let checkers = Checkers::new(checks, sites, allocations, written);
-        Some(RefCell::new(Box::new(checkers)))
+        if launch.profile {
+            add(Box::<Profiler>::default());
+        }
+        if shows {
+            add(Box::new(Tracer::new(self.module.get())));
+        }
+        all.map(RefCell::new)
     }
 
     /// Keeps which bytes were written, for the next launch; all of them after a launch that did not note it.
@@ -472,9 +451,6 @@ fn check_shape(launch: &Launch) -> Result<(), RunError> {
     }
     if product(launch.cluster) > 16 {
         return impossible("a cluster has at most 16 CTAs");
-    }
-    if launch.profile && !launch.checks.is_empty() {
-        return impossible("it is both checked and profiled");
     }
     if product(launch.grid) > u128::from(u64::MAX) {
         return impossible("the grid has more than 2^64 CTAs");

@@ -42,10 +42,15 @@ mod matrix;
 mod memory;
 mod profile;
 mod program;
+mod trace;
 
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};
 pub use error::{RunError, StopReason};
 pub use execute::performs;
-pub use executor::{Executor, OneThread, Progress};
-pub use launch::{Launch, LaunchLimits, Machine, Outcome, RunOptions};
+pub use executor::{Executor, OneThread, Progress, RunOptions};
+pub use launch::{Launch, LaunchLimits, Machine, Outcome};
 pub use profile::{InstructionProfile, MemoryProfile, Profile};
+pub use trace::{
+    AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
+    StepState,
+};

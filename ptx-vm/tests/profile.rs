@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use ptx_isa::StateSpace;
-use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile, StopReason};
+use ptx_vm::{Checker, InstructionProfile, Launch, Machine, MemoryProfile};
 
 /// The counts of the instruction that a comment marks, in a kernel whose `%t` is the thread and `%a` the address of words.
 fn counted(block: u32, body: &str) -> InstructionProfile {
@@ -132,17 +132,24 @@ fn bytes_of_copies() {
 }
 
 #[test]
-fn counted_or_checked() {
-    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+fn counted_and_checked() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 to)\n{\n\
+        .reg .u32 %r<2>; .reg .u64 %a;\nld.param.u64 %a, [to];\nld.global.u32 %r1, [%a+4];\nret;\n}\n";
     let module = ptx_parse::parse_str(text).into_result().unwrap();
     let mut machine = Machine::new(&module);
-    machine.launch(&Launch::new("k")).unwrap();
+    let data = machine.allocate(4).unwrap();
+    let mut launch = Launch::new("k").argument(data.to_le_bytes());
+    machine
+        .launch(&launch.clone().check(Checker::Initcheck))
+        .unwrap();
     assert_eq!(machine.profile(), None);
-    let mut launch = Launch::new("k").check(Checker::Memcheck);
+    launch = launch.check(Checker::Memcheck);
     launch.profile = true;
-    let error = machine.launch(&launch).unwrap_err();
-    assert_eq!(
-        error.reason,
-        StopReason::Launch("it is both checked and profiled".into())
-    );
+    machine.launch(&launch).unwrap();
+    assert_eq!(machine.reports().len(), 1);
+    let counts = &machine.profile().unwrap().instructions;
+    assert_eq!(counts.len(), 3);
+    // The access that is not possible did not happen.
+    let bytes: Vec<u64> = counts[1].memory.iter().map(|m| m.bytes).collect();
+    assert_eq!(bytes, [0]);
 }

@@ -4,16 +4,19 @@ use super::Checker;
 use super::checkers::Checkers;
 use crate::error::StopReason;
 use crate::execute::{
-    Block, Execution, Failed, Grid, Observed, Observer, OnMbarrier, Stepped, Touch, Warp,
+    After, Block, CallFrame, Execution, Failed, Grid, Observed, Observer, OnMbarrier, Stepped,
+    Touch, Warp,
 };
 use crate::program::Act;
 
 impl Observer for Checkers {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped) {
+    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, _: &CallFrame) {
         if self.has(Checker::Initcheck) {
             self.registers(grid, (block.index, warp), step);
         }
     }
+
+    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
 
     fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let mut allowed = touch.lanes;

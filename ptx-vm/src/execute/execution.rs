@@ -70,16 +70,8 @@ impl Execution<'_> {
         self.warp.set(self.call, place, lane, bits);
     }
 
-    /// Executes a step other than operations on all lanes.
+    /// Executes a step other than operations on all lanes, without the parts that only an observer sees.
     pub(super) fn step(&mut self, step: &Step) -> Outcome {
-        match self.block.together.observer {
-            None => self.perform(step),
-            Some(_) => self.observed_step(step),
-        }
-    }
-
-    /// Executes a step, without the parts that only an observer sees.
-    pub(super) fn perform(&mut self, step: &Step) -> Outcome {
         let first = self.first();
         match step {
             Step::Lanes(..) => Ok(Control::Next),

@@ -15,6 +15,7 @@ use crate::launch::LaunchLimits;
 use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::program::Program;
+use crate::trace::StepObserver;
 
 /// What all threads of a launch share.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) model: Model,
     /// Counts the steps of all warps and the CTAs that ended.
     pub(crate) progress: &'a Progress,
+    /// Sees the steps of warps.
+    pub(crate) observer: Option<&'a dyn StepObserver>,
     /// The seed of a random order of CTAs and warps.
     pub(crate) schedule: Option<u64>,
     /// The next free byte of the heap, and its end.

@@ -1,5 +1,6 @@
 //! The lanes of a warp that are at the same place, and which of them runs next.
 
+use super::observer::{After, Stepped};
 use crate::lanes::Registers;
 use ptx_ir::FuncId;
 
@@ -107,6 +108,23 @@ impl Groups {
                 self.all[index].state = State::Ready;
             }
         }
+    }
+
+    /// Where the active lanes of a step are after it, if groups were changed by it. Those that execute it again are nowhere.
+    pub(super) fn after(&self, step: Stepped, after: &mut After) {
+        let mut again = 0;
+        for group in &self.all {
+            let lanes = group.mask & step.active;
+            let call = self.calls.get(group.call).and_then(Option::as_ref);
+            let calls = call.is_some_and(|c| (c.caller, c.called_at) == (Some(step.call), step.at));
+            match (group.call == step.call && group.at == step.at, group.state) {
+                (true, State::Ready) => again |= lanes,
+                (true, _) => after.waiting |= lanes,
+                _ if calls => after.calling |= lanes,
+                _ => {}
+            }
+        }
+        after.done = step.active & !(again | after.waiting | after.calling);
     }
 
     /// The group that runs next: the deepest call first, then what comes first in the code, so that lanes meet again after a branch. With

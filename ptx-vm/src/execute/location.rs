@@ -29,6 +29,17 @@ pub(crate) enum Memory {
     Parameter,
 }
 
+impl Memory {
+    pub(crate) const fn space(self) -> StateSpace {
+        match self {
+            Self::Global => StateSpace::Global,
+            Self::Shared(_) => StateSpace::Shared,
+            Self::Local => StateSpace::Local,
+            Self::Parameter => StateSpace::Param,
+        }
+    }
+}
+
 /// Where the addresses of the lanes are.
 pub(super) struct Addresses {
     /// The memory of all of them.

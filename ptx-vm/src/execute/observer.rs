@@ -47,13 +47,29 @@ impl Stepped {
     }
 }
 
+/// The active lanes of a step after it.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct After {
+    /// Those that go on: their registers have the results.
+    pub(crate) done: u32,
+    /// Those that wait for other threads.
+    pub(crate) waiting: u32,
+    /// Those that are in the function that they called.
+    pub(crate) calling: u32,
+}
+
 /// What is done to memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Use {
+pub enum AccessUse {
+    /// It is read.
     Read,
+    /// It is written.
     Write,
+    /// It is changed by an atomic operation.
     ReadWrite,
 }
+
+pub(crate) use AccessUse as Use;
 
 /// Accesses of lanes to one memory.
 pub(crate) struct Touch<'a> {
@@ -117,8 +133,11 @@ pub(crate) struct Observed {
 
 /// What observes the execution of a launch. Launches that are observed run on one thread.
 pub(crate) trait Observer: Debug + Send {
-    /// Lanes of the warp whose first thread has this index are about to execute an instruction.
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped);
+    /// Lanes of the warp whose first thread has this index are about to execute an instruction in a call.
+    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame);
+
+    /// Lanes of a warp executed an instruction that did not fail.
+    fn stepped(&mut self, grid: &Grid<'_>, block: &Block, warp: &Warp, step: Stepped, after: After);
 
     /// Lanes access memory; gives those that may.
     fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32;
@@ -234,7 +253,7 @@ impl Execution<'_> {
         if self.active == 0 {
             return Ok(Control::Next);
         }
-        let outcome = self.perform(step);
+        let outcome = self.step(step);
         self.by_byte = false;
         let control = match outcome {
             Ok(control) => control,

@@ -6,7 +6,7 @@ use super::block::Block;
 use super::execution::{Control, Execution};
 use super::grid::Grid;
 use super::groups::{CallFrame, Groups, State};
-use super::observer::Stepped;
+use super::observer::{After, Stepped};
 use super::turns::Turns;
 use crate::error::StopReason;
 use crate::lanes::{Double, LANES, Place, Registers};
@@ -135,7 +135,10 @@ impl Warp {
                 true => most - done,
                 false => (most - done).min(self.turns.left),
             };
-            let steps = self.run_group(group, block, grid, (done, most))?;
+            let steps = match block.together.observer.is_some() {
+                true => self.run_group::<true>(group, block, grid, (done, most)),
+                false => self.run_group::<false>(group, block, grid, (done, most)),
+            }?;
             done += steps;
             self.turns.count(steps, alone);
         }
@@ -143,7 +146,7 @@ impl Warp {
     }
 
     /// Runs a group until another one may be next, for at most that many steps after those that were done; gives the number of steps.
-    fn run_group(
+    fn run_group<const OBSERVED: bool>(
         &mut self,
         mut index: usize,
         block: &mut Block,
@@ -172,10 +175,10 @@ impl Warp {
                 return Ok(steps);
             };
             let active = guarded(target.guard, mask, &frame.registers);
-            block.observe(|observer, of| {
-                let step = Stepped::new(id, at, call, mask, active);
-                observer.step(grid, of, self.first, step);
-            });
+            let step = Stepped::new(id, at, call, mask, active);
+            if OBSERVED {
+                block.observe(|observer, of| observer.step(grid, of, self.first, step, frame));
+            }
             execute(function, &mut frame.registers, target.before, active);
             let control = if let Step::Lanes(first, end) = target.step {
                 execute(function, &mut frame.registers, (first, end), active);
@@ -185,41 +188,19 @@ impl Warp {
             } else {
                 self.uncounted = done + steps;
                 self.turns.reads |= target.step.reads_shared();
-                let mut execution = Execution {
-                    warp: self,
-                    block,
-                    grid,
-                    function,
-                    id,
-                    group: index,
-                    call,
-                    at,
-                    mask,
-                    active,
-                    by_byte: false,
-                };
-                let failed = |(reason, lane)| Failure {
-                    reason,
-                    function: Some(id),
-                    at,
-                    lane,
-                };
-                execution.step(&target.step).map_err(failed)?
+                self.execute_step::<OBSERVED>(block, grid, (function, &target.step), (index, step))?
             };
+            if OBSERVED {
+                let after = self.after(&control, step);
+                block.observe(|observer, of| observer.stepped(grid, of, self, step, after));
+            }
             match control {
                 Control::Next => self.groups.all[index].at = at + 1,
                 Control::Jump(taken, to) if taken == mask => self.groups.all[index].at = to,
-                Control::Jump(taken, to) => {
-                    let group = &mut self.groups.all[index];
-                    (group.mask, group.at) = (mask & !taken, at + 1);
-                    self.groups.add(taken, call, to);
+                divided => {
+                    self.divide(index, divided, step);
                     return Ok(steps);
                 }
-                Control::Wait(state) => {
-                    self.wait(index, active, state);
-                    return Ok(steps);
-                }
-                Control::Moved => return Ok(steps),
             }
             let alone = self.groups.all.len() == 1;
             if steps >= most {
@@ -229,6 +210,71 @@ impl Warp {
                 return Ok(steps);
             }
         }
+    }
+
+    /// Executes a step other than operations on all lanes, for the lanes of a group.
+    #[inline]
+    fn execute_step<const OBSERVED: bool>(
+        &mut self,
+        block: &mut Block,
+        grid: &Grid<'_>,
+        (function, step): (&Function, &Step),
+        (group, of): (usize, Stepped),
+    ) -> Result<Control, Failure> {
+        let mut execution = Execution {
+            warp: self,
+            block,
+            grid,
+            function,
+            id: of.function,
+            group,
+            call: of.call,
+            at: of.at,
+            mask: of.mask,
+            active: of.active,
+            by_byte: false,
+        };
+        let control = match OBSERVED {
+            true => execution.observed_step(step),
+            false => execution.step(step),
+        };
+        control.map_err(|(reason, lane)| Failure {
+            reason,
+            function: Some(of.function),
+            at: of.at,
+            lane,
+        })
+    }
+
+    /// The lanes of a group do not all go on together.
+    fn divide(&mut self, index: usize, control: Control, step: Stepped) {
+        match control {
+            Control::Jump(taken, to) => {
+                let group = &mut self.groups.all[index];
+                (group.mask, group.at) = (step.mask & !taken, step.at + 1);
+                self.groups.add(taken, step.call, to);
+            }
+            Control::Wait(state) => self.wait(index, step.active, state),
+            Control::Next | Control::Moved => {}
+        }
+    }
+
+    /// What lanes did that executed a step, for the observer: the groups are still at the step unless they moved.
+    fn after(&self, control: &Control, step: Stepped) -> After {
+        let done = match control {
+            Control::Next | Control::Jump(..) => step.active,
+            Control::Wait(_) | Control::Moved => 0,
+        };
+        let mut after = After {
+            done,
+            ..After::default()
+        };
+        match control {
+            Control::Wait(_) => after.waiting = step.active,
+            Control::Moved => self.groups.after(step, &mut after),
+            Control::Next | Control::Jump(..) => {}
+        }
+        after
     }
 
     /// Whether no other group that is ready comes before a group.

@@ -8,7 +8,8 @@ use ptx_isa::StateSpace;
 use super::MemoryProfile;
 use super::requests::{passes, sectors};
 use crate::execute::{
-    Block, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier, Stepped, Touch, Warp,
+    After, Block, CallFrame, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier,
+    Stepped, Touch, Warp,
 };
 use crate::program::{Act, Step};
 
@@ -73,21 +74,17 @@ pub(crate) struct Profiler {
 }
 
 impl Observer for Profiler {
-    fn step(&mut self, _: &Grid<'_>, _: &Block, _: u32, step: Stepped) {
+    fn step(&mut self, _: &Grid<'_>, _: &Block, _: u32, step: Stepped, _: &CallFrame) {
         let count = self.counts.of_step(step.function, step.at);
         count.executions += 1;
         count.lanes += u64::from(step.active.count_ones());
     }
 
+    fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}
+
     fn access(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
         let count = self.counts.of_step(of.id, of.at);
-        let space = match touch.memory {
-            Memory::Global => StateSpace::Global,
-            Memory::Shared(_) => StateSpace::Shared,
-            Memory::Local => StateSpace::Local,
-            Memory::Parameter => StateSpace::Param,
-        };
-        let count = count.of_space(space);
+        let count = count.of_space(touch.memory.space());
         count.bytes += touch.bytes * u64::from(touch.lanes.count_ones());
         let step = of.function.steps.get(of.at as usize).map(|s| &s.step);
         if matches!(step, Some(Step::Load(_) | Step::Store(_) | Step::Atomic(_))) {

@@ -83,6 +83,8 @@ pub(super) fn function(
         is_entry: declared.kind == FunctionKind::Entry,
         code: context.code,
         steps,
+        registers: context.registers,
+        numbers: context.numbers,
         frame: context.frame,
         special: context.special,
     }

@@ -4,13 +4,11 @@ use std::collections::HashMap;
 
 use ptx_analysis::fold::Video;
 use ptx_ir::facts::{Callees, Facts, Flow, Space, Targets};
-use ptx_ir::query::{Environment, Mnemonic, Queries};
+use ptx_ir::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand, SymbolKind};
-use ptx_isa::{
-    Destination, Expr, Form, Length, Marks, Nesting, Role, ScalarType, Selector, SlotAssignment,
-    StateSpace,
-};
+use ptx_isa::{Destination, Expr, Length, Marks, Role, ScalarType, Selector, StateSpace};
 
+use super::chosen::{Chosen, choose};
 use super::operands::Context;
 use super::step::{
     Access, Act, ActOperand, Argument, Atomic, Call, Callee, ChangedElement, Fold, Step, Window,
@@ -20,26 +18,6 @@ use crate::lower::{InMemory, Lowering, Source};
 
 /// The step that follows each label.
 pub(super) type Labels = HashMap<LabelId, u32>;
-
-/// The form of an instruction and its operands.
-struct Chosen {
-    form: &'static Form,
-    slots: SlotAssignment,
-    mnemonic: Mnemonic,
-    /// The operands of the form, in its order.
-    operands: Vec<Option<Operand>>,
-    /// The number of elements of vectors.
-    lengths: Vec<Option<usize>>,
-    types: Vec<Option<ScalarType>>,
-}
-
-impl Chosen {
-    fn result_type(&self) -> Option<ScalarType> {
-        let mut operands = self.form.operands().iter();
-        let first = operands.position(|o| o.role() == Role::Def)?;
-        self.types[first]
-    }
-}
 
 /// The registers that a value is divided among, and where it is.
 type Split = (Vec<Option<Place>>, Place);
@@ -171,7 +149,7 @@ fn ordinary(
     queries: &mut Queries<()>,
     inst: InstId,
 ) -> Result<Step, &'static str> {
-    let chosen = choose(context, queries, inst).ok_or("no form has its operands")?;
+    let chosen = choose(context.facts, queries, inst).ok_or("no form has its operands")?;
     if let Some(action) = chosen.form.action() {
         let operands = act_operands(context, inst, &chosen);
         let element = match chosen.form.computation() {
@@ -202,49 +180,6 @@ fn ordinary(
         Some(at) => memory_step(context, inst, &chosen, at),
         None => computed(context, inst, &chosen),
     }
-}
-
-/// The form of an instruction, with the operand of each of its operands.
-fn choose(context: &Context<'_>, queries: &mut Queries<()>, inst: InstId) -> Option<Chosen> {
-    let (module, body) = (context.facts.module(), context.facts.body());
-    let mnemonic = Mnemonic::of(module, body.inst(inst)?.sig)?;
-    let written = body.operands(inst);
-    let environment = Environment::of(module);
-    let pool = body.pool();
-    let found = queries.ask(body, &mnemonic, written, |query| {
-        let selected = environment.select(query).ok()?;
-        let (form, binding) = (selected.form(), selected.operands());
-        let mut operands = Vec::new();
-        let mut lengths = Vec::new();
-        let mut types = Vec::new();
-        for (index, operand) in form.operands().iter().enumerate() {
-            let part = binding.part(index);
-            let whole = binding.written(index).and_then(|w| written.get(w)).copied();
-            let whole = whole.filter(|_| binding.get(index).is_some());
-            operands.push(whole.and_then(|whole| match (operand.nesting(), whole) {
-                (Nesting::Bracket(_), Operand::Bracket(list))
-                | (Nesting::Vector(_), Operand::Vector(list)) => pool.list(list).get(part).copied(),
-                (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
-                (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
-                _ => Some(whole),
-            }));
-            let bits = selected.width(index);
-            let ty = operand.ty().scalar_type(selected.assignment(), form);
-            let each = ty.map(|ty| u32::from(ty.bits()).max(1));
-            lengths.push(bits.zip(each).map(|(bits, each)| (bits / each) as usize));
-            types.push(ty);
-        }
-        Some((form, *selected.assignment(), operands, lengths, types))
-    });
-    let (form, slots, operands, lengths, types) = found??;
-    Some(Chosen {
-        form,
-        slots,
-        mnemonic,
-        operands,
-        lengths,
-        types,
-    })
 }
 
 /// The places of the operands of a form. Vectors in the place of one value are put together, and taken apart by the second result.

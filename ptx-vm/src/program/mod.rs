@@ -1,5 +1,6 @@
 //! A module as it is executed: each function decoded once, variables with their addresses.
 
+mod chosen;
 mod decode;
 mod frame;
 mod instruction;
@@ -10,6 +11,7 @@ mod variables;
 
 use ptx_ir::{FuncId, Module};
 
+pub(crate) use chosen::{TypedOperand, typed_operands};
 pub(crate) use frame::{Frame, Parameter};
 pub(crate) use step::{
     Access, Act, ActOperand, Address, Argument, Atomic, Base, Call, Callee, ChangedElement, Fold,
@@ -21,7 +23,9 @@ pub(crate) use variables::{
 
 use sharing::Sharing;
 
+use crate::lanes::Place;
 use crate::lower::Code;
+use ptx_analysis::reg_lanes::Variables as Numbers;
 use ptx_isa::SpecialReg;
 
 /// A function that can be executed.
@@ -32,10 +36,13 @@ pub(crate) struct Function {
     pub(crate) code: Code,
     /// What is executed, in the order of the text.
     pub(crate) steps: Vec<Target>,
+    /// Where each variable is, as they are numbered.
+    pub(crate) registers: Vec<Place>,
+    pub(crate) numbers: Numbers,
     /// Where parameters, results and local variables are.
     pub(crate) frame: Frame,
     /// The special registers that have a place, and which of their components.
-    pub(crate) special: Vec<(SpecialReg, u8, crate::lanes::Place)>,
+    pub(crate) special: Vec<(SpecialReg, u8, Place)>,
 }
 
 /// A module that can be executed.

@@ -1,0 +1,99 @@
+//! The form of an instruction, as the tables give it.
+
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::query::{Environment, Mnemonic, Queries};
+use ptx_ir::{InstId, Operand};
+use ptx_isa::{Form, Nesting, Role, ScalarType, SlotAssignment};
+
+/// The form of an instruction and its operands.
+pub(super) struct Chosen {
+    pub(super) form: &'static Form,
+    pub(super) slots: SlotAssignment,
+    pub(super) mnemonic: Mnemonic,
+    /// The operands of the form, in its order.
+    pub(super) operands: Vec<Option<Operand>>,
+    /// The number of elements of vectors.
+    pub(super) lengths: Vec<Option<usize>>,
+    pub(super) types: Vec<Option<ScalarType>>,
+}
+
+impl Chosen {
+    pub(super) fn result_type(&self) -> Option<ScalarType> {
+        let mut operands = self.form.operands().iter();
+        let first = operands.position(|o| o.role() == Role::Def)?;
+        self.types[first]
+    }
+}
+
+/// The form of an instruction, with the operand of each of its operands.
+pub(super) fn choose(
+    facts: FunctionFacts<'_>,
+    queries: &mut Queries<()>,
+    inst: InstId,
+) -> Option<Chosen> {
+    let (module, body) = (facts.module(), facts.body());
+    let mnemonic = Mnemonic::of(module, body.inst(inst)?.sig)?;
+    let written = body.operands(inst);
+    let environment = Environment::of(module);
+    let pool = body.pool();
+    let found = queries.ask(body, &mnemonic, written, |query| {
+        let selected = environment.select(query).ok()?;
+        let (form, binding) = (selected.form(), selected.operands());
+        let mut operands = Vec::new();
+        let mut lengths = Vec::new();
+        let mut types = Vec::new();
+        for (index, operand) in form.operands().iter().enumerate() {
+            let part = binding.part(index);
+            let whole = binding.written(index).and_then(|w| written.get(w)).copied();
+            let whole = whole.filter(|_| binding.get(index).is_some());
+            operands.push(whole.and_then(|whole| match (operand.nesting(), whole) {
+                (Nesting::Bracket(_), Operand::Bracket(list))
+                | (Nesting::Vector(_), Operand::Vector(list)) => pool.list(list).get(part).copied(),
+                (Nesting::Pair, Operand::Pair(at)) => Some(pool.pair(at).1),
+                (Nesting::Whole, Operand::Pair(at)) => Some(pool.pair(at).0),
+                _ => Some(whole),
+            }));
+            let bits = selected.width(index);
+            let ty = operand.ty().scalar_type(selected.assignment(), form);
+            let each = ty.map(|ty| u32::from(ty.bits()).max(1));
+            lengths.push(bits.zip(each).map(|(bits, each)| (bits / each) as usize));
+            types.push(ty);
+        }
+        Some((form, *selected.assignment(), operands, lengths, types))
+    });
+    let (form, slots, operands, lengths, types) = found??;
+    Some(Chosen {
+        form,
+        slots,
+        mnemonic,
+        operands,
+        lengths,
+        types,
+    })
+}
+
+/// An operand of an instruction, with what its form says of it.
+pub(crate) struct TypedOperand {
+    pub(crate) operand: Operand,
+    pub(crate) role: Role,
+    pub(crate) ty: Option<ScalarType>,
+}
+
+/// The operands of an instruction of the function that the queries have entered.
+pub(crate) fn typed_operands(
+    facts: FunctionFacts<'_>,
+    queries: &mut Queries<()>,
+    inst: InstId,
+) -> Option<Vec<TypedOperand>> {
+    let chosen = choose(facts, queries, inst)?;
+    let declared = chosen.form.operands().iter();
+    let all = declared.zip(chosen.operands).zip(chosen.types);
+    let written = all.filter_map(|((declared, operand), ty)| {
+        Some(TypedOperand {
+            operand: operand?,
+            role: declared.role(),
+            ty,
+        })
+    });
+    Some(written.collect())
+}
