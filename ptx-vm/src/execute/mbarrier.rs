@@ -46,7 +46,7 @@ impl Object {
     }
 
     /// Adds bytes of transactions.
-    const fn expect(&mut self, bytes: u64) {
+    const fn add_expected(&mut self, bytes: u64) {
         self.transactions = self.transactions.wrapping_add(bytes as i32);
     }
 
@@ -126,7 +126,7 @@ impl Execution<'_> {
                     };
                 }
                 Action::MbarrierInvalidate => object = Object::default(),
-                Action::MbarrierExpect => object.expect(first.unwrap_or(0)),
+                Action::MbarrierExpect => object.add_expected(first.unwrap_or(0)),
                 Action::MbarrierComplete => {
                     object.perform(first.unwrap_or(0));
                 }
@@ -135,7 +135,7 @@ impl Execution<'_> {
                     let expects = act.has(Modifier::ExpectTx);
                     let count = first.filter(|_| !expects).unwrap_or(1) as u32;
                     if expects {
-                        object.expect(first.unwrap_or(0));
+                        object.add_expected(first.unwrap_or(0));
                     }
                     if act.action == Action::MbarrierDrop {
                         object.expected = object.expected.saturating_sub(count);

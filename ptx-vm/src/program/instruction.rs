@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use ptx_analysis::fold::Video;
-use ptx_ir::facts::{Callees, Facts, Flow, Space, Targets};
+use ptx_ir::facts::{Callees, Facts, Flow, Targets};
 use ptx_ir::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand, SymbolKind};
-use ptx_isa::{Destination, Expr, Length, Marks, Role, ScalarType, Selector, StateSpace};
+use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
 
+use super::accesses::{combination, memory_step};
+use super::act_operands::act_operands;
 use super::chosen::{Chosen, choose};
 use super::operands::Context;
-use super::step::{
-    Access, Act, ActOperand, Argument, Atomic, Call, Callee, ChangedElement, Fold, Step, Window,
-};
+use super::step::{Act, Argument, Call, Callee, Fold, Step, Window};
 use crate::lanes::{Integer, Kind, Place};
-use crate::lower::{InMemory, Lowering, Source};
+use crate::lower::{Lowering, Source};
 
 /// The step that follows each label.
 pub(super) type Labels = HashMap<LabelId, u32>;
@@ -183,7 +183,10 @@ fn ordinary(
 }
 
 /// The places of the operands of a form. Vectors in the place of one value are put together, and taken apart by the second result.
-fn places(context: &mut Context<'_>, chosen: &Chosen) -> Option<(Vec<Option<Source>>, Vec<Split>)> {
+pub(super) fn places(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+) -> Option<(Vec<Option<Source>>, Vec<Split>)> {
     let mut all = Vec::new();
     let mut split = Vec::new();
     for (index, operand) in chosen.form.operands().iter().enumerate() {
@@ -450,199 +453,4 @@ fn part(context: &Context<'_>, operand: Operand, selected: &mut Option<Selector>
         }
         other => other,
     }
-}
-
-/// The window of the access of an instruction.
-fn window(context: &Context<'_>, inst: InstId) -> Window {
-    let facts = context.facts.inst(inst);
-    let space = facts
-        .memory()
-        .find(|a| a.operand.is_some())
-        .map(|a| a.space);
-    match space {
-        Some(Space::State(space)) => Window::State(space),
-        _ => Window::Generic,
-    }
-}
-
-/// The address operand of an instruction. A variable on the stack or a parameter of the kernel is where it is.
-fn address_of(
-    context: &mut Context<'_>,
-    operand: Operand,
-    window: Window,
-) -> Option<super::Address> {
-    let window = match window {
-        Window::State(space) => match space.base() {
-            StateSpace::Local => Window::Local,
-            StateSpace::Global | StateSpace::Const => Window::State(StateSpace::Global),
-            StateSpace::Shared => Window::State(StateSpace::Shared),
-            StateSpace::Param if !context.is_entry => Window::Local,
-            StateSpace::Param => Window::KernelParameters,
-            _ => window,
-        },
-        other => other,
-    };
-    context.address(operand, window)
-}
-
-/// An instruction that reads or changes memory.
-fn memory_step(
-    context: &mut Context<'_>,
-    inst: InstId,
-    chosen: &Chosen,
-    at: usize,
-) -> Result<Step, &'static str> {
-    let window = window(context, inst);
-    let operand = chosen.operands.get(at).copied().flatten();
-    let operand = operand.ok_or("its address is missing")?;
-    let address = address_of(context, operand, window).ok_or("its address is not supported")?;
-    memory_access(context, chosen, address, at).ok_or("its operands are not supported")
-}
-
-fn memory_access(
-    context: &mut Context<'_>,
-    chosen: &Chosen,
-    address: super::Address,
-    address_operand: usize,
-) -> Option<Step> {
-    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
-    let data = of(Role::Def).or_else(|| of(Role::Use))?;
-    let ty = chosen.types[data]?;
-    let bytes = (ty.bits() / 8) as u8;
-    let assignments = chosen.form.computation()?.assignments();
-    if let [only] = assignments {
-        let written = chosen.operands[data]?;
-        let mut places = Vec::new();
-        match written {
-            Operand::Sink => places.push(None),
-            Operand::Vector(list) => {
-                for part in context.facts.body().pool().list(list).to_vec() {
-                    match part {
-                        Operand::Sink => places.push(None),
-                        other => {
-                            places.extend(context.source(other, Some(ty))?.into_iter().map(Some))
-                        }
-                    }
-                }
-            }
-            other => places.extend(context.source(other, Some(ty))?.into_iter().map(Some)),
-        }
-        let access = Box::new(Access {
-            address,
-            bytes,
-            places,
-            ty,
-        });
-        return match (only.target(), only.value()) {
-            (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load(access)),
-            (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store(access)),
-            _ => None,
-        };
-    }
-    let (operands, _) = places(context, chosen)?;
-    let count = chosen.lengths[data].unwrap_or(1);
-    let first = context.code.ops.len() as u32;
-    let mut elements = Vec::new();
-    for element in 0..count {
-        let place = context.code.new_register(ty.bits());
-        let loaded = [(address_operand as u8, InMemory { ty, place })];
-        elements.push(changed(context, chosen, &operands, element, &loaded)?);
-    }
-    Some(Step::Atomic(Box::new(Atomic {
-        address,
-        elements,
-        start: first,
-    })))
-}
-
-/// How an element of a vector in memory is changed.
-fn changed(
-    context: &mut Context<'_>,
-    chosen: &Chosen,
-    operands: &[Option<Source>],
-    element: usize,
-    loaded: &[(u8, InMemory)],
-) -> Option<ChangedElement> {
-    let start = context.code.ops.len() as u32;
-    let mut lowering = Lowering::new(
-        &mut context.code,
-        chosen.form,
-        &chosen.slots,
-        chosen.mnemonic.modifiers(),
-        operands,
-    );
-    lowering.element = element;
-    lowering.loaded = loaded;
-    let new = lowering.lower()??;
-    Some(ChangedElement {
-        bytes: (loaded.first()?.1.ty.bits() / 8) as u8,
-        loaded: loaded.iter().map(|(_, value)| value.place).collect(),
-        ops: (start, context.code.ops.len() as u32),
-        new,
-    })
-}
-
-/// How an action changes each element in memory.
-fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
-    let mut types = chosen.mnemonic.modifiers().iter().rev();
-    let ty = types.find_map(|m| m.scalar_type())?;
-    let (operands, _) = places(context, chosen)?;
-    let mut loaded = Vec::new();
-    for (index, operand) in (0u8..).zip(chosen.form.operands()) {
-        if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
-            let place = context.code.new_register(ty.bits());
-            loaded.push((index, InMemory { ty, place }));
-        }
-    }
-    changed(context, chosen, &operands, 0, &loaded)
-}
-
-/// The operands of an action.
-fn act_operands(
-    context: &mut Context<'_>,
-    inst: InstId,
-    chosen: &Chosen,
-) -> Vec<Option<ActOperand>> {
-    let default = window(context, inst);
-    let facts = context.facts.inst(inst);
-    let window = |operand: Operand| {
-        let access = facts.memory().find(|a| a.operand == Some(operand));
-        match access.map(|a| a.space) {
-            Some(Space::State(space)) => Window::State(space),
-            Some(Space::Generic) => Window::Generic,
-            _ => default,
-        }
-    };
-    let mut all = Vec::new();
-    for (index, operand) in chosen.form.operands().iter().enumerate() {
-        let written = chosen.operands[index].filter(|o| *o != Operand::Sink);
-        let ty = chosen.types[index];
-        let is_address = operand.role() == Role::Addr || operand.marks().contains(Marks::MBARRIER);
-        all.push(written.and_then(|written| match is_address {
-            true => address_of(context, written, window(written)).map(ActOperand::Address),
-            false => act_places(context, written, ty).map(ActOperand::Places),
-        }));
-    }
-    all
-}
-
-/// The places of an operand of an action. What is written to elements that are dropped goes to separate places.
-fn act_places(
-    context: &mut Context<'_>,
-    written: Operand,
-    ty: Option<ScalarType>,
-) -> Option<Vec<Place>> {
-    let Operand::Vector(list) = written else {
-        return context.source(written, ty);
-    };
-    let mut places = Vec::new();
-    for part in context.facts.body().pool().list(list).to_vec() {
-        match part {
-            Operand::Sink => {
-                places.push(context.code.new_register(ty.map_or(32, ScalarType::bits)))
-            }
-            part => places.extend(context.source(part, ty)?),
-        }
-    }
-    Some(places)
 }

@@ -1,5 +1,7 @@
 //! A module as it is executed: each function decoded once, variables with their addresses.
 
+mod accesses;
+mod act_operands;
 mod chosen;
 mod decode;
 mod frame;

@@ -1,0 +1,156 @@
+//! Decodes accesses to memory.
+
+use ptx_ir::facts::Space;
+use ptx_ir::{InstId, Operand};
+use ptx_isa::{Destination, Expr, Marks, Role, StateSpace};
+
+use super::chosen::Chosen;
+use super::instruction::places;
+use super::operands::Context;
+use super::step::{Access, Address, Atomic, ChangedElement, Step, Window};
+use crate::lower::{InMemory, Lowering, Source};
+
+/// The window of the access of an instruction.
+pub(super) fn window(context: &Context<'_>, inst: InstId) -> Window {
+    let facts = context.facts.inst(inst);
+    let space = facts
+        .memory()
+        .find(|a| a.operand.is_some())
+        .map(|a| a.space);
+    match space {
+        Some(Space::State(space)) => Window::State(space),
+        _ => Window::Generic,
+    }
+}
+
+/// The address operand of an instruction. A variable on the stack or a parameter of the kernel is where it is.
+pub(super) fn address_of(
+    context: &mut Context<'_>,
+    operand: Operand,
+    window: Window,
+) -> Option<Address> {
+    let window = match window {
+        Window::State(space) => match space.base() {
+            StateSpace::Local => Window::Local,
+            StateSpace::Global | StateSpace::Const => Window::State(StateSpace::Global),
+            StateSpace::Shared => Window::State(StateSpace::Shared),
+            StateSpace::Param if !context.is_entry => Window::Local,
+            StateSpace::Param => Window::KernelParameters,
+            _ => window,
+        },
+        other => other,
+    };
+    context.address(operand, window)
+}
+
+/// An instruction that reads or changes memory.
+pub(super) fn memory_step(
+    context: &mut Context<'_>,
+    inst: InstId,
+    chosen: &Chosen,
+    at: usize,
+) -> Result<Step, &'static str> {
+    let window = window(context, inst);
+    let operand = chosen.operands.get(at).copied().flatten();
+    let operand = operand.ok_or("its address is missing")?;
+    let address = address_of(context, operand, window).ok_or("its address is not supported")?;
+    memory_access(context, chosen, address, at).ok_or("its operands are not supported")
+}
+
+fn memory_access(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+    address: Address,
+    address_operand: usize,
+) -> Option<Step> {
+    let of = |role: Role| chosen.form.operands().iter().position(|o| o.role() == role);
+    let data = of(Role::Def).or_else(|| of(Role::Use))?;
+    let ty = chosen.types[data]?;
+    let bytes = (ty.bits() / 8) as u8;
+    let assignments = chosen.form.computation()?.assignments();
+    if let [only] = assignments {
+        let written = chosen.operands[data]?;
+        let mut places = Vec::new();
+        match written {
+            Operand::Sink => places.push(None),
+            Operand::Vector(list) => {
+                for part in context.facts.body().pool().list(list).to_vec() {
+                    match part {
+                        Operand::Sink => places.push(None),
+                        other => {
+                            places.extend(context.source(other, Some(ty))?.into_iter().map(Some))
+                        }
+                    }
+                }
+            }
+            other => places.extend(context.source(other, Some(ty))?.into_iter().map(Some)),
+        }
+        let access = Box::new(Access {
+            address,
+            bytes,
+            places,
+            ty,
+        });
+        return match (only.target(), only.value()) {
+            (Destination::Operand(_), Expr::Memory(_)) => Some(Step::Load(access)),
+            (Destination::Memory(_), Expr::Operand(_)) => Some(Step::Store(access)),
+            _ => None,
+        };
+    }
+    let (operands, _) = places(context, chosen)?;
+    let count = chosen.lengths[data].unwrap_or(1);
+    let first = context.code.ops.len() as u32;
+    let mut elements = Vec::new();
+    for element in 0..count {
+        let place = context.code.new_register(ty.bits());
+        let loaded = [(address_operand as u8, InMemory { ty, place })];
+        elements.push(changed(context, chosen, &operands, element, &loaded)?);
+    }
+    Some(Step::Atomic(Box::new(Atomic {
+        address,
+        elements,
+        start: first,
+    })))
+}
+
+/// How an element of a vector in memory is changed.
+fn changed(
+    context: &mut Context<'_>,
+    chosen: &Chosen,
+    operands: &[Option<Source>],
+    element: usize,
+    loaded: &[(u8, InMemory)],
+) -> Option<ChangedElement> {
+    let start = context.code.ops.len() as u32;
+    let mut lowering = Lowering::new(
+        &mut context.code,
+        chosen.form,
+        &chosen.slots,
+        chosen.mnemonic.modifiers(),
+        operands,
+    );
+    lowering.element = element;
+    lowering.loaded = loaded;
+    let new = lowering.lower()??;
+    Some(ChangedElement {
+        bytes: (loaded.first()?.1.ty.bits() / 8) as u8,
+        loaded: loaded.iter().map(|(_, value)| value.place).collect(),
+        ops: (start, context.code.ops.len() as u32),
+        new,
+    })
+}
+
+/// How an action changes each element in memory.
+pub(super) fn combination(context: &mut Context<'_>, chosen: &Chosen) -> Option<ChangedElement> {
+    let mut types = chosen.mnemonic.modifiers().iter().rev();
+    let ty = types.find_map(|m| m.scalar_type())?;
+    let (operands, _) = places(context, chosen)?;
+    let mut loaded = Vec::new();
+    for (index, operand) in (0u8..).zip(chosen.form.operands()) {
+        if operand.role() == Role::Addr && !operand.marks().contains(Marks::MBARRIER) {
+            let place = context.code.new_register(ty.bits());
+            loaded.push((index, InMemory { ty, place }));
+        }
+    }
+    changed(context, chosen, &operands, 0, &loaded)
+}
