@@ -39,12 +39,14 @@ fn becomes_normal(format: Format, exact: Number, rounding: Rounding) -> Option<b
     let Magnitude::Finite(mantissa, exponent) = exact.size else {
         return Some(false);
     };
+    if exact.exponent() != Some(format.least_exponent() - 1) {
+        return Some(false);
+    }
+    // The double is a normal number, so it is rounded to all digits.
     let twice = Number {
         size: Magnitude::Finite(mantissa, exponent + 1),
         ..exact
     };
     let rounded = format.decode(format.encode(twice, rounding)?)?;
-    let exponents = exact.exponent().zip(rounded.exponent());
-    // Only the greatest of them are rounded up, and then by one binade.
-    Some(!format.is_tiny(rounded) && exponents.is_some_and(|(before, after)| after > before + 1))
+    Some(rounded.exponent() > Some(format.least_exponent()))
 }

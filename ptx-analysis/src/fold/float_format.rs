@@ -106,7 +106,7 @@ impl Format {
     }
 
     /// The least exponent of a number that is not subnormal.
-    fn least_exponent(self) -> i32 {
+    pub(super) fn least_exponent(self) -> i32 {
         i32::from(self.zero) - self.bias()
     }
 

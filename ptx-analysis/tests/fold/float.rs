@@ -184,6 +184,13 @@ fn rounding_before_flushing() {
     );
     cases.is("mul.ftz.f32", &[0x00ff_ffff, 0x3f00_0000], Some(0));
     cases.is("mul.rz.ftz.f32", &[0x0080_0001, 0x3f7f_fffe], Some(0));
+    // Rounding up to a power of two below the least normal number.
+    cases.is("div.rn.ftz.f32", &[0xbf7f_ffff, 0x7f00_0000], Some(1 << 31));
+    for halvings in 1..30 {
+        let scale = 0x3f80_0000 - (halvings << 23);
+        cases.is("mul.ftz.f32", &[0x00ff_ffff, scale], Some(0));
+        cases.is("mul.rp.ftz.f32", &[0x00ff_ffff, scale], Some(0));
+    }
     cases.is("mul.f32", &[least, 0x3f7f_ffff], Some(least));
     cases.is("add.sat.f32", &[1 << 31, 1 << 31], Some(0));
     cases.is("mul.sat.f32", &[1 << 31, 0x3f80_0000], Some(0));
