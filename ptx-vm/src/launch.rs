@@ -281,9 +281,9 @@ impl<'m> Machine<'m> {
         if frame > launch.limits.stack_bytes {
             return Err(RunError::new(StopReason::StackLimit));
         }
-        let fixed = self.program.variables.dynamic;
-        let shared = fixed.saturating_add(launch.shared.into());
-        if shared > launch.limits.shared_bytes {
+        let shared = &self.program.variables.shared;
+        let needed = shared.needed(kernel, launch.shared);
+        if needed > launch.limits.shared_bytes || !shared.fits(kernel, launch.shared) {
             return Err(impossible("there is not as much shared memory"));
         }
         let workspace = self.grid_workspace()?;

@@ -189,7 +189,7 @@ fn act<'a>(warp: &Warp, call: usize, at: u32, grid: &Grid<'a>) -> Option<&'a cra
 impl Cluster {
     /// The CTAs of a cluster, before their first step.
     pub(crate) fn new(grid: &Grid<'_>, index: [u32; 3]) -> Result<Self, RunError> {
-        let bytes = grid.program.variables.dynamic + u64::from(grid.shared);
+        let bytes = grid.program.variables.shared.end(grid.kernel, grid.shared);
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let [x, y, z] = grid.cluster;
         let count = x * y * z;

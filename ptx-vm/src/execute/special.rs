@@ -60,7 +60,8 @@ impl Block {
             SpecialReg::Envreg2 => grid.workspace & 0xffff_ffff,
             SpecialReg::DynamicSmemSize => grid.shared.into(),
             SpecialReg::TotalSmemSize | SpecialReg::AggrSmemSize => {
-                grid.program.variables.dynamic + u64::from(grid.shared)
+                let sizes = &grid.program.variables.shared;
+                sizes.needed(grid.kernel, grid.shared)
             }
             _ => 0,
         };

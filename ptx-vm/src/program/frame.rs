@@ -40,7 +40,7 @@ pub(crate) struct Parameter {
 }
 
 /// Puts things after each other.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Layout {
     bytes: u64,
     pub(super) align: u64,

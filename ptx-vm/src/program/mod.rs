@@ -7,8 +7,10 @@ mod decode;
 mod frame;
 mod instruction;
 mod operands;
+mod shared;
 mod sharing;
 mod step;
+mod users;
 mod variables;
 
 use ptx_ir::{FuncId, Module};
@@ -59,8 +61,8 @@ pub(crate) struct Program {
 impl Program {
     /// Decodes all functions. Linear.
     pub(crate) fn new(module: &Module) -> Self {
-        let variables = Variables::new(module);
         let facts = ptx_ir::facts::ModuleFacts::new(module);
+        let variables = Variables::new(module, &users::UsersOf::new(&facts));
         let mut queries = ptx_ir::query::Queries::new(module);
         let (mut functions, mut sharing) = (Vec::new(), Vec::new());
         for (id, _) in module.functions().iter() {

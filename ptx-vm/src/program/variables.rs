@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use ptx_ir::{
-    Binding, DeclId, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId,
+    Binding, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId,
     SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::StateSpace;
 
 use super::frame::Layout;
+use super::shared::{self, Name, SharedSizes};
+use super::users::UsersOf;
 
 /// The generic address of the first byte of variables in `.global` and `.const`.
 pub(crate) const GLOBAL: u64 = 0x1000_0000;
@@ -44,10 +46,8 @@ pub(crate) struct Variables {
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
     pub(crate) ranges: Vec<(Box<str>, u64, u64)>,
-    /// Bytes of shared memory whose size the module determines.
-    pub(crate) shared: u64,
-    /// Where dynamic shared memory begins.
-    pub(crate) dynamic: u64,
+    /// The sizes of shared memory.
+    pub(crate) shared: SharedSizes,
     /// One past the last address in `.global` and `.const`.
     pub(crate) end: u64,
 }
@@ -61,17 +61,19 @@ struct Declared<'m> {
 }
 
 /// The places where variables are put.
-struct Layouts {
+struct Layouts<'u> {
     global: Layout,
-    shared: Layout,
+    shared: shared::Declarations,
+    users: &'u UsersOf,
 }
 
 impl Variables {
-    pub(super) fn new(module: &Module) -> Self {
+    pub(super) fn new(module: &Module, users: &UsersOf) -> Self {
         let mut variables = Self::default();
         let mut layouts = Layouts {
             global: Layout::default(),
-            shared: Layout::default(),
+            shared: shared::Declarations::default(),
+            users,
         };
         let declared = Declared {
             module,
@@ -93,16 +95,13 @@ impl Variables {
                 inner.push((declared, found));
             }
         }
-        variables.shared = layouts.shared.bytes();
-        variables.dynamic = layouts.shared.add(0, 16);
-        for address in variables
-            .symbols
-            .values_mut()
-            .chain(variables.locals.values_mut())
-        {
-            if *address == u64::MAX {
-                *address = variables.dynamic;
-            }
+        let (addresses, sizes) = layouts.shared.place();
+        variables.shared = sizes;
+        for (name, address) in addresses {
+            match name {
+                Name::Symbol(symbol) => variables.symbols.insert(symbol, address),
+                Name::Local(function, var) => variables.locals.insert((function, var), address),
+            };
         }
         variables.end = GLOBAL.saturating_add(layouts.global.bytes());
         for (declarator, address, decl) in written.drain(..) {
@@ -120,7 +119,7 @@ impl Variables {
     fn place(
         &mut self,
         declared: &Declared<'_>,
-        layouts: &mut Layouts,
+        layouts: &mut Layouts<'_>,
     ) -> Vec<(Declarator, u64, VarDecl)> {
         let mut found = Vec::new();
         for (id, decl) in declared.all.decls.iter() {
@@ -134,21 +133,22 @@ impl Variables {
             for declarator in declared.all.declarators(id) {
                 let layout = decl.layout(declarator, declared.pool);
                 let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
-                let address = match (space, size) {
-                    // Its place follows all others.
-                    (StateSpace::Shared, None) => u64::MAX,
-                    (StateSpace::Shared, Some(size)) => layouts.shared.add(size, align),
-                    (_, size) => {
-                        let at = layouts.global.add(size.unwrap_or(0), align);
-                        // Variables are apart, so that a checker finds accesses past their ends.
-                        layouts.global.add(GAP, 1);
-                        GLOBAL.saturating_add(at)
+                if space == StateSpace::Shared {
+                    // Where it is depends on the others.
+                    if let Some(name) = self.name(declared, declarator, u64::MAX) {
+                        let users = match name {
+                            Name::Symbol(symbol) => layouts.users.of_symbol(symbol),
+                            Name::Local(function, _) => layouts.users.of_function(function),
+                        };
+                        layouts.shared.add(name, size, align, users);
                     }
-                };
-                if !self.name(declared, id, declarator, address) {
                     continue;
                 }
-                if space != StateSpace::Shared {
+                let at = layouts.global.add(size.unwrap_or(0), align);
+                // Variables are apart, so that a checker finds accesses past their ends.
+                layouts.global.add(GAP, 1);
+                let address = GLOBAL.saturating_add(at);
+                if self.name(declared, declarator, address).is_some() {
                     let name = declared.module.name(declarator.name);
                     let end = address.saturating_add(size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
@@ -159,27 +159,26 @@ impl Variables {
         found
     }
 
-    /// Notes the address of a variable; false if it already has one, from an earlier declaration.
+    /// Notes the address of a variable; `None` if it already has one, from an earlier declaration.
     fn name(
         &mut self,
         declared: &Declared<'_>,
-        _: DeclId,
         declarator: &Declarator,
         address: u64,
-    ) -> bool {
+    ) -> Option<Name> {
         match (declarator.binding, declared.function) {
             (Binding::Symbol(symbol), _) => match self.symbols.entry(symbol) {
-                std::collections::hash_map::Entry::Occupied(_) => false,
+                std::collections::hash_map::Entry::Occupied(_) => None,
                 std::collections::hash_map::Entry::Vacant(free) => {
                     free.insert(address);
-                    true
+                    Some(Name::Symbol(symbol))
                 }
             },
             (Binding::Var(var), Some(function)) => {
                 self.locals.insert((function, var), address);
-                true
+                Some(Name::Local(function, var))
             }
-            _ => false,
+            _ => None,
         }
     }
 

@@ -1,0 +1,122 @@
+//! The addresses of variables in shared memory.
+//!
+//! Variables that several kernels use come first. Those of a single kernel follow, at the same addresses as those of other kernels, and
+//! then what a launch adds.
+
+use std::collections::HashMap;
+
+use ptx_ir::{FuncId, SymbolId, VarId};
+
+use super::frame::Layout;
+use super::users::Users;
+use super::variables::SHARED_STRIDE;
+
+/// A variable.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Name {
+    /// Of the module.
+    Symbol(SymbolId),
+    /// Declared inside a function.
+    Local(FuncId, VarId),
+}
+
+/// A variable that has no address yet.
+struct Declared {
+    name: Name,
+    /// Without a size it is what a launch adds.
+    size: Option<u64>,
+    align: u64,
+    users: Users,
+}
+
+/// The variables of a module, in the order of its text.
+#[derive(Default)]
+pub(super) struct Declarations(Vec<Declared>);
+
+/// How many bytes of shared memory kernels have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedSizes {
+    /// Of the variables of a kernel that has its own, and of all others.
+    kernels: HashMap<FuncId, u64>,
+    common: u64,
+    /// Where the bytes begin that a launch adds.
+    dynamic: u64,
+    /// What their address is a multiple of.
+    align: u64,
+}
+
+/// What the address of the bytes is a multiple of that a launch adds, at least.
+const DYNAMIC_ALIGN: u64 = 16;
+
+impl Declarations {
+    pub(super) fn add(&mut self, name: Name, size: Option<u64>, align: u64, users: Users) {
+        self.0.push(Declared {
+            name,
+            size,
+            align,
+            users,
+        });
+    }
+
+    /// Gives each variable an address.
+    pub(super) fn place(&self) -> (Vec<(Name, u64)>, SharedSizes) {
+        let mut addresses = Vec::new();
+        let mut common = Layout::default();
+        for (one, size) in self.sized() {
+            if one.users == Users::Several {
+                addresses.push((one.name, common.add(size, one.align)));
+            }
+        }
+        let mut kernels: HashMap<FuncId, Layout> = HashMap::new();
+        for (one, size) in self.sized() {
+            if let Users::One(kernel) = one.users {
+                let layout = kernels.entry(kernel).or_insert_with(|| common.clone());
+                addresses.push((one.name, layout.add(size, one.align)));
+            }
+        }
+        let added = self.0.iter().filter(|one| one.size.is_none());
+        let align = added.clone().map(|one| one.align).max();
+        let align = align.unwrap_or(1).max(DYNAMIC_ALIGN);
+        let most = kernels.values().map(Layout::bytes).max();
+        let most = most.unwrap_or(0).max(common.bytes());
+        let sizes = SharedSizes {
+            kernels: kernels.iter().map(|(&id, l)| (id, l.bytes())).collect(),
+            common: common.bytes(),
+            dynamic: most.checked_next_multiple_of(align).unwrap_or(u64::MAX),
+            align,
+        };
+        addresses.extend(added.map(|one| (one.name, sizes.dynamic)));
+        (addresses, sizes)
+    }
+
+    fn sized(&self) -> impl Iterator<Item = (&Declared, u64)> {
+        self.0.iter().filter_map(|one| Some((one, one.size?)))
+    }
+}
+
+impl SharedSizes {
+    /// The bytes that a launch needs: of the variables of a kernel, and those that it adds.
+    pub(crate) fn needed(&self, kernel: FuncId, added: u32) -> u64 {
+        let own = self.kernels.get(&kernel).copied().unwrap_or(self.common);
+        match added {
+            0 => own,
+            added => {
+                let own = own.checked_next_multiple_of(self.align);
+                own.unwrap_or(u64::MAX).saturating_add(added.into())
+            }
+        }
+    }
+
+    /// Whether the shared memory of a CTA ends before that of the next one of its cluster.
+    pub(crate) fn fits(&self, kernel: FuncId, added: u32) -> bool {
+        self.end(kernel, added) <= SHARED_STRIDE
+    }
+
+    /// One past the last address in a launch.
+    pub(crate) fn end(&self, kernel: FuncId, added: u32) -> u64 {
+        match added {
+            0 => self.needed(kernel, 0),
+            added => self.dynamic.saturating_add(added.into()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Which kernel uses a variable in shared memory: variables of different kernels have the same addresses.
+
+use std::collections::HashMap;
+
+use ptx_analysis::calls::CallGraph;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FuncId, FunctionKind, Module, Operand, SymbolId, SymbolKind};
+use ptx_isa::StateSpace;
+
+/// The kernels that use something.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Users {
+    /// One kernel, and the functions that only it can reach.
+    One(FuncId),
+    /// Several, or it is not known.
+    Several,
+}
+
+impl Users {
+    fn join(self, other: Self) -> Self {
+        match self == other {
+            true => self,
+            false => Self::Several,
+        }
+    }
+}
+
+/// The kernels that use each function and each variable of a module.
+#[derive(Debug, Default)]
+pub(super) struct UsersOf {
+    functions: HashMap<FuncId, Users>,
+    symbols: HashMap<SymbolId, Users>,
+}
+
+impl UsersOf {
+    /// Finds them. Linear.
+    pub(super) fn new(facts: &ModuleFacts<'_>) -> Self {
+        let module = facts.module();
+        let mut found = Self::default();
+        let kernels = module.definitions();
+        let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+        let work: Vec<_> = kernels.map(|(id, ..)| (id, Users::One(id))).collect();
+        if work.len() > 1 {
+            found.reach(&CallGraph::new(facts), work);
+        }
+        found.look_up(module);
+        found
+    }
+
+    /// The kernels that use a variable that a function declares.
+    pub(super) fn of_function(&self, function: FuncId) -> Users {
+        let found = self.functions.get(&function);
+        found.copied().unwrap_or(Users::Several)
+    }
+
+    /// The kernels that use a variable of the module.
+    pub(super) fn of_symbol(&self, symbol: SymbolId) -> Users {
+        let found = self.symbols.get(&symbol);
+        found.copied().unwrap_or(Users::Several)
+    }
+
+    /// Follows calls. What is known of a function changes at most twice.
+    fn reach(&mut self, calls: &CallGraph, mut work: Vec<(FuncId, Users)>) {
+        while let Some((function, users)) = work.pop() {
+            let old = self.functions.get(&function).copied();
+            let new = old.map_or(users, |old| old.join(users));
+            if old != Some(new) {
+                self.functions.insert(function, new);
+                work.extend(calls.callees(function).into_iter().map(|to| (to, new)));
+            }
+        }
+    }
+
+    /// Notes who mentions variables.
+    fn look_up(&mut self, module: &Module) {
+        let declared = module.declarations();
+        for (id, _) in declared.decls.iter() {
+            for operand in declared.walk(id, module.pool()).operands() {
+                self.mention(module, operand, Users::Several);
+            }
+        }
+        for (id, _, body) in module.definitions() {
+            let users = self.of_function(id);
+            for (_, statement) in body.statements() {
+                for operand in body.walk(statement).operands() {
+                    self.mention(module, operand, users);
+                }
+            }
+        }
+    }
+
+    fn mention(&mut self, module: &Module, operand: Operand, users: Users) {
+        let Operand::Symbol(symbol) = operand else {
+            return;
+        };
+        let kind = module.symbols().get(symbol).map(|s| s.kind);
+        if matches!(kind, Some(SymbolKind::Variable(space, _)) if space.base() == StateSpace::Shared)
+        {
+            let entry = self.symbols.entry(symbol).or_insert(users);
+            *entry = entry.join(users);
+        }
+    }
+}
