@@ -17,6 +17,7 @@ use crate::matrix::model::Model;
 use crate::memory::Device;
 use crate::profile::{Profile, Profiler};
 use crate::program::Program;
+use crate::shape;
 use crate::trace::Tracer;
 
 /// Bytes of what the driver provides for barriers of all CTAs.
@@ -66,7 +67,7 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a CTA in each dimension.
     pub block: [u32; 3],
-    /// CTAs of a cluster in each dimension.
+    /// CTAs of a cluster in each dimension; where these are all 1, the kernel may declare them (`.reqnctapercluster`).
     pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
@@ -273,7 +274,8 @@ impl<'m> Machine<'m> {
         let kernel = kernel.filter(|id| self.program.function(*id).is_some_and(|f| f.is_entry));
         let kernel = kernel.ok_or_else(|| RunError::new(StopReason::NoKernel))?;
         let parameters = self.parameters(kernel, launch)?;
-        check_shape(launch)?;
+        let cluster = shape::cluster(self.module.get(), kernel, launch);
+        shape::check(launch, cluster)?;
         if self.program.variables.end > Device::LAST {
             return Err(impossible("the variables take more than 1 TiB"));
         }
@@ -304,7 +306,7 @@ impl<'m> Machine<'m> {
             parameters: &parameters,
             blocks: launch.grid,
             threads: launch.block,
-            cluster: launch.cluster,
+            cluster,
             shared: launch.shared,
             limits: launch.limits,
             model: Model::of(model),
@@ -433,32 +435,4 @@ impl<'m> Machine<'m> {
             .filter(|(_, f)| f.kind == FunctionKind::Entry && f.body.is_some())
             .map(|(_, f)| self.module.get().name(f.name))
     }
-}
-
-/// An error if a launch of this shape is impossible.
-fn check_shape(launch: &Launch) -> Result<(), RunError> {
-    let impossible = |why: &str| Err(RunError::new(StopReason::Launch(why.into())));
-    let threads = product(launch.block);
-    if !(1..=1024).contains(&threads) {
-        return impossible("a CTA has 1 to 1024 threads");
-    }
-    if launch.grid.contains(&0) || launch.cluster.contains(&0) {
-        return impossible("a dimension is zero");
-    }
-    let whole = launch.grid.iter().zip(launch.cluster);
-    if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
-        return impossible("the grid does not consist of whole clusters");
-    }
-    if product(launch.cluster) > 16 {
-        return impossible("a cluster has at most 16 CTAs");
-    }
-    if product(launch.grid) > u128::from(u64::MAX) {
-        return impossible("the grid has more than 2^64 CTAs");
-    }
-    Ok(())
-}
-
-/// The product of three sizes, which does not overflow.
-fn product(sizes: [u32; 3]) -> u128 {
-    sizes.iter().map(|&n| u128::from(n)).product()
 }

@@ -42,6 +42,7 @@ mod matrix;
 mod memory;
 mod profile;
 mod program;
+mod shape;
 mod trace;
 
 pub use check::{Checker, Checks, Occurrence, Report, UnknownChecker};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use ptx_ir::{
-    Binding, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId,
-    SymbolKind, VarDecl, VarId,
+    Binding, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId, SymbolKind,
+    VarDecl, VarId,
 };
 use ptx_isa::StateSpace;
 

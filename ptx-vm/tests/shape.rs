@@ -1,0 +1,32 @@
+//! Shapes of launches that kernels declare.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+use ptx_vm::{Launch, Machine, RunError, StopReason};
+
+/// The ranks of the CTAs in their clusters.
+fn ranks(declared: &str, grid: u32, cluster: [u32; 3]) -> Result<Vec<u8>, RunError> {
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 data)\n{declared}\n{{\n\
+         .reg .b32 %r<4>;\n.reg .b64 %out, %at;\nld.param.u64 %out, [data];\nmov.u32 %r0, %ctaid.x;\n\
+         cvt.u64.u32 %at, %r0;\nadd.u64 %out, %out, %at;\nmov.u32 %r1, %cluster_ctarank;\nst.global.u8 [%out], %r1;\nret;\n}}\n"
+    );
+    let parsed = ptx_parse::parse_str(&text);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let mut machine = Machine::new(&parsed.module);
+    let data = machine.allocate(16).unwrap();
+    let mut launch = Launch::new("k").shape(grid, 1).argument(data.to_le_bytes());
+    launch.cluster = cluster;
+    machine.launch(&launch)?;
+    machine.read(data, grid as usize)
+}
+
+#[test]
+fn a_kernel_declares_its_clusters() {
+    let declared = ".reqnctapercluster 2, 1, 1";
+    assert_eq!(ranks(declared, 4, [1; 3]).unwrap(), [0, 1, 0, 1]);
+    assert_eq!(ranks("", 4, [1; 3]).unwrap(), [0; 4]);
+    // What the launch says counts.
+    assert_eq!(ranks(declared, 4, [4, 1, 1]).unwrap(), [0, 1, 2, 3]);
+    let error = ranks(declared, 3, [1; 3]).unwrap_err();
+    assert!(matches!(error.reason, StopReason::Launch(_)), "{error}");
+}
