@@ -4,9 +4,13 @@ use super::checkers::Checkers;
 use super::memcheck::access;
 use super::reports::{Actor, Text};
 use super::sites::Site;
+use super::state::Followed;
+use super::unset::Variable;
 use super::written_bytes::WrittenBytes;
-use crate::execute::{Execution, Grid, Memory, Stepped, Touch, Use};
-use crate::lanes::lanes;
+use crate::execute::{
+    CallFrame, Execution, Grid, Memory, Stepped, Touch, Unknown, Use, determined,
+};
+use crate::lanes::{Place, lanes};
 use crate::program::{Argument, Callee, Function, Step};
 use ptx_ir::Code;
 
@@ -66,12 +70,12 @@ impl Checkers {
         });
     }
 
-    /// Checks that the registers that lanes read were written, and notes those that they write.
+    /// Checks that the registers that lanes need have values, and notes those that they write.
     pub(super) fn registers(
         &mut self,
         grid: &Grid<'_>,
         (index, warp): ([u32; 3], u32),
-        step: Stepped,
+        (step, call): (Stepped, &CallFrame),
     ) {
         let site = self.sites.number(step.function, step.at);
         let follows = |s: &Site| !s.reads.is_empty() || !s.writes.is_empty();
@@ -81,30 +85,14 @@ impl Checkers {
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(of) = sites.get(site) else { return };
         let block = grid.linear(index);
-        let count = sites.variables(step.function);
-        let known = self.warp(grid, block, warp).registers(step.call, count);
-        let mut found = None;
-        for &variable in &of.reads {
-            let Some(lanes) = known.get_mut(variable as usize) else {
-                continue;
-            };
-            let reading = match of.guard == Some(variable) {
-                true => step.mask,
-                false => step.active,
-            };
-            let missing = reading & !*lanes;
-            if missing != 0 && found.is_none() {
-                found = Some((variable, missing));
-            }
-            // Each register is reported once.
-            *lanes |= missing;
-        }
-        for &variable in &of.writes {
-            if let Some(lanes) = known.get_mut(variable as usize) {
-                *lanes |= step.active;
-            }
-        }
-        let Some((variable, missing)) = found else {
+        let variables = sites.variables(step.function);
+        let warp_state = self.warp(grid, block, warp);
+        let known = warp_state.registers(step.call, variables.len());
+        let determined = |unknown: &[Unknown], results: &[Place]| {
+            determined(grid, (step, call), unknown, results)
+        };
+        let followed = follow(known, (of, site), step, variables, &determined);
+        let Some(((site, variable), missing)) = followed else {
             return;
         };
         let actor = Actor {
@@ -112,7 +100,7 @@ impl Checkers {
             block,
             thread: warp + missing.trailing_zeros(),
         };
-        let name = sites.name(step.function, variable);
+        let name = variables.get(variable as usize).map_or("", |v| &v.name);
         let text = || Text {
             message: format!("`{name}` is read and was never written by the thread"),
             other: None,
@@ -176,4 +164,57 @@ impl Checkers {
         }
         warp.forget_registers(call);
     }
+}
+
+/// Gives the lanes in which results do not depend on registers.
+type Determined<'a> = &'a dyn Fn(&[Unknown], &[Place]) -> u32;
+
+/// Follows variables over an instruction. Gives the first one that is needed and has no value, with the instruction that read it first, and the
+/// lanes.
+fn follow(
+    known: &mut [Followed],
+    (of, site): (&Site, u32),
+    step: Stepped,
+    variables: &[Variable],
+    determined: Determined<'_>,
+) -> Option<((u32, u32), u32)> {
+    let mut needed = None;
+    let (mut unknown, mut origin) = (Vec::new(), None);
+    for &variable in &of.reads {
+        let Some(followed) = known.get_mut(variable as usize) else {
+            continue;
+        };
+        let is_guard = of.guard == Some(variable);
+        let reading = if is_guard { step.mask } else { step.active };
+        let missing = reading & !followed.known;
+        if missing == 0 {
+            continue;
+        }
+        let from = followed.origin.unwrap_or((site, variable));
+        if of.computes && !is_guard {
+            unknown.extend(variables.get(variable as usize).map(|v| Unknown {
+                place: v.place,
+                bits: v.bits,
+                lanes: missing,
+            }));
+            origin.get_or_insert(from);
+        } else {
+            needed.get_or_insert((from, missing));
+            // Each register is reported once.
+            followed.known |= missing;
+        }
+    }
+    let mut without = unknown.iter().fold(0, |all, one| all | one.lanes);
+    if without != 0 {
+        let written = of.writes.iter().filter_map(|&v| variables.get(v as usize));
+        let results: Vec<Place> = written.map(|v| v.place).collect();
+        without &= !determined(&unknown, &results);
+    }
+    for &variable in &of.writes {
+        if let Some(followed) = known.get_mut(variable as usize) {
+            followed.known = followed.known & !step.active | step.active & !without;
+            followed.origin = origin.or(followed.origin);
+        }
+    }
+    needed
 }

@@ -1,7 +1,7 @@
 //! Checkers: they observe a launch and report what is wrong.
 //!
 //! [`checkers::Checkers`] is the observer. `memcheck` asks the [`allocations`] and what is known about each address before the launch
-//! ([`objects`]); `initcheck` notes [`written_bytes`], and follows the registers that [`sites`] found to be read before they are written on some path;
+//! ([`objects`]); `initcheck` notes [`written_bytes`], and follows the registers that may have no value where they are read ([`unset`]);
 //! `racecheck` keeps the last [`accesses`] to each place in memory and compares their times with what threads know ([`clock`], [`warp_clock`]),
 //! which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at barriers and masks, at
 //! [`mbarriers`] and at [`copies`], which are accesses with separate times.
@@ -26,6 +26,7 @@ mod sites;
 mod state;
 mod sync_state;
 mod synccheck;
+mod unset;
 mod warp_clock;
 mod written_bytes;
 

@@ -10,9 +10,9 @@ use crate::execute::{
 use crate::program::Act;
 
 impl Observer for Checkers {
-    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, _: &CallFrame) {
+    fn step(&mut self, grid: &Grid<'_>, block: &Block, warp: u32, step: Stepped, call: &CallFrame) {
         if self.has(Checker::Initcheck) {
-            self.registers(grid, (block.index, warp), step);
+            self.registers(grid, (block.index, warp), (step, call));
         }
     }
 

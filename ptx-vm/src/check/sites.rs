@@ -2,11 +2,12 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{Reaching, UseId};
-use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts, Space};
-use ptx_ir::{FuncId, Module, Statement};
-use ptx_isa::{AsyncPhase, Completion, Modifier, StateSpace};
+use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
+use ptx_ir::{FuncId, Module, Statement, StmtId};
+use ptx_isa::{AsyncPhase, Completion, Modifier};
 
 use super::scope::Scope;
+use super::unset::{self, Variable};
 use crate::lanes::{Integer, Kind, Place};
 use crate::program::{Function, Program, Step, Window};
 
@@ -27,11 +28,13 @@ pub(super) struct Site {
     pub(super) masked: bool,
     /// Whether it is a load of what is only stored elsewhere on the stack, such as a field of a structure that is passed to a function.
     pub(super) copied: bool,
-    /// The variables that it reads and that may never have been written, with their names.
+    /// The variables that it reads and that may have no value.
     pub(super) reads: Vec<u32>,
+    /// Whether it does nothing but compute registers.
+    pub(super) computes: bool,
     /// The one of them that is its guard, which all lanes read.
     pub(super) guard: Option<u32>,
-    /// The variables that it writes, among those that are read somewhere before they are written.
+    /// The variables that it writes, among those that may have no value where they are read.
     pub(super) writes: Vec<u32>,
 }
 
@@ -41,8 +44,8 @@ pub(crate) struct Sites {
     all: Vec<Site>,
     /// The index of the first instruction of each function.
     starts: Vec<u32>,
-    /// The names of variables that are read before they are written, by function and number.
-    names: Vec<Vec<Box<str>>>,
+    /// The variables that may have no value where they are read, by function and number.
+    variables: Vec<Vec<Variable>>,
 }
 
 impl Sites {
@@ -51,22 +54,22 @@ impl Sites {
         let mut sites = Self {
             all: Vec::new(),
             starts: Vec::new(),
-            names: Vec::new(),
+            variables: Vec::new(),
         };
         let facts = ModuleFacts::new(module);
         for (id, _) in module.functions().iter() {
             let start = sites.all.len();
             sites.starts.push(start as u32);
             let of = program.function(id);
-            let mut names = Vec::new();
+            let mut variables = Vec::new();
             if let (Some(of), Some(facts)) = (of, facts.function(id)) {
                 let all = of.steps.iter().map(|s| site(&facts.inst(s.inst)));
                 sites.all.extend(all);
                 if registers {
-                    names = unwritten(facts, (id, of), &mut sites.all[start..]);
+                    variables = unwritten(facts, (id, of), &mut sites.all[start..]);
                 }
             }
-            sites.names.push(names);
+            sites.variables.push(variables);
         }
         sites
     }
@@ -89,18 +92,10 @@ impl Sites {
         (FuncId::new(function as u32), number - start)
     }
 
-    /// The number of variables of a function whose writes are followed.
-    pub(super) fn variables(&self, function: FuncId) -> usize {
-        let names = self.names.get(function.as_u32() as usize);
-        names.map_or(0, Vec::len)
-    }
-
-    /// The name of a variable.
-    pub(super) fn name(&self, function: FuncId, variable: u32) -> &str {
-        let names = self.names.get(function.as_u32() as usize);
-        names
-            .and_then(|n| n.get(variable as usize))
-            .map_or("", |n| &**n)
+    /// The variables of a function that may have no value where they are read.
+    pub(super) fn variables(&self, function: FuncId) -> &[Variable] {
+        let variables = self.variables.get(function.as_u32() as usize);
+        variables.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -124,23 +119,21 @@ fn site(facts: &Facts<'_>) -> Site {
         masked: false,
         copied: false,
         reads: Vec::new(),
+        computes: false,
         guard: None,
         writes: Vec::new(),
     }
 }
 
-/// Finds the variables that may be read before they are written; gives their names.
+/// Finds the variables that may be read before they are written, and the loads whose bytes need not be; gives the variables.
 fn unwritten(
     facts: FunctionFacts<'_>,
     (id, function): (FuncId, &Function),
     sites: &mut [Site],
-) -> Vec<Box<str>> {
+) -> Vec<Variable> {
     let analysis = FunctionAnalysis::new(facts);
     let variables = analysis.variables();
     let reaching = Reaching::new(facts, analysis.cfg(), variables, analysis.liveness());
-    let parameters: Vec<u32> = parameters(facts, id, variables);
-    let mut numbers: Vec<Option<u32>> = vec![None; variables.len()];
-    let mut names = Vec::new();
     let mut steps = vec![None; facts.body().statement_table().len()];
     let insts = facts.body().statements();
     let insts = insts.filter(|(_, s)| matches!(s, Statement::Inst(_)));
@@ -149,45 +142,8 @@ fn unwritten(
             *place = Some(step);
         }
     }
-    let step = |id: ptx_ir::StmtId| steps.get(id.as_u32() as usize).copied().flatten();
-    let guard = |id: ptx_ir::StmtId| match facts.body().statement(id)? {
-        Statement::Inst(inst) => {
-            let (register, _) = facts.inst(inst).guard_register()?;
-            Some(variables.of(register).start)
-        }
-        _ => None,
-    };
-    let copies = |id: ptx_ir::StmtId| match facts.body().statement(id) {
-        Some(Statement::Inst(inst)) => copies(&facts.inst(inst)),
-        _ => false,
-    };
-    for (read, of) in reaching.uses() {
-        if copies(of.stmt) {
-            continue;
-        }
-        let variable = of.variable;
-        if !reaching.may_be_uninitialized(read) || parameters.contains(&variable) {
-            continue;
-        }
-        let number = *numbers[variable as usize].get_or_insert_with(|| {
-            names.push(name(facts, variables, variable));
-            names.len() as u32 - 1
-        });
-        if let Some(site) = step(of.stmt).and_then(|s| sites.get_mut(s)) {
-            site.reads.push(number);
-            if guard(of.stmt) == Some(variable) {
-                site.guard = Some(number);
-            }
-        }
-    }
-    for (_, of) in reaching.defs() {
-        let Some(number) = numbers[of.variable as usize] else {
-            continue;
-        };
-        if let Some(site) = step(of.stmt).and_then(|s| sites.get_mut(s)) {
-            site.writes.push(number);
-        }
-    }
+    let step = |id: StmtId| steps.get(id.as_u32() as usize).copied().flatten();
+    let found = unset::find((facts, id, function), &analysis, &reaching, sites, &step);
     let statements: Vec<_> = reaching.uses().map(|(_, of)| step(of.stmt)).collect();
     for (def, of) in reaching.defs() {
         let uses = reaching.uses_of(def);
@@ -202,7 +158,7 @@ fn unwritten(
             (site.masked, site.copied) = (all(&is_mask), all(&is_copy));
         }
     }
-    names
+    found
 }
 
 /// Whether an instruction stores to what may be the stack.
@@ -232,17 +188,8 @@ fn is_mask(function: &Function, at: usize) -> bool {
         .any(|at| function.code.is_constant(place(at)))
 }
 
-/// Whether it only passes values on that need not be used: to a parameter, where padding of a structure may never have been written, or to other
-/// lanes.
-fn copies(facts: &Facts<'_>) -> bool {
-    let is_parameter = |m: ptx_ir::facts::MemoryAccess| {
-        m.writes() && matches!(m.space, Space::State(s) if s.base() == StateSpace::Param)
-    };
-    facts.memory().any(is_parameter) || facts.lanes().is_some()
-}
-
 /// The variables that parameters in registers are.
-fn parameters(
+pub(super) fn parameters(
     facts: FunctionFacts<'_>,
     id: FuncId,
     variables: &ptx_analysis::reg_lanes::Variables,
@@ -264,7 +211,8 @@ fn parameters(
     found
 }
 
-fn name(
+/// The name of a variable.
+pub(super) fn name(
     facts: FunctionFacts<'_>,
     variables: &ptx_analysis::reg_lanes::Variables,
     variable: u32,

@@ -11,14 +11,23 @@ use crate::lanes::LANES;
 /// Bytes of a page of shared and local memory.
 const PAGE: u64 = 1 << 12;
 
+/// A variable that may have no value.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Followed {
+    /// The lanes in which it has one.
+    pub(super) known: u32,
+    /// In the other lanes, the instruction and the variable that it was computed from; `None` if it was never written.
+    pub(super) origin: Option<(u32, u32)>,
+}
+
 /// A warp.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) clock: WarpClock,
     /// The written bytes of the stack of each lane.
     pub(super) stacks: Vec<WrittenBytes>,
-    /// The lanes that wrote each variable that is followed, by call.
-    registers: Vec<Vec<u32>>,
+    /// The variables that are followed, by call.
+    registers: Vec<Vec<Followed>>,
 }
 
 impl WarpState {
@@ -30,14 +39,14 @@ impl WarpState {
         }
     }
 
-    /// The lanes that wrote each variable in a call.
-    pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [u32] {
+    /// The variables that are followed in a call.
+    pub(super) fn registers(&mut self, call: usize, count: usize) -> &mut [Followed] {
         if self.registers.len() <= call {
             self.registers.resize_with(call + 1, Vec::new);
         }
         let of = &mut self.registers[call];
         if of.len() != count {
-            *of = vec![0; count];
+            *of = vec![Followed::default(); count];
         }
         of
     }

@@ -49,7 +49,12 @@ fn guarded(guard: Option<(u32, bool)>, mask: u32, registers: &crate::lanes::Regi
 
 /// Executes a range of operations.
 #[inline]
-fn execute(function: &Function, registers: &mut Registers, (first, end): (u32, u32), active: u32) {
+pub(super) fn execute(
+    function: &Function,
+    registers: &mut Registers,
+    (first, end): (u32, u32),
+    active: u32,
+) {
     if first == end || active == 0 {
         return;
     }

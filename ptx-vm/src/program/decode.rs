@@ -83,9 +83,9 @@ pub(super) fn function(
         is_entry: declared.kind == FunctionKind::Entry,
         code: context.code,
         steps,
-        registers: context.registers,
         numbers: context.numbers,
         frame: context.frame,
+        registers: context.registers,
         special: context.special,
     }
 }

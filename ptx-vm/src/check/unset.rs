@@ -1,0 +1,236 @@
+//! Registers that may be read before they are written, and those that are computed from them.
+//!
+//! Compilers move computations before the branches that decide whether their results are needed, so a register that was never written matters
+//! only where a value that is computed from it is an address, decides a branch, or leaves the thread.
+
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::reaching::{DefId, Reaching, UseId};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
+use ptx_ir::{FuncId, InstId, Statement, StmtId};
+use ptx_isa::StateSpace;
+
+use super::sites::{Site, name, parameters};
+use crate::lanes::Place;
+use crate::program::Function;
+
+/// A function.
+struct Finder<'a> {
+    facts: FunctionFacts<'a>,
+    variables: &'a ptx_analysis::reg_lanes::Variables,
+    reaching: &'a Reaching,
+    /// The statement of each write, which are in this order.
+    defs: Vec<(StmtId, u32)>,
+    /// The variable that each read reads, and its statement.
+    uses: Vec<(StmtId, u32)>,
+    /// The variables that are written somewhere.
+    written: Vec<bool>,
+    /// The statements that do nothing but compute registers for others that do more.
+    computing: Vec<bool>,
+}
+
+/// A register that may have no value where it is read.
+#[derive(Debug)]
+pub(super) struct Variable {
+    pub(super) name: Box<str>,
+    pub(super) place: Place,
+    /// Its width.
+    pub(super) bits: u32,
+}
+
+/// Notes at each instruction which registers may have no value there; gives these. `step` is the index of a statement among the
+/// instructions.
+pub(super) fn find(
+    (facts, id, function): (FunctionFacts<'_>, FuncId, &Function),
+    analysis: &FunctionAnalysis,
+    reaching: &Reaching,
+    sites: &mut [Site],
+    step: &dyn Fn(StmtId) -> Option<usize>,
+) -> Vec<Variable> {
+    let variables = analysis.variables();
+    let mut written = vec![false; variables.len()];
+    for (_, of) in reaching.defs() {
+        written[of.variable as usize] = true;
+    }
+    let mut finder = Finder {
+        facts,
+        variables,
+        reaching,
+        defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
+        uses: reaching.uses().map(|(_, u)| (u.stmt, u.variable)).collect(),
+        written,
+        computing: Vec::new(),
+    };
+    finder.computing = finder.computing();
+    let suspects = finder.suspects(&parameters(facts, id, variables));
+    let mut numbers: Vec<Option<u32>> = vec![None; variables.len()];
+    let mut found = Vec::new();
+    for (&(stmt, variable), _) in finder.uses.iter().zip(&suspects).filter(|(_, s)| **s) {
+        let number = *numbers[variable as usize].get_or_insert_with(|| {
+            let place = function.registers.get(variable as usize).copied();
+            let class = variables.class(facts.body(), variable);
+            found.push(Variable {
+                name: name(facts, variables, variable),
+                place: place.unwrap_or(Place::Predicate(0)),
+                bits: class.map_or(64, |c| c.bits().into()),
+            });
+            found.len() as u32 - 1
+        });
+        if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+            site.reads.push(number);
+            site.computes = finder.computes(stmt);
+            if finder.guard(stmt) == Some(variable) {
+                site.guard = Some(number);
+            }
+        }
+    }
+    for &(stmt, variable) in &finder.defs {
+        if let Some(number) = numbers[variable as usize]
+            && let Some(site) = step(stmt).and_then(|s| sites.get_mut(s))
+        {
+            site.writes.push(number);
+        }
+    }
+    found
+}
+
+impl Finder<'_> {
+    /// The reads that may see a register without a value, or a value that was computed from one.
+    fn suspects(&self, parameters: &[u32]) -> Vec<bool> {
+        let mut suspects = vec![false; self.uses.len()];
+        let first = self.reaching.uses().filter(|(read, of)| {
+            self.reaching.may_be_uninitialized(*read) && !parameters.contains(&of.variable)
+        });
+        let mut work: Vec<UseId> = first.map(|(read, _)| read).collect();
+        while let Some(read) = work.pop() {
+            let at = read.as_u32() as usize;
+            let Some(&(stmt, variable)) = self.uses.get(at) else {
+                continue;
+            };
+            if suspects[at] || self.passes_on(stmt, variable) {
+                continue;
+            }
+            suspects[at] = true;
+            if self.computes(stmt) {
+                let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
+                work.extend(uses.flatten());
+            }
+        }
+        suspects
+    }
+
+    /// The writes of a statement.
+    fn defs_at(&self, stmt: StmtId) -> impl Iterator<Item = DefId> + '_ {
+        let first = self.defs.partition_point(|(s, _)| *s < stmt);
+        let all = self.reaching.defs().map(|(id, _)| id).skip(first);
+        all.zip(self.defs[first..].iter())
+            .take_while(move |(_, (s, _))| *s == stmt)
+            .map(|(id, _)| id)
+    }
+
+    /// The reads of a statement.
+    fn uses_at(&self, stmt: StmtId) -> impl Iterator<Item = UseId> + '_ {
+        let first = self.uses.partition_point(|(s, _)| *s < stmt);
+        let all = self.reaching.uses().map(|(id, _)| id).skip(first);
+        all.zip(self.uses[first..].iter())
+            .take_while(move |(_, (s, _))| *s == stmt)
+            .map(|(id, _)| id)
+    }
+
+    fn inst(&self, stmt: StmtId) -> Option<InstId> {
+        match self.facts.body().statement(stmt)? {
+            Statement::Inst(inst) => Some(inst),
+            _ => None,
+        }
+    }
+
+    fn guard(&self, stmt: StmtId) -> Option<u32> {
+        let (register, _) = self.facts.inst(self.inst(stmt)?).guard_register()?;
+        Some(self.variables.of(register).start)
+    }
+
+    /// The statements that compute registers for others that do more. A result that nothing else needs counts as needed.
+    fn computing(&self) -> Vec<bool> {
+        let count = self.facts.body().statement_table().len();
+        let mut computing = vec![false; count];
+        let mut work: Vec<UseId> = Vec::new();
+        for (read, of) in self.reaching.uses() {
+            if !self.only_computes(of.stmt) {
+                work.push(read);
+            }
+        }
+        let mut seen = vec![false; self.uses.len()];
+        while let Some(read) = work.pop() {
+            if std::mem::replace(&mut seen[read.as_u32() as usize], true) {
+                continue;
+            }
+            for def in self.reaching.defs_of(read) {
+                let Some(&(stmt, _)) = self.defs.get(def.as_u32() as usize) else {
+                    continue;
+                };
+                let known = std::mem::replace(&mut computing[stmt.as_u32() as usize], true);
+                if !known && self.only_computes(stmt) {
+                    work.extend(self.uses_at(stmt));
+                }
+            }
+        }
+        computing
+    }
+
+    /// Whether a statement does nothing but compute registers that others need.
+    fn computes(&self, stmt: StmtId) -> bool {
+        self.computing.get(stmt.as_u32() as usize) == Some(&true) && self.only_computes(stmt)
+    }
+
+    /// Whether a statement does nothing but compute registers.
+    fn only_computes(&self, stmt: StmtId) -> bool {
+        let Some(inst) = self.inst(stmt) else {
+            return false;
+        };
+        let facts = self.facts.inst(inst);
+        facts.flow() == Flow::Next
+            && !facts.has_side_effects()
+            && facts.memory().next().is_none()
+            && facts.lanes().is_none()
+    }
+
+    /// Whether a statement only passes a variable on, and nobody may need it: to a parameter, where padding of a structure may never have been
+    /// written, to other lanes, or to memory of the CTA, where blocks of threads exchange elements that only some of them have.
+    fn passes_on(&self, stmt: StmtId, variable: u32) -> bool {
+        let Some(inst) = self.inst(stmt) else {
+            return false;
+        };
+        let facts = self.facts.inst(inst);
+        if self.guard(stmt) == Some(variable) {
+            return false;
+        }
+        let is_parameter = |m: MemoryAccess| m.writes() && space(&m) == Some(StateSpace::Param);
+        if facts.memory().any(is_parameter) || facts.lanes().is_some() {
+            return true;
+        }
+        self.written[variable as usize] && self.is_stored(&facts, variable)
+    }
+
+    /// Whether an instruction stores a variable to memory that is not that of the whole device, and does not use it as the address.
+    fn is_stored(&self, facts: &Facts<'_>, variable: u32) -> bool {
+        let mut stores = facts.memory().filter(MemoryAccess::writes);
+        let (Some(store), None) = (stores.next(), facts.memory().nth(1)) else {
+            return false;
+        };
+        let Some(address) = store.operand else {
+            return false;
+        };
+        let is_address = facts
+            .places(&address)
+            .any(|place| self.variables.of(place).contains(&variable));
+        store.access == ptx_isa::Access::Write
+            && space(&store) != Some(StateSpace::Global)
+            && !is_address
+    }
+}
+
+fn space(access: &MemoryAccess) -> Option<StateSpace> {
+    match access.space {
+        Space::State(space) => Some(space.base()),
+        _ => None,
+    }
+}
