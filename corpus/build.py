@@ -158,16 +158,44 @@ def llvm():
 
 # -Xcicc -O0 keeps what the front end made; -G also keeps variables in memory.
 VARIANTS = {"O3": (), "O0": ("-Xcicc", "-O0"), "G": ("-G",)}
-# Larger files of -O0 and -G are only made for a folder of one's own.
-LARGEST = 32_000
+# The first line of programs whose host part nvcc compiles, to record what libraries launch.
+RECORDED = "// recorded: "
+# Larger files of -O0 and -G, and of libraries, are only made for a folder of one's own.
+LARGEST, LARGEST_RECORDED = 32_000, 200_000
+# Names of parameters of kernels of libraries, without the long names of the kernels.
+PARAMETER = re.compile(rb"\b[\w$]+_(param_\d+)\b")
+CUDA = ("--extended-lambda", "--expt-relaxed-constexpr", "-w")
 DEBUG_SECTION = re.compile(rb"\n\t?\.section\s+\.debug_\w+\s*\{.*?\n\t?\}", re.S)
+
+
+def host_of(tk, src, f, options):
+    """The command that compiles what the CPU executes of a program."""
+    if not f.read_text().startswith(RECORDED):
+        return ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-w", "-x", "c++", f]
+    # Takes the place of the runtime of CUDA.
+    recorder = ROOT / "recorder.o"
+    subprocess.run(["g++", "-std=c++17", "-O1", "-w", f"-I{tk}/include", "-c", src / "recorder.cpp", "-o", recorder], check=True)
+    virtual = [o.replace("sm_", "compute_") for o in options]
+    return [tk / "bin" / "nvcc", "-std=c++17", *CUDA, "-DRECORDED", *virtual, "-cudart", "none", "-Xcompiler", "-O1", f, recorder]
+
+
+def case_of(tk, src, f, options, case, kernels):
+    """Writes what to launch and to expect."""
+    program = ROOT / "program"
+    if subprocess.run([str(c) for c in host_of(tk, src, f, options)] + ["-o", program]).returncode:
+        FAILED.append(case.name)
+        return
+    env = dict(os.environ, KERNELS_PTX=str(kernels))
+    case.write_bytes(subprocess.run([program], check=True, capture_output=True, env=env).stdout)
+    print(f"{case.stat().st_size:9} {case.name}", flush=True)
 
 
 def programs():
     """Programs with results computed on the CPU: NAME.case has what to launch and to expect, NAME.VARIANT.ptx the kernels.
 
     The first lines of a source may say `// nvcc: OPTIONS` and `// variants: O3 G`. A source without kernels names files of compiled/. Debug
-    sections are left out: they are not executed, and most of the bytes. --to=FOLDER makes all variants, whatever their size.
+    sections are left out: they are not executed, and most of the bytes. --to=FOLDER makes all variants, whatever their size; of a program that begins
+    with `// recorded` those that it names.
     """
     tk, src, to = toolkit(), stage("programs"), HERE / "compiled" / "programs"
     folder = [Path(a[5:]) for a in sys.argv if a.startswith("--to=")]
@@ -175,34 +203,33 @@ def programs():
     to.mkdir(parents=True, exist_ok=True)
     only = [a[7:].split(",") for a in sys.argv if a.startswith("--only=")]
     for f in sorted(src.glob("*.cu")):
-        name = f.stem
-        if only and name not in only[0]:
+        if not only or f.stem in only[0]:
+            one_program(tk, src, f, to, bool(folder))
+
+
+def one_program(tk, src, f, to, all_variants):
+    name, text = f.stem, f.read_text()
+    recorded = text.startswith(RECORDED)
+    options = re.search(r"^// nvcc: (.*)$", text, re.M)
+    options = options[1].split() if options else ["-arch=sm_75"]
+    variants = re.search(r"^// variants: (.*)$", text, re.M)
+    variants = variants[1].split() if variants and (recorded or not all_variants) else VARIANTS
+    for variant in variants if recorded or "#ifdef KERNELS" in text else ():
+        out = to / f"{name}.{variant}.ptx"
+        if out.exists() and not FORCE:
             continue
-        text = f.read_text()
-        case = to / f"{name}.case"
-        if FORCE or not case.exists():
-            host = ["g++", "-std=c++17", "-O1", "-ffp-contract=off", "-w", "-x", "c++", f, "-o", ROOT / "program"]
-            if subprocess.run(host).returncode:
-                FAILED.append(case.name)
-                continue
-            case.write_bytes(subprocess.run([ROOT / "program"], check=True, capture_output=True).stdout)
-            print(f"{case.stat().st_size:9} {case.name}", flush=True)
-        if "#ifdef KERNELS" not in text:
-            continue
-        options = re.search(r"^// nvcc: (.*)$", text, re.M)
-        options = options[1].split() if options else ["-arch=sm_75"]
-        variants = re.search(r"^// variants: (.*)$", text, re.M)
-        for variant in variants[1].split() if variants and not folder else VARIANTS:
-            out = to / f"{name}.{variant}.ptx"
-            if out.exists() and not FORCE:
-                continue
-            make(out, [tk / "bin" / "nvcc", "-ptx", "-std=c++17", "--extended-lambda", "--expt-relaxed-constexpr", "-w", *options,
-                       *VARIANTS[variant], f.name], cwd=src)
-            if out.exists():
-                text = DEBUG_SECTION.sub(b"", out.read_bytes()).replace(b", debug\n", b"\n", 1)
-                out.write_bytes(text)
-                if len(text) > LARGEST and variant != "O3" and not folder:
-                    out.unlink()
+        make(out, [tk / "bin" / "nvcc", "-ptx", "-std=c++17", *CUDA, *(["-DRECORDED"] if recorded else []), *options, *VARIANTS[variant],
+                   f.name], cwd=src)
+        if out.exists():
+            text = DEBUG_SECTION.sub(b"", out.read_bytes()).replace(b", debug\n", b"\n", 1)
+            out.write_bytes(PARAMETER.sub(rb"\1", text) if recorded else text)
+            if not all_variants and len(text) > (LARGEST_RECORDED if recorded else LARGEST if variant != "O3" else len(text)):
+                out.unlink()
+    case = to / f"{name}.case"
+    if recorded and not (to / f"{name}.O3.ptx").exists():
+        return
+    if FORCE or not case.exists():
+        case_of(tk, src, f, options, case, to / f"{name}.O3.ptx")
 
 
 wanted = [a for a in sys.argv[1:] if not a.startswith("-")] or ["nvcc", "nvrtc", "triton", "llvm", "programs"]

@@ -4,7 +4,8 @@
 #ifdef __CUDACC__
 #define KERNELS
 #define KERNEL extern "C" __global__ void
-#else
+#endif
+#if defined(RECORDED) || !defined(__CUDACC__)
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,6 +25,8 @@
 struct Buffer {
   uint64_t address;
   Buffer operator+(uint64_t bytes) const { return {address + bytes}; }
+  // For libraries that are given pointers.
+  template <class T> T *pointer() const { return (T *)address; }
 };
 constexpr uint64_t FIRST = 0xb0ffe00000000000, EACH = uint64_t(1) << 32;
 
@@ -128,6 +131,17 @@ inline void expect_error(const char *words) { printf("error %s\n", words); }
 // A file of ../../compiled to run, for kernels of other sources.
 inline void module_file(const char *path) { printf("module %s\n", path); }
 
+// A buffer for a library.
+inline Buffer scratch(size_t bytes) {
+  printf("buffer %zu \n", bytes);
+  return {FIRST + EACH * buffers()++};
+}
+// What the host reads from the device next: a recorded program says it before, since nothing is run.
+inline std::vector<std::string> &answers() { static std::vector<std::string> all; return all; }
+template <class T> void will_read(const T &value) { answers().insert(answers().begin(), std::string((const char *)&value, sizeof(T))); }
+
+#ifndef RECORDER
 void program();
 int main() { program(); }
+#endif
 #endif

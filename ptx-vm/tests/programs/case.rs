@@ -8,6 +8,16 @@ pub(crate) enum Line {
     Buffer(u64, Data),
     /// What a variable of the module is set to.
     Variable(String, Data),
+    /// Bytes that the host writes into a buffer.
+    Write(Pointer, Data),
+    /// A byte that the host writes into some bytes of a buffer.
+    Fill(Pointer, usize, u8),
+    /// A copy of some bytes of a buffer to another place.
+    Copy {
+        to: Pointer,
+        from: Pointer,
+        bytes: usize,
+    },
     /// A launch.
     Launch(Box<Launch>),
     /// What the next launch fails with.
@@ -93,6 +103,15 @@ fn line(line: &str) -> Option<Line> {
         ("module", [path]) => Line::Module((*path).into()),
         ("buffer", [bytes, content]) => Line::Buffer(bytes.parse().ok()?, data(content)?),
         ("variable", [name, content]) => Line::Variable((*name).into(), data(content)?),
+        ("write", [to, content]) => Line::Write(pointer(to)?, data(content)?),
+        ("fill", [to, bytes, value]) => {
+            Line::Fill(pointer(to)?, bytes.parse().ok()?, value.parse().ok()?)
+        }
+        ("copy", [to, from, bytes]) => Line::Copy {
+            to: pointer(to)?,
+            from: pointer(from)?,
+            bytes: bytes.parse().ok()?,
+        },
         ("launch", [kernel, grid, block, shared, cluster, arguments @ ..]) => {
             Line::Launch(Box::new(Launch {
                 kernel: (*kernel).into(),

@@ -50,6 +50,13 @@ impl Run<'_> {
                 let (address, _) = self.machine.variable(name).ok_or("no such variable")?;
                 self.write(address, content)?;
             }
+            Line::Write(to, content) => self.write(self.address(*to), content)?,
+            Line::Fill(to, bytes, value) => self.store(self.address(*to), &vec![*value; *bytes])?,
+            Line::Copy { to, from, bytes } => {
+                let content = self.machine.read(self.address(*from), *bytes);
+                let content = content.map_err(|e| e.to_string())?;
+                self.store(self.address(*to), &content)?;
+            }
             Line::Launch(launch) => self.launch(launch)?,
             Line::Error(words) => self.error = Some(words.clone()),
             Line::Output(expected) => {
@@ -60,7 +67,7 @@ impl Run<'_> {
             }
             Line::Expect(expected) => {
                 let address = match &expected.place {
-                    Place::Buffer(at) => self.buffers[at.buffer] + at.offset,
+                    Place::Buffer(at) => self.address(*at),
                     Place::Variable(name) => self.machine.variable(name).ok_or("no variable")?.0,
                 };
                 let data = self.bytes(&expected.data);
@@ -102,9 +109,16 @@ impl Run<'_> {
     }
 
     fn write(&mut self, address: u64, content: &Data) -> Result<(), String> {
-        let bytes = self.bytes(content);
-        let written = self.machine.write(address, &bytes);
+        self.store(address, &self.bytes(content))
+    }
+
+    fn store(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        let written = self.machine.write(address, bytes);
         written.map_err(|e| e.to_string())
+    }
+
+    fn address(&self, at: case::Pointer) -> u64 {
+        self.buffers[at.buffer] + at.offset
     }
 
     /// The bytes of a content, with the addresses of the buffers.
@@ -114,8 +128,7 @@ impl Run<'_> {
             match part {
                 Part::Bytes(all) => bytes.extend(all),
                 Part::Pointer(to) => {
-                    let address = self.buffers[to.buffer] + to.offset;
-                    bytes.extend(address.to_le_bytes());
+                    bytes.extend(self.address(*to).to_le_bytes());
                 }
             }
         }
