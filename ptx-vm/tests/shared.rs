@@ -3,7 +3,7 @@
 
 use ptx_vm::{Launch, Machine, RunError, StopReason};
 
-/// Each kernel has most of what a CTA may have; both call a function with a variable of its own.
+/// Each kernel has most of what a CTA may have; both call a function that has a variable, too.
 const MODULE: &str = "
 .version 8.5
 .target sm_90

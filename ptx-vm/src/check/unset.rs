@@ -193,7 +193,7 @@ impl Finder<'_> {
             && facts.lanes().is_none()
     }
 
-    /// Whether a statement only passes a variable on, and nobody may need it: to a parameter, where padding of a structure may never have been
+    /// Whether a statement only passes a variable on, which may not be needed: to a parameter, where padding of a structure may never have been
     /// written, to other lanes, or to memory of the CTA, where blocks of threads exchange elements that only some of them have.
     fn passes_on(&self, stmt: StmtId, variable: u32) -> bool {
         let Some(inst) = self.inst(stmt) else {
