@@ -119,6 +119,7 @@ impl<'a> Binder<'a> {
         }
         bound.computation = self.computation()?;
         bound.performs = self.performs()?;
+        self.check_uniformity(&bound)?;
         extract_since(&mut bound);
         bound.slots = self.slots;
         Ok(bound)

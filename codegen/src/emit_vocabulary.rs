@@ -252,11 +252,13 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
 fn registers(v: &Vocabulary) -> Enum<'_> {
     let words = v.registers.iter().flat_map(|r| {
         let facts = format!(
-            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, needs: {}, summary: {:?}, {} }}",
+            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, uniformity: Uniformity::{:?}, index_of: {}, needs: {}, summary: {:?}, {} }}",
             variant(&r.ty.text),
             if r.vector { 4 } else { 1 },
             r.volatile,
             r.short,
+            r.uniformity,
+            option(r.index_of.as_ref().map(|d| format!("SpecialReg::{}", variant(&d.text)))),
             option(r.needs.as_ref().map(|d| format!("Directive::{}", variant(&d.text)))),
             r.about,
             support(&r.since),
@@ -268,7 +270,7 @@ fn registers(v: &Vocabulary) -> Enum<'_> {
         doc: "A special register, with its `%`; a vector without its component.",
         repr: "u8",
         facts: "RegisterFacts",
-        imports: "use super::directive::Directive;\nuse super::scalar::ScalarType;\nuse super::target::Target;\nuse crate::register::RegisterFacts;\nuse crate::version::PtxVersion;\n",
+        imports: "use super::directive::Directive;\nuse super::scalar::ScalarType;\nuse super::target::Target;\nuse crate::register::RegisterFacts;\nuse crate::uniformity::Uniformity;\nuse crate::version::PtxVersion;\n",
         words: words.collect(),
     }
 }
@@ -433,7 +435,7 @@ fn actions(v: &Vocabulary) -> Result<String> {
     );
     for row in &v.actions {
         let name = variant(&row.name.text);
-        writeln!(out, "    {name} {:?},", row.meaning)?;
+        writeln!(out, "    {name} {:?} {:?},", row.results, row.meaning)?;
     }
     out.push_str("}\n");
     Ok(out)

@@ -7,6 +7,7 @@ mod bind;
 mod bind_expression;
 mod bind_family;
 mod bind_rules;
+mod bind_uniformity;
 mod emit_forms;
 mod emit_vocabulary;
 mod input;

@@ -20,9 +20,10 @@ pub(crate) fn update(page: &str, v: &Vocabulary) -> Result<String> {
     }
     let page = replace(page, "marks", &marks)?;
     let page = replace(&page, "functions", &functions)?;
-    let mut actions = String::from("| action | meaning |\n|---|---|\n");
+    let mut actions = String::from("| action | results | meaning |\n|---|---|---|\n");
     for action in &v.actions {
-        writeln!(actions, "| `{}` | {} |", action.name, action.meaning)?;
+        let (name, results) = (&action.name, action.results.word());
+        writeln!(actions, "| `{name}` | {results} | {} |", action.meaning)?;
     }
     replace(&page, "actions", &actions)
 }

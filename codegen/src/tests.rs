@@ -443,3 +443,41 @@ fn a_computation_belongs_to_the_forms_that_have_what_it_names() {
     let unused = GOOD.replacen("  since ptx 1.0;", "  computes d = a\n  since ptx 1.0;", 1);
     assert_eq!(error(&unused), "family.isa:10:11: no form computes this");
 }
+
+/// Actions, marks of the result `d` and of the source `a`, and the error.
+const RESULTS: &[(&str, &str, &str, &str)] = &[
+    ("each", "warp-uniform", "", ""),
+    ("each", "", "", "the result d needs one of the marks"),
+    (
+        "each",
+        "varying",
+        "varying",
+        "the action of the form, not a,",
+    ),
+    ("copy", "", "", ""),
+    ("copy", "varying", "", "the action of the form, not d,"),
+    ("none", "", "", ""),
+    ("none", "cta-uniform", "", "the action of the form, not d,"),
+];
+
+#[test]
+fn results_of_actions_state_in_which_threads_they_are_the_same() {
+    let mut words = format!(
+        "{WORDS}{FUNCTIONS}action each \"e\"\naction copy same \"c\"\naction none varying \"n\"\n"
+    );
+    for mark in ["varying", "warp-uniform", "cta-uniform"] {
+        words += &format!("mark {mark} \"p\" \"m\" \"e\"\n");
+    }
+    for (action, result, source, expected) in RESULTS {
+        let block = format!(
+            "insn mul.lo \"1.2\"\n  form .rnd.f16  d, a\n  .rnd = .rn .rz\n  performs {action}\n  d def .f16 {result}\n  a use .f16 {source}\n"
+        );
+        let family = read_block::read("family", &lines("family.isa", &block)).unwrap();
+        let found = crate::emit(&vocabulary(&words).unwrap(), &[family]);
+        let found = found.err().map_or_else(String::new, |e| e.to_string());
+        assert!(
+            found.contains(expected) && found.is_empty() == expected.is_empty(),
+            "{block}{found}"
+        );
+    }
+}

@@ -29,6 +29,13 @@ keywords! {
         Module = "module", Body = "body", Label = "label", Entry = "entry", Func = "func", Prototype = "prototype",
         Declaration = "declaration", Parameter = "parameter", Section = "section",
     }
+    /// What is known of the results of an action: a function of the operands and of memory, different in each thread, or what the forms state.
+    ActionResults { Same = "same", Varying = "varying", Stated = "stated" }
+    /// The largest group of threads in which a special register is the same.
+    Uniformity {
+        Grid = "grid-uniform", Cluster = "cluster-uniform", Cta = "cta-uniform", Warp = "warp-uniform",
+        Varying = "varying",
+    }
     Ending { Semicolon = "semicolon", Open = "open", Part = "part" }
     Arrangement { Set = "set", Positional = "positional" }
 }
@@ -100,6 +107,9 @@ rows! {
         ty: Word = expect("a type", dotted);
         volatile: bool = flag("volatile");
         short: bool = flag("short");
+        uniformity: Uniformity = expect_one_of;
+        /// The register that says how many values it has.
+        index_of: Option<Word> = opt(preceded(keyword("index-of"), expect("a special register", name)));
         needs: Option<Word> = opt(preceded(keyword("needs"), expect("a directive", dotted)));
         since: Support = expect("`since`", since);
         about: String = success(String::new());
@@ -136,7 +146,19 @@ rows! {
     /// What a machine does for a form whose results are not a function of its operands.
     ActionRow {
         name: Word = expect("the name of an action", name);
+        results: ActionResults = map(opt(one_of), |results| results.unwrap_or(ActionResults::Stated));
         meaning: String = expect("the meaning in quotes", string);
+    }
+}
+
+impl ActionResults {
+    /// As actions.isa has it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Varying => "varying",
+            Self::Stated => "",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Declares the actions, each with its meaning.
 macro_rules! actions {
-    ($($name:ident $meaning:literal,)*) => {
+    ($($name:ident $results:ident $meaning:literal,)*) => {
         /// What a machine does for a form whose results are not a function of its operands.
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
@@ -19,6 +19,13 @@ macro_rules! actions {
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)*
+                }
+            }
+
+            /// What is known of its results.
+            pub(crate) const fn results(self) -> $crate::uniformity::ActionResults {
+                match self {
+                    $(Self::$name => $crate::uniformity::ActionResults::$results,)*
                 }
             }
         }

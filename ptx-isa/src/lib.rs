@@ -81,6 +81,7 @@ mod selector;
 mod space;
 mod target;
 mod type_compat;
+mod uniformity;
 mod version;
 mod violation;
 
@@ -117,5 +118,6 @@ pub use scalar::{RegisterClass, TypeKind};
 pub use selector::Selector;
 pub use target::{Arch, TargetSet};
 pub use type_compat::{Expected, RegisterWidth};
+pub use uniformity::{ResultUniformity, Uniformity};
 pub use version::PtxVersion;
 pub use violation::{OperandViolation, Violation, Violations};

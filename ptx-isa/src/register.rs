@@ -1,7 +1,7 @@
 //! Facts about special registers.
 
 use crate::version::PtxVersion;
-use crate::{Directive, ScalarType, SpecialReg, Target};
+use crate::{Directive, ScalarType, SpecialReg, Target, Uniformity};
 
 facts! {
     /// Facts about a special register.
@@ -12,6 +12,10 @@ facts! {
         scalar_type: ScalarType,
         /// The number of components: 4 for a vector, otherwise 1.
         lanes: u8,
+        /// In which threads it has the same value; of one [that changes](SpecialReg::is_volatile), if they read it together.
+        uniformity: Uniformity,
+        /// The register that says how many values it has: it counts from 0 to that register minus one, a vector in each component.
+        index_of: Option<SpecialReg>,
         /// The directive that a kernel must have to read it, with a number other than zero. Other functions may read it.
         needs: Option<Directive>,
         /// The first version that supports it with its present type.

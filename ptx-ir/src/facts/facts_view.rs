@@ -1,6 +1,8 @@
 //! What is known of one instruction.
 
-use ptx_isa::{AsyncPhase, Completion, ConvergenceScope, Modifier, Proxy, Role};
+use ptx_isa::{
+    AsyncPhase, Completion, ConvergenceScope, Marks, Modifier, Proxy, ResultUniformity, Role,
+};
 
 use super::inst_facts::{Flag, FormFacts, Part};
 use super::registers::{Leaves, Mentions, RegAccess, RegLane, operand_of, plain};
@@ -256,6 +258,22 @@ impl<'a> Facts<'a> {
         let facts = *self;
         let parts = facts.form.parts.iter();
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
+    }
+
+    /// The operands that it writes, with the threads in which each is the same; `None` where equal operands and memory give equal results.
+    pub fn results(&self) -> impl Iterator<Item = (Operand, Option<ResultUniformity>)> + use<'a> {
+        let facts = *self;
+        let parts = facts.form.parts.iter();
+        let written = parts.filter(|p| matches!(p.role, Role::Def | Role::ReadWrite));
+        written.filter_map(move |part| Some((facts.operand_at(part)?, part.uniformity)))
+    }
+
+    /// The operands with a mark of the form.
+    pub fn marked(&self, mark: Marks) -> impl Iterator<Item = Operand> + use<'a> {
+        let facts = *self;
+        let parts = facts.form.parts.iter();
+        let marked = parts.filter(move |p| p.marks.contains(mark));
+        marked.filter_map(move |part| facts.operand_at(part))
     }
 
     /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an

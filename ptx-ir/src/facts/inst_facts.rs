@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use ptx_isa::{
     Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, FormMatch, Marks,
-    Modifier, Nesting, Proxy, Role, Size, Spaces, StateSpace,
+    Modifier, Nesting, Proxy, ResultUniformity, Role, Size, Spaces, StateSpace,
 };
 
 use super::Space;
@@ -31,6 +31,9 @@ pub(super) struct Part {
     /// What happens to the registers in it.
     pub(super) usage: RegAccess,
     pub(super) role: Role,
+    pub(super) marks: Marks,
+    /// Of a result, in which threads it is the same.
+    pub(super) uniformity: Option<ResultUniformity>,
 }
 
 /// How many bytes an access reaches.
@@ -195,6 +198,8 @@ impl FormFacts {
                     _ => RegAccess::Read,
                 },
                 role: operand.role(),
+                marks: operand.marks(),
+                uniformity: selection.form().result_uniformity(index),
             });
         }
     }

@@ -29,14 +29,16 @@ static BARRIER_RED_EFFECTS: [Effect; 4] = [
 pub(crate) static BARRIER_RED: [Form; 2] = [ // barrier.red barrier.cta.red
     form("9.7.13.1", ".popc{.aligned}.u32 d, a{, b}, c", &[l::POPC, l::ALIGNED_OPT, l::U32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
-            op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_range(0, 4294967264, 32),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_marks(&[K::CTA_UNIFORM]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::PARTICIPANTS]).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_marks(&[K::THREAD_COUNT]).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
         .does(Action::BarrierReduce),
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
-            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
+            op("p", 0, R::Def).with_ty(T::Slot(2)).with_marks(&[K::CTA_UNIFORM]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS]).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_marks(&[K::THREAD_COUNT]).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])]).with_rules(&BARRIER_RED_RULES).with_effects(&BARRIER_RED_EFFECTS)
         .does(Action::BarrierReduce),
 ];
@@ -66,14 +68,16 @@ static BAR_RED_NOTES: [&str; 1] = ["a barrier that reduces must not be used with
 pub(crate) static BAR_RED: [Form; 2] = [ // bar.red bar.cta.red
     form("9.7.13.1", ".popc.u32 d, a{, b}, c", &[l::POPC, l::U32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
-            op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_range(0, 4294967264, 32),
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::CTA_UNIFORM]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::PARTICIPANTS]).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_marks(&[K::THREAD_COUNT]).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
         .does(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
-            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
+            op("p", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::CTA_UNIFORM]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS]).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_marks(&[K::THREAD_COUNT]).with_range(0, 4294967264, 32),
             op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])]).with_rules(&BAR_RED_RULES).with_effects(&BAR_RED_EFFECTS)
         .does(Action::BarrierReduce).with_notes(&BAR_RED_NOTES),
 ];

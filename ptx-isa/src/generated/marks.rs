@@ -81,6 +81,22 @@ bitflags::bitflags! {
         const LEADING_INT = 1 << 36;
         /// A vector of 8-bit registers is accepted as well.
         const OR_8_BIT = 1 << 37;
+        /// Equal operands may give different results in the threads of a warp.
+        const VARYING = 1 << 38;
+        /// All threads of a warp that execute the instruction together, as members of one mask, get the same result.
+        const WARP_UNIFORM = 1 << 39;
+        /// All threads of the CTA that execute the instruction together get the same result.
+        const CTA_UNIFORM = 1 << 40;
+        /// The result is the value of the first source in another lane: with `.idx` the one that the operand `lane-index` says, within the segment that the operand `lane-segment` says.
+        const LANE_VALUE = 1 << 41;
+        /// With `.idx`, the index of a lane.
+        const LANE_INDEX = 1 << 42;
+        /// Bits 8 to 12 of the value are the bits of the index of a lane that say in which segment it is.
+        const LANE_SEGMENT = 1 << 43;
+        /// The value says which threads execute the instruction together.
+        const PARTICIPANTS = 1 << 44;
+        /// The value says how many threads execute the instruction together; others may do so another time.
+        const THREAD_COUNT = 1 << 45;
     }
 }
 
@@ -123,4 +139,12 @@ pub(crate) const PHRASES: &[(Marks, &str)] = &[
     (Marks::UNIT_INTERVAL, "a constant must be greater than 0 and at most 1"),
     (Marks::LEADING_INT, "may begin with an integer array index"),
     (Marks::OR_8_BIT, "or registers of 8 bits"),
+    (Marks::VARYING, "may differ between the threads of a warp"),
+    (Marks::WARP_UNIFORM, "the same in the threads of a warp"),
+    (Marks::CTA_UNIFORM, "the same in the threads of the CTA"),
+    (Marks::LANE_VALUE, "the value in another lane"),
+    (Marks::LANE_INDEX, "the index of a lane, a distance or a mask"),
+    (Marks::LANE_SEGMENT, "bits 8 to 12 divide the warp into segments"),
+    (Marks::PARTICIPANTS, "says which threads take part"),
+    (Marks::THREAD_COUNT, "the number of threads that take part"),
 ];

@@ -71,10 +71,10 @@ const SHFL_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL: [Form; 1] = [ // shfl
     form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(1)),
-            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)),
-            op("c", 3, R::Use).with_ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::LANE_VALUE]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD, K::VARYING]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]), op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANE_INDEX]),
+            op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANE_SEGMENT])])
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
@@ -85,10 +85,12 @@ const SHFL_2_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL_2: [Form; 1] = [ // shfl
     form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)),
-            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
-            op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)), op("c", 3, R::Use).with_ty(T::Slot(2)),
-            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(5))]).does(Action::Shuffle),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_marks(&[K::LANE_VALUE]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD, K::VARYING]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)), op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANE_INDEX]),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANE_SEGMENT]),
+            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_effects(&[effect(E::Lanes(5))])
+        .does(Action::Shuffle),
 ];
 
 const PRMT_MODE_OPT: &Slot = &slot(".mode", &[M::F4e, M::B4e, M::Rc8, M::Ecl, M::Ecr, M::Rc16]).optional();

@@ -9,10 +9,10 @@ static VOTE_RULES: [Rule; 2] = [
     deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`vote.sync`, with a mask of the threads that take part")];
 pub(crate) static VOTE: [Form; 2] = [ // vote
     form("9.7.13.8", ".mode.pred d, a", &[VOTE_MODE, l::PRED], &[ptx(1, 2, &t::ALL)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WARP_UNIFORM]), op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
         .with_rules(&VOTE_RULES).with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).does(Action::Vote),
     form("9.7.13.8", ".ballot.b32 d, a", &[l::BALLOT, l::B32], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)), op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WARP_UNIFORM]), op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&VOTE_RULES).with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).does(Action::Vote),
 ];
 
@@ -20,28 +20,31 @@ const VOTE_2_MODE: &Slot = &slot(".mode", &[M::All, M::Any, M::Uni]);
 pub(crate) static VOTE_2: [Form; 2] = [ // vote
     form("9.7.13.9", ".sync.mode.pred d, a, membermask", &[l::SYNC, VOTE_2_MODE, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT]),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).does(Action::Vote),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_marks(&[K::WARP_UNIFORM]), op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_effects(&[effect(E::Lanes(2))])
+        .does(Action::Vote),
     form("9.7.13.9", ".sync.ballot.b32 d, a, membermask", &[l::SYNC, l::BALLOT, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Slot(2)), op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).does(Action::Vote),
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_marks(&[K::WARP_UNIFORM]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_effects(&[effect(E::Lanes(2))])
+        .does(Action::Vote),
 ];
 
 static MATCH_OPERANDS: [FormOperand; 4] = [
-    op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]),
-    op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(2)),
-    op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))];
+    op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD, K::WARP_UNIFORM]),
+    op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD, K::WARP_UNIFORM]),
+    op("a", 1, R::Use).with_ty(T::Slot(2)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])];
 pub(crate) static MATCH: [Form; 4] = [ // match
     form("9.7.13.10", ".any.sync.b32 d, a, membermask", &[l::ANY, l::SYNC, l::B32], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&[deny(C::Operand(0, Q::Discard))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD, K::VARYING]), op("a", 1, R::Use).with_ty(T::Scalar(S::U32)),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_rules(&[deny(C::Operand(0, Q::Discard))])
         .with_effects(&[effect(E::Lanes(2))]).does(Action::Match),
     form("9.7.13.10", ".any.sync.b64 d, a, membermask", &[l::ANY, l::SYNC, l::B64], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("a", 1, R::Use).with_ty(T::Slot(2)),
-            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))]).with_rules(&[deny(C::Operand(0, Q::Discard))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD, K::VARYING]), op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_rules(&[deny(C::Operand(0, Q::Discard))])
         .with_effects(&[effect(E::Lanes(2))]).does(Action::Match),
     form("9.7.13.10", ".all.sync.b32 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B32], &[ptx(6, 0, &t::SM_70)]).with_operands(&MATCH_OPERANDS)
         .with_effects(&[effect(E::Lanes(3))]).does(Action::Match),
@@ -50,7 +53,8 @@ pub(crate) static MATCH: [Form; 4] = [ // match
 ];
 
 pub(crate) static ACTIVEMASK: [Form; 1] = [ // activemask
-    form("9.7.13.11", ".b32 d", &[l::B32], &[ptx(6, 2, &t::SM_30)]).with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0))])
+    form("9.7.13.11", ".b32 d", &[l::B32], &[ptx(6, 2, &t::SM_30)])
+        .with_operands(&[op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::WARP_UNIFORM])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]).does(Action::ActiveLanes),
 ];
 
@@ -59,21 +63,25 @@ const REDUX_OP_2: &Slot = &slot(".op", &[M::And, M::Or, M::Xor]);
 const REDUX_OP_3: &Slot = &slot(".op", &[M::Min, M::Max]);
 const REDUX_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 static REDUX_OPERANDS: [FormOperand; 3] = [
-    op("dst", 0, R::Def).with_ty(T::Scalar(S::U32)), op("src", 1, R::Use).with_ty(T::Scalar(S::U32)),
-    op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))];
+    op("dst", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WARP_UNIFORM]), op("src", 1, R::Use).with_ty(T::Scalar(S::U32)),
+    op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])];
 pub(crate) static REDUX: [Form; 3] = [ // redux
     form("9.7.13.12", ".sync.op.type dst, src, membermask", &[l::SYNC, REDUX_OP, REDUX_TYPE], &[ptx(7, 0, &t::SM_80)]).with_operands(&REDUX_OPERANDS)
         .with_effects(&[effect(E::Lanes(2))]).does(Action::WarpReduce),
     form("9.7.13.12", ".sync.op.b32 dst, src, membermask", &[l::SYNC, REDUX_OP_2, l::B32], &[ptx(7, 0, &t::SM_80)]).with_operands(&REDUX_OPERANDS)
         .with_effects(&[effect(E::Lanes(2))]).does(Action::WarpReduce),
     form("9.7.13.12", ".sync.op{.abs}{.NaN}.f32 dst, src, membermask", &[l::SYNC, REDUX_OP_3, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])
-        .with_operands(&[op("dst", 0, R::Def).with_ty(T::Slot(4)), op("src", 1, R::Use).with_ty(T::Slot(4)), op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32))])
-        .with_effects(&[effect(E::Lanes(2))]).does(Action::WarpReduce),
+        .with_operands(&[
+            op("dst", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::WARP_UNIFORM]), op("src", 1, R::Use).with_ty(T::Slot(4)),
+            op("membermask", 2, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_effects(&[effect(E::Lanes(2))])
+        .does(Action::WarpReduce),
 ];
 
 pub(crate) static ELECT: [Form; 1] = [ // elect
     form("9.7.13.14", ".sync d|p, membermask", &[l::SYNC], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD]), op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)),
-            op("membermask", 1, R::Use).with_ty(T::Scalar(S::U32))]).with_effects(&[effect(E::Lanes(2))]).does(Action::Elect),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::DISCARD, K::WARP_UNIFORM]),
+            op("p", 0, R::Def).nested(N::Pair).with_ty(T::Scalar(S::Pred)).with_marks(&[K::VARYING]),
+            op("membermask", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::PARTICIPANTS])]).with_effects(&[effect(E::Lanes(2))])
+        .does(Action::Elect),
 ];

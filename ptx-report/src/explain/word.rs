@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ptx_isa::describe::register_example;
 use ptx_isa::{
     Directive, DirectivePosition, Ending, Modifier, Opcode, PtxVersion, ScalarType, SpecialReg,
-    StateSpace, Target, TypeKind,
+    StateSpace, Target, TypeKind, Uniformity,
 };
 use ptx_parse::suggest;
 
@@ -171,6 +171,21 @@ fn special_register(register: SpecialReg) -> Entry {
         entry
             .facts
             .push("two reads in one thread may differ".into());
+    }
+    entry.facts.push(match register.uniformity() {
+        Uniformity::Varying => "it differs between the threads of a warp".into(),
+        group => {
+            let group = match group {
+                Uniformity::Cta => "CTA",
+                other => other.name(),
+            };
+            format!("the same in all threads of a {group}")
+        }
+    });
+    if let Some(count) = register.index_of() {
+        entry
+            .facts
+            .push(format!("counts from 0 to {count} minus 1"));
     }
     if let Some(needs) = register.needs() {
         entry
