@@ -43,6 +43,7 @@ fn schemas_are_those_of_the_types() {
         ("rewrite", schema::<Outcome<'_>>()),
         ("roundtrip", schema::<roundtrip::JsonVerdict<'_>>()),
         ("run", schema::<run::report::JsonRun<'_>>()),
+        ("run-trace", schema::<run::trace::record::JsonStep<'_>>()),
         ("source", schema::<source::schema::File<'_>>()),
         ("source-by-source", schema::<source::schema::BySource<'_>>()),
         ("stats", schema::<stats::Line<'_>>()),

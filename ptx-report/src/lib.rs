@@ -13,6 +13,7 @@
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | `container_choice` | which modules of a binary file are meant, with the feature `container` |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
+//! | [`values`] | values of scalar types as text |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
@@ -34,6 +35,7 @@ pub mod register_names;
 pub mod requirements;
 pub mod retarget;
 pub mod source_frames;
+pub mod values;
 
 mod generated {
     pub(crate) mod pages;

@@ -21,7 +21,7 @@ pub(crate) mod value;
 
 pub use algebra::{COPY, Conversion, conversion, is_copy};
 pub use commutativity::commutes;
-pub use number_bits::number_bits;
+pub use number_bits::{number, number_bits};
 pub use parts::Video;
 
 use alloc::vec::Vec;

@@ -30,6 +30,34 @@ pub fn number_bits(ty: ScalarType, number: f64) -> Option<u64> {
     u64::try_from(bits).ok()
 }
 
+/// The number that the bits of a value of a floating-point or fixed-point type are. `None` if the type is neither, or is a packed type.
+///
+/// ```
+/// use ptx_analysis::fold::number;
+/// use ptx_isa::ScalarType;
+/// assert_eq!(number(ScalarType::F16, 0x3e00), Some(1.5));
+/// assert!(number(ScalarType::E4m3, 0x7f).is_some_and(f64::is_nan));
+/// ```
+#[must_use]
+pub fn number(ty: ScalarType, bits: u128) -> Option<f64> {
+    if ty.element().is_some() {
+        return None;
+    }
+    if ty.kind() == TypeKind::Fixed {
+        let unused = 64 - u32::from(ty.bits());
+        let value = (bits as u64) << unused;
+        return Some((value as i64 >> unused) as f64 / 64.0);
+    }
+    let wide = Format::of(ScalarType::F64)?;
+    match Format::of(ty)?.decode(bits) {
+        None => Some(f64::NAN),
+        Some(number) => {
+            let bits = wide.encode(number, Rounding::Nearest)?;
+            Some(f64::from_bits(u64::try_from(bits).ok()?))
+        }
+    }
+}
+
 /// The bits of a number of the only fixed-point type, which has six digits after the point and eight bits.
 fn fixed(number: super::exact_float::Number, ty: ScalarType) -> Option<u64> {
     let Magnitude::Finite(mantissa, exponent) = number.size else {

@@ -24,6 +24,7 @@ mod requires;
 mod rewrite;
 mod run;
 mod run_script;
+mod run_trace;
 mod source;
 mod stats;
 mod support;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use ptx_isa::ScalarType;
 
 use super::npy::Layout;
-use super::values;
 use ptx_report::clean;
+use ptx_report::values;
 
 /// An argument.
 #[derive(Clone, Debug)]

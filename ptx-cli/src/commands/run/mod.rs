@@ -10,13 +10,14 @@ mod progress;
 pub(crate) mod report;
 mod script;
 mod shape;
-mod values;
+pub(crate) mod trace;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
+use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::{Diagnostic, FuncId, Module};
 use ptx_isa::Target;
 use ptx_vm::{Checker, Launch, LaunchLimits, Machine, Report, StopReason};
@@ -33,6 +34,7 @@ use ptx_report::clean;
 use ptx_report::demangle::Wanted;
 use report::Launched;
 use shape::{LimitOptions, Sizes};
+use trace::Trace;
 
 /// Run kernels without a GPU
 ///
@@ -88,6 +90,8 @@ pub(crate) struct Args {
     /// Write what was executed to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
     #[arg(long, value_enum, value_name = "STYLE", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     profile: Option<profile::Style>,
+    #[command(flatten)]
+    trace: trace::Options,
     #[command(flatten)]
     limits: LimitOptions,
 }
@@ -193,11 +197,14 @@ impl<'a> Run<'a> {
             launch.model = self.args.model;
             launches.push((kernel, launch));
         }
+        let lines = SourceLines::new(module);
+        let json = self.args.format == Format::Json;
+        let trace = self.args.trace.trace(self.read, &lines, json)?;
         let mut done = Vec::new();
         let mut found: Vec<Diagnostic> = Vec::new();
         let (mut failed, mut is_whole) = (false, true);
         for (kernel, launch) in &launches {
-            let (launched, error) = self.one(*kernel, launch, &mut machine)?;
+            let (launched, error) = self.one(*kernel, launch, &mut machine, (&trace, out))?;
             found.extend(machine.reports().iter().map(Report::diagnostic));
             if self.args.format != Format::Json {
                 out.write_all(&launched.output)?;
@@ -222,6 +229,9 @@ impl<'a> Run<'a> {
             Format::Json => report::json(out, self.read, (&done, is_whole), &written, &found)?,
             format => report::note(self.read, &found, format == Format::Short),
         }
+        if let Some(trace) = &trace {
+            trace.note();
+        }
         if !is_whole && !failed {
             output::note("ptxkit: interrupted");
         }
@@ -237,11 +247,15 @@ impl<'a> Run<'a> {
         kernel: FuncId,
         launch: &Launch,
         machine: &mut Machine<'_>,
+        (trace, out): (&Option<Trace<'_>>, &mut Out),
     ) -> Result<(Launched<'a>, Option<Diagnostic>)> {
         let module = &self.read.module;
         let name = name_of(module, kernel);
         output::detail(format_args!("running kernel `{}`", clean(name)));
-        let ended = self.watch.run(machine, launch);
+        let ended = match trace {
+            Some(trace) => trace.run(&self.watch, machine, launch, out)?,
+            None => self.watch.run(machine, launch, None),
+        };
         let (steps, output, error) = match ended {
             Ok(outcome) => (Some(outcome.steps), outcome.output, None),
             Err(error) if error.reason == StopReason::Cancelled => {
@@ -261,6 +275,7 @@ impl<'a> Run<'a> {
             steps,
             output,
             profile: machine.profile().map(|p| profile::json(self.read, p)),
+            trace: trace.as_ref().map(Trace::traced),
         };
         Ok((launched, error))
     }

@@ -8,7 +8,7 @@ use ptx_report::function_stats::{Parameter, Signature};
 
 use super::memory::Memory;
 use super::plan::Passed;
-use super::values;
+use ptx_report::values;
 
 /// The bytes of each parameter.
 pub(super) fn bytes(

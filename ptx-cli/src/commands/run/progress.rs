@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ptx_vm::{Executor, Launch, Machine, Outcome, Progress, RunError, RunOptions};
+use ptx_vm::{Executor, Launch, Machine, Outcome, Progress, RunError, RunOptions, StepObserver};
 use rayon::prelude::*;
 
 use crate::output;
@@ -54,13 +54,15 @@ impl Watch {
         }
     }
 
-    /// Runs a launch.
+    /// Runs a launch, which an observer may see.
     pub(super) fn run(
         &self,
         machine: &mut Machine<'_>,
         launch: &Launch,
+        observer: Option<&dyn StepObserver>,
     ) -> Result<Outcome, RunError> {
-        let options = RunOptions::new().on(&Threads).watched_by(&self.progress);
+        let mut options = RunOptions::new().on(&Threads).watched_by(&self.progress);
+        options.observer = observer;
         if !self.shown {
             return machine.launch_with(launch, options);
         }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::memory::Written;
 use super::profile::JsonCounts;
+use super::trace::Traced;
 use crate::commands::check::diagnose::details;
 use crate::commands::rewrite::Read;
 use crate::output::{self, Out};
@@ -42,8 +43,19 @@ struct JsonLaunch<'a> {
     steps: Option<u64>,
     /// What the kernel printed.
     output: Cow<'a, str>,
+    /// With `--trace`, what was written of the steps until the end of the launch.
+    trace: Option<JsonTrace>,
     /// What was executed, with `--profile`.
     profile: Option<&'a [JsonCounts]>,
+}
+
+/// The trace of launches in JSON.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonTrace {
+    lines: u64,
+    /// Whether the limit left nothing out.
+    complete: bool,
 }
 
 /// A file in JSON.
@@ -62,6 +74,7 @@ pub(super) struct Launched<'m> {
     pub(super) steps: Option<u64>,
     pub(super) output: Vec<u8>,
     pub(super) profile: Option<Vec<JsonCounts>>,
+    pub(super) trace: Option<Traced>,
 }
 
 /// Writes a run as one JSON object.
@@ -84,6 +97,10 @@ pub(super) fn json(
         demangled: demangle(launch.kernel),
         steps: launch.steps,
         output: String::from_utf8_lossy(&launch.output),
+        trace: launch.trace.map(|trace| JsonTrace {
+            lines: trace.lines,
+            complete: trace.complete,
+        }),
         profile: launch.profile.as_deref(),
     });
     let buffers = written.iter().map(|written| JsonBuffer {

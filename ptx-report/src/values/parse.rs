@@ -1,12 +1,16 @@
-//! Values of scalar types, as they are written on the command line.
+//! Values of scalar types, as people write them.
 
 use ptx_analysis::fold::number_bits;
 use ptx_isa::{ScalarType, TypeKind};
 
-use ptx_report::clean;
+use crate::clean;
 
 /// The type of a name without its dot, such as `f32`.
-pub(super) fn scalar_type(name: &str) -> Result<ScalarType, String> {
+///
+/// # Errors
+///
+/// If there is no such type, or it has no values that can be written.
+pub fn scalar_type(name: &str) -> Result<ScalarType, String> {
     let ty = format!(".{name}").parse::<ScalarType>().ok();
     let holds = |ty: &ScalarType| {
         let kind = ty.element().unwrap_or(*ty).kind();
@@ -20,7 +24,11 @@ pub(super) fn scalar_type(name: &str) -> Result<ScalarType, String> {
 }
 
 /// The bytes of values of a type, which commas separate. Elements of packed types are values, the lowest first.
-pub(super) fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+///
+/// If one is not a value of the type.
+pub fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
     let element = ty.element().unwrap_or(ty);
     let lanes = usize::from(ty.lanes().max(1));
     let values = text.split(',').map(|one| bits(element, one.trim()));
@@ -43,7 +51,8 @@ pub(super) fn bytes(ty: ScalarType, text: &str) -> Result<Vec<u8>, String> {
 }
 
 /// The name of a type without its dot.
-pub(super) fn name(ty: ScalarType) -> &'static str {
+#[must_use]
+pub fn name(ty: ScalarType) -> &'static str {
     ty.text().trim_start_matches('.')
 }
 

@@ -1,0 +1,208 @@
+//! Which steps of a launch a trace shows: `block:0,thread:0-31,function:NAME,lines:10-20`.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+use ptx_ir::{FuncId, Module};
+use ptx_report::clean;
+use ptx_report::demangle::Wanted;
+use ptx_vm::StepPlace;
+
+/// Threads of a CTA, or CTAs of a grid.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Indices {
+    All,
+    /// By their numbers, in the order of `x`, then `y`, then `z`.
+    Numbers(RangeInclusive<u64>),
+    /// By the index in each dimension.
+    At([u32; 3]),
+}
+
+/// What is shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    blocks: Vec<Indices>,
+    threads: Vec<Indices>,
+    functions: Vec<Wanted>,
+    lines: Vec<RangeInclusive<u32>>,
+}
+
+const FORMS: &str = "expected `block:N`, `thread:N`, `warp:N`, `function:NAME` or `lines:N-N`, separated by commas; N is a number, a range such as `0-31`, an index such as `2.0.1`, or `all`";
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{FORMS}; found `{}`", clean(text));
+        let mut selection = Self::default();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let (kind, what) = part.split_once(':').ok_or_else(wrong)?;
+            match kind {
+                "block" => selection.blocks.push(what.parse().map_err(|()| wrong())?),
+                "thread" => selection.threads.push(what.parse().map_err(|()| wrong())?),
+                "warp" => {
+                    let warps = range(what).ok_or_else(wrong)?;
+                    let end = warps.end().saturating_mul(32).saturating_add(31);
+                    let threads = warps.start().saturating_mul(32)..=end;
+                    selection.threads.push(Indices::Numbers(threads));
+                }
+                "function" => selection.functions.push(Wanted::new(what)),
+                "lines" => {
+                    let lines = range(what).ok_or_else(wrong)?;
+                    let line = |n: &u64| u32::try_from(*n).map_err(|_| wrong());
+                    selection
+                        .lines
+                        .push(line(lines.start())?..=line(lines.end())?);
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(selection)
+    }
+}
+
+impl FromStr for Indices {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        if !text.contains('.') {
+            return range(text).map(Self::Numbers).ok_or(());
+        }
+        let mut at = [0; 3];
+        for (n, part) in text.split('.').enumerate() {
+            *at.get_mut(n).ok_or(())? = part.parse().map_err(|_| ())?;
+        }
+        Ok(Self::At(at))
+    }
+}
+
+/// `5` or `5-7`
+fn range(text: &str) -> Option<RangeInclusive<u64>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some(first..=last)
+}
+
+impl Indices {
+    fn has(&self, index: [u32; 3], sizes: [u32; 3]) -> bool {
+        match self {
+            Self::All => true,
+            Self::At(at) => *at == index,
+            Self::Numbers(numbers) => numbers.contains(&number(index, sizes)),
+        }
+    }
+}
+
+/// The number of an index, in the order of `x`, then `y`, then `z`.
+fn number(index: [u32; 3], sizes: [u32; 3]) -> u64 {
+    let ([x, y, z], [width, height, _]) = (index.map(u64::from), sizes.map(u64::from));
+    let row = z.saturating_mul(height).saturating_add(y);
+    row.saturating_mul(width).saturating_add(x)
+}
+
+/// The index of a thread of a CTA.
+pub(super) const fn thread(number: u32, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    [number % x, number / x % y, number / x / y]
+}
+
+/// A selection for launches of a module.
+#[derive(Debug)]
+pub(super) struct Selected<'s> {
+    of: &'s Selection,
+    /// `None` for all.
+    functions: Option<Vec<FuncId>>,
+}
+
+impl Selection {
+    /// Finds the functions that it names.
+    pub(super) fn within(&self, module: &Module) -> Result<Selected<'_>> {
+        let mut functions = Vec::new();
+        for wanted in &self.functions {
+            let names = module.definitions().map(|(_, f, _)| module.name(f.name));
+            let found = wanted.among(names)?;
+            if found.is_empty() {
+                bail!("there is no function `{wanted}` to trace");
+            }
+            functions.extend(found.iter().filter_map(|name| module.function(name)));
+        }
+        Ok(Selected {
+            of: self,
+            functions: (!self.functions.is_empty()).then_some(functions),
+        })
+    }
+}
+
+impl Selected<'_> {
+    /// Whether lines are selected.
+    pub(super) fn has_lines(&self) -> bool {
+        !self.of.lines.is_empty()
+    }
+
+    /// Whether steps at a PTX line are shown.
+    pub(super) fn has_line(&self, line: u32) -> bool {
+        let mut lines = self.of.lines.iter();
+        lines.any(|lines| lines.contains(&line))
+    }
+
+    /// The lanes of a step that are shown, in a launch of this grid and these CTAs; without a word about it, the first thread of the first CTA.
+    pub(super) fn lanes(&self, place: &StepPlace, grid: [u32; 3], block: [u32; 3]) -> u32 {
+        let first = [Indices::Numbers(0..=0)];
+        let or_first = |all: &[Indices], index, sizes| match all.is_empty() {
+            true => first[0].has(index, sizes),
+            false => all.iter().any(|one| one.has(index, sizes)),
+        };
+        if !or_first(&self.of.blocks, place.block, grid) {
+            return 0;
+        }
+        let functions = self.functions.as_ref();
+        if functions.is_some_and(|all| !all.contains(&place.function)) {
+            return 0;
+        }
+        let is_shown = |lane: &u32| {
+            let index = thread(place.first_thread + lane, block);
+            place.mask >> lane & 1 == 1 && or_first(&self.of.threads, index, block)
+        };
+        (0..32)
+            .filter(is_shown)
+            .fold(0, |all, lane| all | 1 << lane)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_selections() {
+        let selection: Selection = "block:1-3,block:2.0.1,thread:all,warp:2,lines:7"
+            .parse()
+            .unwrap();
+        let blocks = [Indices::Numbers(1..=3), Indices::At([2, 0, 1])];
+        assert_eq!(selection.blocks, blocks);
+        assert_eq!(selection.threads, [Indices::All, Indices::Numbers(64..=95)]);
+        assert_eq!(selection.lines, [7..=7]);
+        for wrong in [
+            "block",
+            "block:x",
+            "block:3-1",
+            "thread:0.0.0.0",
+            "lines:99999999999",
+            "a:1",
+        ] {
+            let error = wrong.parse::<Selection>().unwrap_err();
+            assert!(error.starts_with("expected `block:N`"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_indices() {
+        let sizes = [4, 3, 2];
+        for n in 0..24 {
+            assert_eq!(number(thread(n, sizes), sizes), u64::from(n));
+        }
+    }
+}
