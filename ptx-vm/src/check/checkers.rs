@@ -4,9 +4,10 @@ use ptx_ir::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::accesses::Accesses;
 use super::allocations::Allocations;
+use super::blocks::Blocks;
 use super::clock::Clock;
+use super::places::Places;
 use super::published::Published;
 use super::reports::{Actor, Reports, Text};
 use super::sites::Sites;
@@ -28,9 +29,9 @@ pub(crate) struct Checkers {
     /// The written bytes of global memory.
     pub(super) global: WrittenBytes,
     /// The CTAs that run.
-    blocks: HashMap<u64, BlockState>,
-    /// The accesses to global memory, by page.
-    pub(super) pages: HashMap<u64, Box<[Accesses]>>,
+    blocks: Blocks,
+    /// The accesses to global memory.
+    pub(super) places: Places,
     /// The pairs of instructions for which a race was reported.
     pub(super) pairs: HashSet<(u32, u32)>,
     /// The asynchronous operation that the current instruction starts: its CTA, its number there and its time.
@@ -56,8 +57,8 @@ impl Checkers {
             reports: Reports::default(),
             allocations,
             global,
-            blocks: HashMap::new(),
-            pages: HashMap::new(),
+            blocks: Blocks::default(),
+            places: Places::default(),
             pairs: HashSet::new(),
             operation: None,
             copies: 0,
@@ -99,8 +100,8 @@ impl Checkers {
 
     /// A CTA.
     pub(super) fn block(&mut self, grid: &Grid<'_>, block: u64) -> &mut BlockState {
-        let blocks = self.blocks.entry(block);
-        blocks.or_insert_with(|| BlockState::new(block, grid.threads_per_block()))
+        let new = || BlockState::new(block, grid.threads_per_block());
+        self.blocks.get(block, new)
     }
 
     /// The CTA of a rank in the cluster of the one that executes an instruction.
@@ -111,9 +112,7 @@ impl Checkers {
 
     /// A warp, by its first thread.
     pub(super) fn warp(&mut self, grid: &Grid<'_>, block: u64, first: u32) -> &mut WarpState {
-        let warps = &mut self.block(grid, block).warps;
-        let index = (first as usize / crate::lanes::LANES).min(warps.len() - 1);
-        &mut warps[index]
+        self.block(grid, block).warp(first)
     }
 
     /// The warp that executes an instruction.
@@ -137,7 +136,7 @@ impl Checkers {
 
     /// A CTA ended.
     pub(super) fn end_block(&mut self, block: u64) {
-        self.blocks.remove(&block);
+        self.blocks.remove(block);
         self.published.retain(|(owner, _), _| *owner != Some(block));
     }
 }

@@ -3,7 +3,7 @@
 use ptx_ir::Code;
 use ptx_isa::{Action, Completion};
 
-use super::accesses::Recorded;
+use super::access::Access;
 use super::checkers::Checkers;
 use super::memcheck::access;
 use super::reports::{Actor, Text};
@@ -105,21 +105,20 @@ impl Checkers {
         &mut self,
         of: &Execution<'_>,
         touch: &Touch<'_>,
-        lane: usize,
-        at: u64,
-        earlier: &Recorded,
+        (lane, at): (usize, u64),
+        (earlier, by): (&Access, u32),
     ) {
         let what = access(touch);
-        let copy = match earlier.asynchronous {
+        let copy = match earlier.is_asynchronous() {
             true => "an asynchronous copy that was not waited for",
             false => "an access that nothing orders before this copy",
         };
         let other = Actor {
             site: earlier.site,
             block: earlier.block.into(),
-            thread: match earlier.asynchronous {
+            thread: match earlier.is_asynchronous() {
                 true => 0,
-                false => u32::from(earlier.first) + earlier.lanes.trailing_zeros() % 32,
+                false => u32::from(earlier.first) + by.trailing_zeros() % 32,
             },
         };
         self.report(of, Code::PendingCopy, lane, || Text {

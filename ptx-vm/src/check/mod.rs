@@ -6,8 +6,10 @@
 //! which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at barriers and masks, at
 //! [`mbarriers`] and at [`copies`], which are accesses with separate times.
 
+mod access;
 mod accesses;
 mod allocations;
+mod blocks;
 mod checker;
 mod checkers;
 mod clock;
@@ -17,8 +19,10 @@ mod mbarriers;
 mod memcheck;
 mod observer;
 mod order;
+mod places;
 mod published;
 mod racecheck;
+mod records;
 mod report;
 mod reports;
 mod scope;

@@ -2,6 +2,7 @@
 
 use ptx_isa::Action;
 
+use super::access::ASYNCHRONOUS;
 use super::checkers::Checkers;
 use super::clock::Clock;
 use super::scope::Scope;
@@ -97,6 +98,21 @@ impl Checkers {
         }
     }
 
+    /// All threads of a CTA leave a barrier together: what they did before is ordered with what they do next. Gives whether there can be one
+    /// interval more.
+    fn next_interval(&mut self, grid: &Grid<'_>, block: u64) -> bool {
+        let only_threads_of_cta = grid.cluster_size() == 1 && self.copies == 0;
+        let state = self.block(grid, block);
+        if state.interval + 1 == ASYNCHRONOUS {
+            return false;
+        }
+        state.interval += 1;
+        if only_threads_of_cta {
+            state.places.forget();
+        }
+        true
+    }
+
     /// Threads are about to leave a barrier of a CTA.
     pub(super) fn complete_barrier(
         &mut self,
@@ -124,8 +140,12 @@ impl Checkers {
             clock.acquire_read(mask);
             clock.release_into(mask, &mut all);
         }
+        let threads: u32 = waiting.iter().map(|(_, mask)| mask.count_ones()).sum();
+        let together = grid.threads_per_block() == threads && self.next_interval(grid, linear);
         for (first, mask) in waiting {
-            self.warp(grid, linear, first).clock.replace(mask, &all);
+            let clock = &mut self.warp(grid, linear, first).clock;
+            clock.replace(mask, &all);
+            clock.informed = !together;
         }
     }
 }

@@ -4,10 +4,12 @@ use ptx_ir::Code;
 use ptx_isa::Action;
 
 use super::Checker;
-use super::accesses::{Accesses, Kind, New, PLACE, Recorded};
+use super::access::{ASYNCHRONOUS, Access, Kind};
+use super::accesses::New;
 use super::checkers::{Checkers, Shared};
 use super::clock::Clock;
 use super::memcheck::access;
+use super::places::{PLACE, Places};
 use super::published::Home;
 use super::reports::{Actor, Text};
 use super::scope::Scope;
@@ -15,15 +17,17 @@ use crate::execute::{Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Step};
 
-/// Bytes of a page of places in global memory.
-const PAGE: u64 = 1 << 12;
+/// All bytes of a place.
+const WHOLE: u8 = (1 << PLACE) - 1;
 
 /// An access that is not ordered with an earlier one.
 struct Race {
     lane: usize,
     /// The first byte of the place.
     at: u64,
-    earlier: Recorded,
+    earlier: Access,
+    /// The lanes of the earlier access.
+    by: u32,
     kind: Kind,
 }
 
@@ -31,9 +35,9 @@ struct Race {
 struct Accessing<'a> {
     lanes: u32,
     clock: Clock,
+    informed: bool,
     /// What is the same for all lanes.
-    common: Recorded,
-    cluster: u64,
+    common: Access,
     cluster_size: u64,
     touch: &'a Touch<'a>,
 }
@@ -71,7 +75,10 @@ impl Checkers {
             (Use::ReadWrite, Some(scope)) => Kind::Atomic(scope),
         };
         let mut races = Vec::new();
-        for all in self.accessing(of, touch, allowed, (number, kind)) {
+        let mut left = allowed;
+        while left != 0 {
+            let all = self.accessing(of, touch, left, (number, kind));
+            left &= !all.lanes;
             self.compare(of, &all, &mut races);
         }
         for race in races {
@@ -82,106 +89,71 @@ impl Checkers {
         }
     }
 
-    /// The lanes that access memory, by what they know.
+    /// The lanes of a mask that know the same as its first one.
     fn accessing<'a>(
         &mut self,
         of: &Execution<'_>,
         touch: &'a Touch<'a>,
-        allowed: u32,
+        mask: u32,
         (site, kind): (u32, Kind),
-    ) -> Vec<Accessing<'a>> {
+    ) -> Accessing<'a> {
         let block = of.grid.linear(of.block.index);
-        let cluster_size = of.grid.cluster_size();
         let operation = self.operation;
-        let warp = self.own_warp(of);
-        let times = warp.clock.times;
-        let mut all = Vec::new();
-        for (mask, clock) in warp.clock.groups(allowed) {
-            let mut left = mask;
-            while left != 0 {
-                let time = times[left.trailing_zeros() as usize % LANES];
-                let same = lanes(left).filter(|&l| times[l] == time);
-                let same = same.fold(0, |all, lane| all | 1 << lane);
-                left &= !same;
-                let mut common = Recorded {
-                    block: block as u32,
-                    first: of.warp.first as u16,
-                    bytes: 0,
-                    kind,
-                    lanes: 0,
-                    time,
-                    site,
-                    asynchronous: false,
-                };
-                if let Some((owner, slot, time)) = operation {
-                    (common.block, common.first) = (owner as u32, slot as u16);
-                    (common.time, common.asynchronous) = (time, true);
-                }
-                let mut clock = clock.clone();
-                if operation.is_some() {
-                    // The operation comes after what its thread did before.
-                    clock.set_lanes(of.warp.first, same, &times);
-                }
-                all.push(Accessing {
-                    lanes: same,
-                    clock,
-                    common,
-                    cluster: block / cluster_size,
-                    cluster_size,
-                    touch,
-                });
-            }
+        let state = self.block(of.grid, block);
+        let interval = state.interval;
+        let warp = state.warp(of.warp.first);
+        let (lanes, time, clock) = warp.clock.alike(mask);
+        let mut clock = clock.clone();
+        let mut common = Access {
+            block: block as u32,
+            first: of.warp.first as u16,
+            bytes: WHOLE,
+            kind,
+            time,
+            site,
+            interval,
+        };
+        if let Some((owner, slot, time)) = operation {
+            (common.block, common.first) = (owner as u32, slot as u16);
+            (common.time, common.interval) = (time, ASYNCHRONOUS);
+            // The operation comes after what its thread did before.
+            clock.set_lanes(of.warp.first, lanes, &warp.clock.times);
         }
-        all
+        Accessing {
+            lanes,
+            clock,
+            informed: warp.clock.informed,
+            common,
+            cluster_size: of.grid.cluster_size(),
+            touch,
+        }
     }
 
     /// Compares the accesses of lanes that know the same with earlier ones.
     fn compare(&mut self, of: &Execution<'_>, all: &Accessing<'_>, races: &mut Vec<Race>) {
-        let touch = all.touch;
-        if let Memory::Shared(rank) = touch.memory {
-            let bytes = of.block.shared(rank).map_or(0, <[u8]>::len);
-            let accesses = &mut self.of_rank(of, rank).1.accesses;
-            if accesses.is_empty() {
-                accesses.resize(bytes.div_ceil(PLACE as usize), Accesses::default());
-            }
-            return all.add(accesses, 0, races);
-        }
-        let first = |lane: usize| touch.at[lane] / PAGE;
-        let last = |lane: usize| touch.at[lane].saturating_add(touch.bytes.max(1) - 1) / PAGE;
-        let low = lanes(all.lanes).map(first).min().unwrap_or(0);
-        let high = lanes(all.lanes).map(last).max().unwrap_or(0);
-        let mut numbers: Vec<u64> = match high - low {
-            0..=1 => (low..=high).collect(),
-            _ => lanes(all.lanes)
-                .flat_map(|lane| first(lane)..=last(lane))
-                .collect(),
-        };
-        numbers.sort_unstable();
-        numbers.dedup();
-        for number in numbers {
-            let empty = || vec![Accesses::default(); (PAGE / PLACE) as usize].into();
-            let page = self.pages.entry(number).or_insert_with(empty);
-            all.add(page, number * PAGE, races);
+        match all.touch.memory {
+            Memory::Shared(rank) => all.add(&mut self.of_rank(of, rank).1.places, races),
+            _ => all.add(&mut self.places, races),
         }
     }
 
     fn race(&mut self, of: &Execution<'_>, touch: &Touch<'_>, race: &Race) {
         let earlier = race.earlier;
-        let lane = (earlier.lanes & !(1 << race.lane)).trailing_zeros();
+        let lane = (race.by & !(1 << race.lane)).trailing_zeros();
         let own = earlier.first == of.warp.first as u16
             && u64::from(earlier.block) == of.grid.linear(of.block.index);
         let together = own && earlier.site == self.sites.number(of.id, of.at);
         let both = earlier.kind.writes() && race.kind.writes();
         if both
-            && !earlier.asynchronous
+            && !earlier.is_asynchronous()
             && self.operation.is_none()
             && same_value(of, touch, race, together.then_some(lane as usize))
         {
             return;
         }
-        let asynchronous = earlier.asynchronous || self.operation.is_some();
+        let asynchronous = earlier.is_asynchronous() || self.operation.is_some();
         if asynchronous && self.has(Checker::Synccheck) {
-            return self.not_awaited(of, touch, race.lane, race.at, &earlier);
+            return self.not_awaited(of, touch, (race.lane, race.at), (&earlier, race.by));
         }
         let pair = (earlier.site, self.sites.number(of.id, of.at));
         let pair = (pair.0.min(pair.1), pair.0.max(pair.1));
@@ -295,59 +267,89 @@ impl Checkers {
 }
 
 impl Accessing<'_> {
-    /// Adds the accesses to the places of a range of memory.
-    fn add(&self, places: &mut [Accesses], start: u64, races: &mut Vec<Race>) {
-        let first = self.lanes.trailing_zeros() as usize % LANES;
-        let together = !self.common.kind.writes()
-            && lanes(self.lanes).all(|lane| self.touch.at[lane] == self.touch.at[first]);
-        if together {
-            return self.add_lanes(places, start, (first, self.lanes), races);
+    /// Adds the accesses to the places of a memory.
+    fn add(&self, places: &mut Places, races: &mut Vec<Race>) {
+        let mut left = self.lanes;
+        let mut new = New {
+            access: self.common,
+            number: places.number(self.common),
+            cluster_size: self.cluster_size,
+            shared: matches!(self.touch.memory, Memory::Shared(_)),
+            clock: &self.clock,
+            informed: self.informed,
+        };
+        while left != 0 {
+            let first = left.trailing_zeros() as usize % LANES;
+            let mask = self.together(left, first);
+            left &= !mask;
+            self.add_lanes(places, &mut new, (first, mask), races);
         }
-        for lane in lanes(self.lanes) {
-            self.add_lanes(places, start, (lane, 1 << lane), races);
+    }
+
+    /// The lanes from the first one of a mask on that read at one address.
+    fn together(&self, mask: u32, first: usize) -> u32 {
+        if self.common.kind.writes() {
+            return 1 << first;
         }
+        let at = &self.touch.at;
+        let rest = lanes(mask).take_while(|lane| at[*lane] == at[first]);
+        rest.fold(0, |all, lane| all | 1 << lane)
     }
 
     /// Adds an access of lanes at the address of one of them.
     fn add_lanes(
         &self,
-        places: &mut [Accesses],
-        start: u64,
+        places: &mut Places,
+        new: &mut New<'_>,
         (lane, mask): (usize, u32),
         races: &mut Vec<Race>,
     ) {
         let at = self.touch.at[lane];
         let end = at.saturating_add(self.touch.bytes);
-        let mut place = at - at % PLACE;
-        while place < end {
-            let index = place.checked_sub(start).map(|offset| offset / PLACE);
-            if let Some(accesses) = index.and_then(|i| places.get_mut(i as usize)) {
-                let bytes = (place..place + PLACE).zip(0u8..);
-                let bytes = bytes.filter(|(b, _)| (at..end).contains(b));
-                let bytes = bytes.fold(0, |all, (_, n)| all | 1 << n);
-                let lanes = if self.common.asynchronous { 1 } else { mask };
-                let access = Recorded {
-                    bytes,
-                    lanes,
-                    ..self.common
-                };
-                let new = New {
-                    access,
-                    cluster: self.cluster,
-                    shared: matches!(self.touch.memory, Memory::Shared(_)),
-                    clock: &self.clock,
-                };
-                if let Some(earlier) = accesses.add(&new, self.cluster_size) {
+        let lanes = if self.common.is_asynchronous() {
+            1
+        } else {
+            mask
+        };
+        for place in (at - at % PLACE..end).step_by(PLACE as usize) {
+            let bytes = bytes_of(place, at, end);
+            if bytes != new.access.bytes {
+                new.access.bytes = bytes;
+                new.number = places.number(new.access);
+            }
+            let (accesses, records) = places.at(place);
+            let mut left = lanes;
+            let mut part = lanes;
+            if mask != self.lanes && accesses.races(new, lanes, records) {
+                part = left & left.wrapping_neg();
+            }
+            while left != 0 {
+                if let Some(earlier) = accesses.add(new, part, records)
+                    && let Some(access) = records.get(earlier.number)
+                {
+                    let first = part.trailing_zeros() as usize % LANES;
                     races.push(Race {
-                        lane,
+                        lane: if part == lanes { lane } else { first },
                         at: place,
-                        earlier,
+                        earlier: *access,
+                        by: earlier.lanes,
                         kind: self.common.kind,
                     });
                 }
+                left &= !part;
+                part = left & left.wrapping_neg();
             }
-            place += PLACE;
         }
+    }
+}
+
+/// The bytes of a place that a range has, as bits.
+const fn bytes_of(place: u64, start: u64, end: u64) -> u8 {
+    let before = WHOLE << start.saturating_sub(place);
+    let after = end - place;
+    match after < PLACE {
+        true => before & !(WHOLE << after) & WHOLE,
+        false => before & WHOLE,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::accesses::Accesses;
+use super::places::Places;
 use super::reports::{Actor, Text};
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
@@ -65,7 +65,9 @@ pub(super) struct BlockState {
     /// The written bytes of shared memory.
     pub(super) written: WrittenBytes,
     /// The accesses to shared memory.
-    pub(super) accesses: Vec<Accesses>,
+    pub(super) places: Places,
+    /// How many barriers all threads left together.
+    pub(super) interval: u32,
     pub(super) warps: Vec<WarpState>,
     /// Reads that race with atomic operations, by thread and place: reported unless the thread performs such an operation there next.
     pub(super) attempts: BTreeMap<(u32, u64), (Actor, Text)>,
@@ -77,10 +79,17 @@ impl BlockState {
         let warps = (0..threads).step_by(LANES);
         Self {
             written: WrittenBytes::new(0, PAGE),
-            accesses: Vec::new(),
+            places: Places::default(),
+            interval: 0,
             attempts: BTreeMap::new(),
             warps: warps.map(|first| WarpState::new(block, first)).collect(),
             sync: super::sync_state::SyncState::new(threads),
         }
+    }
+
+    /// A warp, by its first thread.
+    pub(super) fn warp(&mut self, first: u32) -> &mut WarpState {
+        let index = (first as usize / LANES).min(self.warps.len() - 1);
+        &mut self.warps[index]
     }
 }

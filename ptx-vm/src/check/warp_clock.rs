@@ -11,6 +11,8 @@ pub(super) struct WarpClock {
     first: u32,
     /// What lanes know about others, by lanes.
     groups: Vec<(u32, Clock)>,
+    /// Whether any lane may know what another warp did since the last barrier of all threads of the CTA.
+    pub(super) informed: bool,
     /// The own time of each lane.
     pub(super) times: [u32; LANES],
     /// What each lane lets others know by a later store: its last fence of each scope or a wider one.
@@ -24,6 +26,7 @@ impl WarpClock {
         Self {
             first,
             groups: vec![(u32::MAX, Clock::new(block))],
+            informed: false,
             times: [1; LANES],
             fences: vec![Default::default(); LANES],
             read: vec![None; LANES],
@@ -38,12 +41,21 @@ impl WarpClock {
             .filter(|(lanes, _)| *lanes != 0)
     }
 
+    /// Lanes of a mask that know the same and have the same time, the time, and what they know about others.
+    pub(super) fn alike(&self, mask: u32) -> (u32, u32, &Clock) {
+        let (group, clock) = self
+            .groups(mask)
+            .next()
+            .unwrap_or((mask, &self.groups[0].1));
+        let first = group.trailing_zeros() as usize % LANES;
+        let time = self.times[first];
+        let same = (0..LANES).fold(0, |all, l| all | u32::from(self.times[l] == time) << l);
+        (group & same | 1 << first, time, clock)
+    }
+
     /// What a lane knows about others.
     pub(super) fn of(&self, lane: usize) -> &Clock {
-        let mut groups = self.groups.iter();
-        let found = groups.find(|(lanes, _)| lanes >> lane & 1 != 0);
-        let (_, clock) = found.unwrap_or(&self.groups[0]);
-        clock
+        self.alike(1 << lane).2
     }
 
     /// All that lanes know, with their own times, which then advance.
@@ -90,6 +102,7 @@ impl WarpClock {
 
     /// Lanes know what a clock knows, and nothing else that they did not know.
     pub(super) fn acquire(&mut self, mask: u32, from: &Clock) {
+        self.informed = true;
         let mut changed: Vec<(u32, Clock)> = Vec::new();
         for (group, clock) in &mut self.groups {
             if *group & mask == 0 || clock.is_same(from) {

@@ -1,0 +1,98 @@
+//! The places of a memory, and the accesses to each one.
+
+use std::collections::HashMap;
+
+use super::access::Access;
+use super::accesses::Accesses;
+use super::records::{Number, Records};
+
+/// The bytes that a place has.
+pub(super) const PLACE: u64 = 4;
+
+/// Places of a page.
+const PAGE: u64 = 1 << 10;
+
+/// How many accesses are remembered at least before those are forgotten that no place has.
+const MANY: usize = 1 << 16;
+
+/// The places of a memory, by page from their first use on.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    pages: Vec<Box<[Accesses]>>,
+    /// The indices of pages.
+    indices: HashMap<u64, usize>,
+    /// The number and the index of the page that was used last.
+    last: (u64, usize),
+    pub(super) records: Records,
+    /// How many accesses are remembered before unused ones are forgotten.
+    many: usize,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            pages: Vec::new(),
+            indices: HashMap::new(),
+            last: (u64::MAX, 0),
+            records: Records::default(),
+            many: MANY,
+        }
+    }
+}
+
+impl Places {
+    /// The accesses to the place that a byte belongs to, and all that are remembered.
+    #[inline]
+    pub(super) fn at(&mut self, address: u64) -> (&mut Accesses, &Records) {
+        let (page, place) = (address / PLACE / PAGE, address / PLACE % PAGE);
+        if page != self.last.0 {
+            self.last = (page, self.page(page));
+        }
+        let accesses = &mut self.pages[self.last.1][place as usize];
+        (accesses, &self.records)
+    }
+
+    /// The index of a page.
+    fn page(&mut self, number: u64) -> usize {
+        let next = self.pages.len();
+        let index = *self.indices.entry(number).or_insert(next);
+        if index == next {
+            self.pages
+                .push(vec![Accesses::default(); PAGE as usize].into());
+        }
+        index
+    }
+
+    /// The number of a new access.
+    pub(super) fn number(&mut self, access: Access) -> Number {
+        // What this costs depends on the number of places.
+        let many = self.many.max(self.pages.len() * PAGE as usize);
+        if self.records.len() >= many || self.records.is_full() {
+            self.forget_unused();
+        }
+        self.records.number(access)
+    }
+
+    /// Forgets all accesses.
+    pub(super) fn forget(&mut self) {
+        self.records.forget();
+    }
+
+    /// Forgets accesses that no place has any more. The others get new numbers.
+    fn forget_unused(&mut self) {
+        let mut kept = Records::default();
+        let mut numbers = HashMap::new();
+        for accesses in self.pages.iter_mut().flatten() {
+            for entry in accesses.all() {
+                let Some(access) = self.records.get(entry.number) else {
+                    entry.number = Number::NONE;
+                    continue;
+                };
+                let number = numbers.entry(entry.number);
+                entry.number = *number.or_insert_with(|| kept.number(*access));
+            }
+        }
+        self.many = MANY.max(2 * kept.len());
+        self.records = kept;
+    }
+}
