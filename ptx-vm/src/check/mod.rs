@@ -2,9 +2,9 @@
 //!
 //! [`checkers::Checkers`] is the observer. `memcheck` asks the [`allocations`] and what is known about each address before the launch
 //! ([`objects`]); `initcheck` notes [`written_bytes`], and follows the registers that may have no value where they are read ([`unset`]);
-//! `racecheck` keeps the last [`accesses`] to each place in memory and compares their times with what threads know ([`clock`], [`warp_clock`]),
-//! which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at barriers and masks, at
-//! [`mbarriers`] and at [`copies`], which are accesses with separate times.
+//! `racecheck` keeps the last [`accesses`] to each of the [`places`] in memory, by their numbers in [`records`], and compares their times with what
+//! threads know ([`clock`], [`warp_clock`]), which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at
+//! barriers and masks, at [`mbarriers`] and at [`copies`], which are accesses with separate times.
 
 mod access;
 mod accesses;
