@@ -27,6 +27,7 @@ pub mod smt;
 pub mod source_lines;
 pub mod ssa;
 pub mod value_numbering;
+pub mod values;
 
 /// `docs/analysing.md`, whose examples run as tests.
 #[cfg(doctest)]

@@ -1,7 +1,8 @@
 //! What is known of one instruction.
 
 use ptx_isa::{
-    AsyncPhase, Completion, ConvergenceScope, Marks, Modifier, Proxy, ResultUniformity, Role,
+    AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy, ResultUniformity, Role,
+    SlotAssignment,
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};
@@ -274,6 +275,21 @@ impl<'a> Facts<'a> {
         let parts = facts.form.parts.iter();
         let marked = parts.filter(move |p| p.marks.contains(mark));
         marked.filter_map(move |part| facts.operand_at(part))
+    }
+
+    /// The form that the instruction has, and which modifiers fill its slots; `None` for an unknown instruction.
+    #[must_use]
+    pub fn form(&self) -> Option<(&'static Form, &'a SlotAssignment)> {
+        let (form, slots) = self.form.form.as_ref()?;
+        Some((form, slots))
+    }
+
+    /// The operand that is written for the operand of the form with this index; `None` if it is absent.
+    #[must_use]
+    pub fn form_operand(&self, index: usize) -> Option<Operand> {
+        let mut parts = self.form.parts.iter();
+        let part = parts.find(|p| usize::from(p.operand) == index)?;
+        self.operand_at(part)
     }
 
     /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 use ptx_isa::{
-    Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, FormMatch, Marks,
-    Modifier, Nesting, Proxy, ResultUniformity, Role, Size, Spaces, StateSpace,
+    Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, Form, FormMatch, Marks,
+    Modifier, Nesting, Proxy, ResultUniformity, Role, Size, SlotAssignment, Spaces, StateSpace,
 };
 
 use super::Space;
@@ -92,6 +92,8 @@ impl Flag {
 pub struct FormFacts {
     /// Whether the table knows the instruction.
     pub(super) known: bool,
+    /// The form, and which modifiers fill its slots.
+    pub(super) form: Option<(&'static Form, SlotAssignment)>,
     /// The section of the PTX ISA manual that has its form; empty where none has.
     pub(super) section: &'static str,
     pub(super) parts: Vec<Part>,
@@ -111,6 +113,7 @@ impl FormFacts {
     /// An instruction of which nothing is known.
     pub const UNKNOWN: Self = Self {
         known: false,
+        form: None,
         section: "",
         parts: Vec::new(),
         accesses: Vec::new(),
@@ -129,6 +132,7 @@ impl FormFacts {
     pub fn new(selection: &FormMatch<'_>) -> Self {
         let mut facts = Self {
             known: true,
+            form: Some((selection.form(), *selection.assignment())),
             section: selection.form().section(),
             ..Self::UNKNOWN
         };

@@ -172,6 +172,8 @@ impl<'a> FunctionFacts<'a> {
     ptx_isa::getters! {
         /// The module.
         module: &'a Module = module;
+        /// The function.
+        id: FuncId = id;
         /// The body.
         body: &'a Body = body;
     }

@@ -1,0 +1,106 @@
+//! Intervals of integers.
+
+/// The integers from a least to a greatest one.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Interval {
+    /// The least integer.
+    pub min: i128,
+    /// The greatest integer.
+    pub max: i128,
+}
+
+impl Interval {
+    /// Every integer that an expression may have.
+    pub(super) const ALL: Self = Self::new(i128::MIN, i128::MAX);
+
+    /// The integers from `min` to `max`.
+    #[must_use]
+    pub const fn new(min: i128, max: i128) -> Self {
+        Self { min, max }
+    }
+
+    /// One integer.
+    pub(super) const fn only(value: i128) -> Self {
+        Self::new(value, value)
+    }
+
+    /// The integers of a number of bits, at most 126.
+    #[must_use]
+    pub const fn of_bits(bits: u16, signed: bool) -> Self {
+        match (signed, bits) {
+            (_, 0) => Self::only(0),
+            (_, 127..) => Self::ALL,
+            (true, _) => Self::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (false, _) => Self::new(0, (1 << bits) - 1),
+        }
+    }
+
+    /// Whether it contains an integer.
+    #[must_use]
+    pub const fn contains(self, value: i128) -> bool {
+        self.min <= value && value <= self.max
+    }
+
+    /// Whether all integers of another one are in it.
+    #[must_use]
+    pub const fn includes(self, other: Self) -> bool {
+        self.min <= other.min && other.max <= self.max
+    }
+
+    /// The integer, if it is one.
+    #[must_use]
+    pub fn single(self) -> Option<i128> {
+        (self.min == self.max).then_some(self.min)
+    }
+
+    /// Both and what is between.
+    pub(super) fn join(self, other: Self) -> Self {
+        Self::new(self.min.min(other.min), self.max.max(other.max))
+    }
+
+    /// The results of a function that is monotonic in each argument.
+    pub(super) fn corners(self, other: Self, f: impl Fn(i128, i128) -> Option<i128>) -> Self {
+        let corners = || {
+            let all = [
+                f(self.min, other.min)?,
+                f(self.min, other.max)?,
+                f(self.max, other.min)?,
+                f(self.max, other.max)?,
+            ];
+            Some(Self::new(*all.iter().min()?, *all.iter().max()?))
+        };
+        corners().unwrap_or(Self::ALL)
+    }
+
+    /// The sums.
+    pub(super) fn add(self, other: Self) -> Self {
+        self.corners(other, i128::checked_add)
+    }
+
+    /// The differences.
+    pub(super) fn sub(self, other: Self) -> Self {
+        self.corners(other, i128::checked_sub)
+    }
+
+    /// The products.
+    pub(super) fn mul(self, other: Self) -> Self {
+        self.corners(other, i128::checked_mul)
+    }
+
+    /// The values of the low bits, read with or without a sign.
+    pub(super) fn truncated(self, bits: u16, signed: bool) -> Self {
+        let all = Self::of_bits(bits, signed);
+        if all.includes(self) || bits > 64 {
+            return self;
+        }
+        let size = 1i128 << bits;
+        for shift in [-size, size] {
+            let moved = self.corners(Self::only(shift), i128::checked_add);
+            if all.includes(moved) {
+                return moved;
+            }
+        }
+        all
+    }
+}

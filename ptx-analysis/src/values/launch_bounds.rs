@@ -1,0 +1,71 @@
+//! What the directives of a kernel say of its launches.
+
+use ptx_ir::facts::FunctionFacts;
+use ptx_isa::Directive;
+
+/// Threads of a CTA in each dimension that PTX allows, and together.
+const MOST: [u32; 3] = [1024, 1024, 64];
+const MOST_TOGETHER: u32 = 1024;
+
+/// The sizes of CTAs that a kernel allows.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct LaunchBounds {
+    /// The threads in each dimension, if there is only one size.
+    pub threads: Option<[u32; 3]>,
+    /// How many threads there are at most.
+    pub most: u32,
+}
+
+impl LaunchBounds {
+    /// Any size.
+    pub const ANY: Self = Self {
+        threads: None,
+        most: MOST_TOGETHER,
+    };
+
+    /// What the directives of a function say: `.reqntid` and `.maxntid`.
+    #[must_use]
+    pub fn of(facts: FunctionFacts<'_>) -> Self {
+        let module = facts.module();
+        let mut bounds = Self::ANY;
+        let Some(function) = module.functions().get(facts.id()) else {
+            return bounds;
+        };
+        let directives = function.interface.directives;
+        for directive in directives.of(module.interface_directives()) {
+            let mut sizes = [1u32; 3];
+            let arguments = module.pool().slice(directive.args);
+            for (size, &argument) in sizes.iter_mut().zip(arguments) {
+                let value = module.pool().integer(argument);
+                *size = value.and_then(|v| u32::try_from(v).ok()).unwrap_or(0);
+            }
+            let product = sizes.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+            let Some(product @ 1..) = product else {
+                continue;
+            };
+            match directive.directive {
+                Directive::Reqntid => {
+                    bounds.threads = Some(sizes);
+                    bounds.most = product;
+                }
+                // It is the product that is not exceeded.
+                Directive::Maxntid => bounds.most = bounds.most.min(product),
+                _ => {}
+            }
+        }
+        bounds
+    }
+
+    /// How many threads there are at most in a dimension.
+    pub(super) fn most_threads(&self, dimension: usize) -> u32 {
+        match self.threads {
+            Some(threads) => threads.get(dimension).copied().unwrap_or(1).max(1),
+            None => MOST
+                .get(dimension)
+                .copied()
+                .unwrap_or(1)
+                .min(self.most.max(1)),
+        }
+    }
+}

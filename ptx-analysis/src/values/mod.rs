@@ -1,0 +1,189 @@
+//! What is known of the integers of a function before it runs: affine forms, intervals, alignment, trip counts of loops.
+//!
+//! An affine form is a constant and multiples of symbols: thread and block indices, parameters, addresses of variables, counters of
+//! loops, and values that are not sums of others. A value of n bits is its form modulo 2^n, with the values that the symbols have when it
+//! is computed. Sums that wrap around in 32 bits are not the same sums in 64 bits: where intervals do not prove that nothing wraps, the
+//! widened value is a symbol, and [`Values::without_wrap`] replaces it by what it is if nothing wraps.
+//!
+//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here for unknown operands.
+//!
+//! Cost: two passes over the statements, with a bounded number of terms for each value.
+
+mod affine;
+mod alignment;
+mod bits;
+mod declared;
+mod entry;
+mod evaluate;
+mod induction;
+mod interval;
+mod launch_bounds;
+mod number;
+mod pass;
+mod statement;
+mod symbol;
+mod trip_counts;
+
+use alloc::collections::BTreeMap;
+
+use ptx_ir::facts::FunctionFacts;
+
+pub use affine::{Affine, Term};
+pub use alignment::Alignment;
+pub use interval::Interval;
+pub use launch_bounds::LaunchBounds;
+pub use symbol::{Symbol, SymbolId, VariableRef};
+pub use trip_counts::{Count, Distance, TripCount};
+
+use affine::Need;
+use entry::Entries;
+use induction::Known;
+use pass::{Context, Pass};
+use symbol::Symbols;
+
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::{LoopId, ReversePostOrder};
+use crate::ssa::{Ssa, ValueId};
+
+/// How many values [`Values::without_wrap`] replaces in a form.
+const REPLACED: usize = 64;
+
+/// What is known of the values of a function.
+#[derive(Clone, Debug)]
+pub struct Values {
+    symbols: Symbols,
+    entries: Entries,
+    trip_counts: BTreeMap<LoopId, TripCount>,
+    bounds: LaunchBounds,
+}
+
+impl Values {
+    /// Looks at every value of a function.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::ssa::Ssa;
+    /// use ptx_analysis::values::{Symbol, Values};
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 t, a; mov.u32 t, %tid.x; mad.lo.s32 a, t, 4, 16; ret; }",
+    /// ).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let analysis = FunctionAnalysis::new(facts);
+    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
+    /// let values = Values::new(facts, &analysis, &ssa);
+    /// let (last, _) = facts.body().statements().nth(2).unwrap();
+    /// let sum = values.affine(ssa.defs(last).next().unwrap());
+    /// assert_eq!((sum.constant(), sum.terms()[0].factor), (16, 4));
+    /// assert!(matches!(values.symbol(sum.terms()[0].symbol), Some(Symbol::Special(..))));
+    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// ```
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis, ssa: &Ssa) -> Self {
+        let of = Context {
+            facts,
+            cfg: analysis.cfg(),
+            variables: analysis.variables(),
+            loops: analysis.loops(),
+            ssa,
+        };
+        let order = ReversePostOrder::new(analysis.cfg());
+        let mut pass = Pass::new(of, Symbols::default(), Known::default());
+        pass.run(&order);
+        if !analysis.loops().is_empty() {
+            pass.known.inductions = pass.inductions();
+            for (id, _) in analysis.loops().iter() {
+                if let Some(count) = pass.trip_count(id, analysis.dominators()) {
+                    pass.known.trip_counts.insert(id, count);
+                }
+            }
+            let (symbols, known) = pass.into_known();
+            pass = Pass::new(of, symbols, known);
+            pass.run(&order);
+        }
+        let bounds = pass.bounds;
+        let (symbols, entries, known) = pass.into_parts();
+        Self {
+            symbols,
+            entries,
+            trip_counts: known.trip_counts,
+            bounds,
+        }
+    }
+
+    ptx_isa::getters! {
+        /// What the directives of the function say of its launches.
+        bounds: LaunchBounds = bounds;
+    }
+
+    /// The form of a value, modulo the width of its register. A value of which nothing is known is its own symbol.
+    #[must_use]
+    pub fn affine(&self, value: ValueId) -> Affine {
+        self.entries.form(value)
+    }
+
+    /// The integers of the bits of a value, without a sign.
+    #[must_use]
+    pub fn interval(&self, value: ValueId) -> Interval {
+        self.entries.range(value, self.entries.width(value), false)
+    }
+
+    /// The integers of the bits of a value, whose highest one is a sign.
+    #[must_use]
+    pub fn signed_interval(&self, value: ValueId) -> Interval {
+        self.entries.range(value, self.entries.width(value), true)
+    }
+
+    /// The lowest bits of a value.
+    #[must_use]
+    pub fn alignment(&self, value: ValueId) -> Alignment {
+        self.entries
+            .get(value)
+            .map_or(Alignment::UNKNOWN, |e| e.low)
+    }
+
+    /// The bits of the register of a value.
+    #[must_use]
+    pub fn width(&self, value: ValueId) -> u16 {
+        self.entries.width(value)
+    }
+
+    /// What a symbol is.
+    #[must_use]
+    pub fn symbol(&self, id: SymbolId) -> Option<Symbol> {
+        self.symbols.get(id)
+    }
+
+    /// How often a natural loop is repeated.
+    #[must_use]
+    pub fn trip_count(&self, id: LoopId) -> Option<TripCount> {
+        self.trip_counts.get(&id).copied()
+    }
+
+    /// A form in which the values that were widened are replaced by their own forms, and whether there were any: then it is only true
+    /// if no sum of fewer bits in it wraps around. `bits` is the number of bits of what has the form.
+    #[must_use]
+    pub fn without_wrap(&self, form: &Affine, bits: u16) -> (Affine, bool) {
+        let (mut form, mut replaced) = (*form, false);
+        for _ in 0..REPLACED {
+            let wrapped = form.terms().iter().find_map(|term| {
+                let Some(Symbol::Value { value, signed }) = self.symbols.get(term.symbol) else {
+                    return None;
+                };
+                let inner = self.entries.form(value);
+                let own = Symbols::value(value, false);
+                (signed || inner.as_symbol() != Some(own)).then_some((*term, inner))
+            });
+            let Some((term, inner)) = wrapped else { break };
+            let need = Need::Low(bits.min(64));
+            let next = Affine::symbol(term.symbol)
+                .times(term.factor, need)
+                .and_then(|old| form.sub(&old, need))
+                .and_then(|rest| rest.combined(1, &inner, term.factor, need));
+            let Some(next) = next else { break };
+            (form, replaced) = (next, true);
+        }
+        (form, replaced)
+    }
+}

@@ -1,0 +1,184 @@
+//! What is known of an integer while an expression is evaluated.
+
+use super::affine::{Affine, Need};
+use super::alignment::Alignment;
+use super::interval::Interval;
+use crate::ssa::ValueId;
+
+/// What is known of an integer.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Number {
+    /// Equal to it, modulo the power of two that was asked for.
+    pub(super) form: Option<Affine>,
+    pub(super) range: Interval,
+    pub(super) low: Alignment,
+}
+
+impl Number {
+    pub(super) fn constant(value: i128) -> Self {
+        Self {
+            form: Some(Affine::number(value as i64)).filter(|_| i64::try_from(value).is_ok()),
+            range: Interval::only(value),
+            low: Alignment::new(64, value as u64),
+        }
+    }
+
+    /// An integer of which only the range is known.
+    pub(super) const fn within(range: Interval) -> Self {
+        Self {
+            form: None,
+            range,
+            low: Alignment::UNKNOWN,
+        }
+    }
+
+    /// An integer with another form and what is known besides; a constant is one by its range.
+    pub(super) fn new(form: Option<Affine>, range: Interval, low: Alignment, need: Need) -> Self {
+        let Some(value) = range.single() else {
+            return Self { form, range, low };
+        };
+        let mut number = Self::constant(value);
+        if need != Need::Exact {
+            number.form = Some(Affine::number(value as i64));
+        }
+        number
+    }
+
+    /// What is true of either.
+    pub(super) fn join(self, other: Self) -> Self {
+        Self {
+            form: self.form.filter(|a| other.form == Some(*a)),
+            range: self.range.join(other.range),
+            low: self.low.join(other.low),
+        }
+    }
+
+    /// The bits that may be one, if it is not negative.
+    pub(super) fn possible_bits(self) -> Option<u128> {
+        if self.range.min < 0 {
+            return None;
+        }
+        let below = 128 - (self.range.max as u128).leading_zeros();
+        let all = match below {
+            0 => 0,
+            _ => u128::MAX >> (128 - below),
+        };
+        let known = u128::from(super::alignment::low_bits(self.low.bits.into()));
+        Some(all & (!known | u128::from(self.low.residue)))
+    }
+}
+
+/// What is known of a condition.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Truth {
+    Unknown,
+    Known(bool),
+    /// A comparison, or its inverse.
+    Compare(u32, bool),
+}
+
+impl Truth {
+    pub(super) const fn inverted(self) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            Self::Known(holds) => Self::Known(!holds),
+            Self::Compare(index, inverted) => Self::Compare(index, !inverted),
+        }
+    }
+
+    pub(super) fn join(self, other: Self) -> Self {
+        if self == other { self } else { Self::Unknown }
+    }
+}
+
+/// A result of an instruction.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Abstract {
+    Number(Number),
+    Truth(Truth),
+    Unknown,
+}
+
+impl Abstract {
+    pub(super) fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Self::Number(a.join(b)),
+            (Self::Truth(a), Self::Truth(b)) => Self::Truth(a.join(b)),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A source of an instruction.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Source {
+    /// A value, inverted if it is a predicate.
+    Value(ValueId, bool),
+    Constant(i128),
+    Special(ptx_isa::SpecialReg, u8),
+    /// The address of a variable with an offset.
+    Address(super::symbol::VariableRef, i64),
+    Unknown,
+}
+
+/// How two integers are compared.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Order {
+    pub(super) const fn inverted(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterEqual,
+            Self::LessEqual => Self::Greater,
+            Self::Greater => Self::LessEqual,
+            Self::GreaterEqual => Self::Less,
+        }
+    }
+
+    pub(super) const fn swapped(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessEqual => Self::GreaterEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterEqual => Self::LessEqual,
+            other => other,
+        }
+    }
+
+    /// Whether it holds for all integers of two intervals, or for none.
+    pub(super) fn decided(self, a: Interval, b: Interval) -> Option<bool> {
+        let less = |a: Interval, b: Interval| a.max < b.min;
+        match self {
+            Self::Less if less(a, b) => Some(true),
+            Self::Less if b.max <= a.min => Some(false),
+            Self::Equal if less(a, b) || less(b, a) => Some(false),
+            Self::Equal if a.single().is_some() && a == b => Some(true),
+            Self::Less | Self::Equal => None,
+            Self::Greater => Self::Less.decided(b, a),
+            Self::NotEqual | Self::GreaterEqual => self.inverted().decided(a, b).map(|d| !d),
+            Self::LessEqual => Self::Less.decided(b, a).map(|d| !d),
+        }
+    }
+}
+
+/// A comparison of two integers of a type.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Comparison {
+    pub(super) order: Order,
+    pub(super) bits: u16,
+    pub(super) signed: bool,
+    /// Both, modulo the number of bits.
+    pub(super) a: Affine,
+    pub(super) b: Affine,
+    /// Their integers by the type.
+    pub(super) ranges: [Interval; 2],
+}

@@ -1,0 +1,154 @@
+//! The unknown numbers of affine forms.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::{Operand, VarId};
+use ptx_isa::{SpecialReg, StateSpace};
+
+use super::alignment::Alignment;
+use super::interval::Interval;
+use super::launch_bounds::LaunchBounds;
+use crate::graph::LoopId;
+use crate::ssa::ValueId;
+
+crate::ids::ids! {
+    /// A symbol of the affine forms of a function.
+    SymbolId;
+}
+
+/// An unknown number of an affine form: an integer that one thread knows while a value is computed.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Symbol {
+    /// A component of a special register, without a sign.
+    Special(SpecialReg, u8),
+    /// Bytes of a parameter of the function, as an integer without a sign.
+    Parameter {
+        /// The parameter.
+        variable: VarId,
+        /// The first byte.
+        offset: u32,
+        /// How many bytes.
+        bytes: u8,
+    },
+    /// The address of a variable in its state space.
+    Variable(VariableRef),
+    /// Where generic addresses of a state space begin.
+    Window(StateSpace),
+    /// How often a loop was repeated since it was entered: 0 when its header is executed for the first time.
+    Counter(LoopId),
+    /// A value that is not the sum of others, as an integer.
+    Value {
+        /// The value.
+        value: ValueId,
+        /// Whether its highest bit is a sign.
+        signed: bool,
+    },
+    /// The product of two symbols.
+    Product(SymbolId, SymbolId),
+}
+
+/// A variable whose address is taken.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum VariableRef {
+    /// A variable of the module.
+    Module(ptx_ir::SymbolId),
+    /// A variable of the function.
+    Local(VarId),
+}
+
+impl VariableRef {
+    /// The variable that an operand names.
+    #[must_use]
+    pub const fn of(operand: Operand) -> Option<Self> {
+        match operand {
+            Operand::Symbol(id) => Some(Self::Module(id)),
+            Operand::Var(id) => Some(Self::Local(id)),
+            _ => None,
+        }
+    }
+}
+
+/// The symbols of a function. Those for values are not stored: their ids have the highest bit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Symbols {
+    all: Vec<Symbol>,
+    known: BTreeMap<Symbol, SymbolId>,
+}
+
+const VALUE: u32 = 1 << 31;
+
+impl Symbols {
+    pub(super) fn get(&self, id: SymbolId) -> Option<Symbol> {
+        let number = id.as_u32();
+        if number & VALUE != 0 {
+            return Some(Symbol::Value {
+                value: ValueId::new((number & !VALUE) / 2),
+                signed: number % 2 == 1,
+            });
+        }
+        self.all.get(number as usize).copied()
+    }
+
+    /// The symbol for a value.
+    pub(super) const fn value(value: ValueId, signed: bool) -> SymbolId {
+        SymbolId::new(VALUE | value.as_u32() << 1 | signed as u32)
+    }
+
+    pub(super) fn id(&mut self, symbol: Symbol) -> SymbolId {
+        if let Symbol::Value { value, signed } = symbol {
+            return Self::value(value, signed);
+        }
+        let next = SymbolId::new(self.all.len() as u32);
+        let id = *self.known.entry(symbol).or_insert(next);
+        if id == next {
+            self.all.push(symbol);
+        }
+        id
+    }
+
+    /// The symbol for the product of two; `None` if one is a product.
+    pub(super) fn product(&mut self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
+        let plain = |s: SymbolId| !matches!(self.get(s), None | Some(Symbol::Product(..)));
+        if !plain(a) || !plain(b) {
+            return None;
+        }
+        Some(self.id(Symbol::Product(a.min(b), a.max(b))))
+    }
+}
+
+/// The values of a special register.
+pub(super) fn special_range(
+    register: SpecialReg,
+    component: u8,
+    bounds: &LaunchBounds,
+) -> Interval {
+    let at = usize::from(component);
+    let most = |n: u64| Interval::new(0, i128::from(n));
+    let blocks = if component == 0 {
+        (1 << 31) - 1
+    } else {
+        65_535
+    };
+    match register {
+        SpecialReg::Tid | SpecialReg::Ntid if at > 2 => {
+            most(u64::from(register == SpecialReg::Ntid))
+        }
+        SpecialReg::Tid => most(u64::from(bounds.most_threads(at)) - 1),
+        SpecialReg::Ntid => Interval::new(1, bounds.most_threads(at).into()),
+        SpecialReg::Ctaid | SpecialReg::Clusterid if at < 3 => most(blocks - 1),
+        SpecialReg::Nctaid | SpecialReg::Nclusterid if at < 3 => Interval::new(1, blocks.into()),
+        SpecialReg::Laneid => most(31),
+        SpecialReg::Nwarpid => most(64),
+        _ => Interval::of_bits(register.scalar_type().bits(), false),
+    }
+}
+
+/// The lowest bits of a special register.
+pub(super) fn special_alignment(register: SpecialReg, component: u8) -> Alignment {
+    match (register, component) {
+        (SpecialReg::Tid | SpecialReg::Ctaid | SpecialReg::Clusterid, 3..) => Alignment::new(64, 0),
+        _ => Alignment::UNKNOWN,
+    }
+}
