@@ -11,12 +11,15 @@ Everything is staged under /src (or $CORPUS_ROOT), so that the paths inside the 
 programs also needs g++, which compiles and runs what the CPU computes.
 llc, llc-19, llc-22 and clang-22 are Debian packages (llvm, llvm-19, llvm-22, clang-22); missing ones are skipped.
 """
+import itertools
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -46,7 +49,9 @@ def make(out, cmd, **kw):
         print("FAILED", out.name, (p.stderr + p.stdout).strip()[:300])
         return
     data = tmp.read_bytes()
-    assert not any(str(d).encode() in data for d in (HERE, Path.home(), tempfile.gettempdir())), out
+    # What is checked in names no path of the machine.
+    own = HERE not in out.resolve().parents
+    assert own or not any(str(d).encode() in data for d in (HERE, Path.home(), tempfile.gettempdir())), out
     out.write_bytes(data)
     print(f"{len(data):9} {out.name}", flush=True)
 
@@ -195,16 +200,20 @@ def programs():
 
     The first lines of a source may say `// nvcc: OPTIONS` and `// variants: O3 G`. A source without kernels names files of compiled/. Debug
     sections are left out: they are not executed, and most of the bytes. --to=FOLDER makes all variants, whatever their size; of a program that begins
-    with `// recorded` those that it names.
+    with `// recorded` those that it names. --seconds=N,SEED begins none after that time, and changes their order.
     """
     tk, src, to = toolkit(), stage("programs"), HERE / "compiled" / "programs"
     folder = [Path(a[5:]) for a in sys.argv if a.startswith("--to=")]
     to = folder[0] if folder else to
     to.mkdir(parents=True, exist_ok=True)
     only = [a[7:].split(",") for a in sys.argv if a.startswith("--only=")]
-    for f in sorted(src.glob("*.cu")):
-        if not only or f.stem in only[0]:
-            one_program(tk, src, f, to, bool(folder))
+    files = sorted(f for f in src.glob("*.cu") if not only or f.stem in only[0])
+    for limit in [a[10:].split(",") for a in sys.argv if a.startswith("--seconds=")]:
+        random.Random(limit[1]).shuffle(files)
+        end = time.monotonic() + float(limit[0])
+        files = itertools.takewhile(lambda _: time.monotonic() < end, files)
+    for f in files:
+        one_program(tk, src, f, to, bool(folder))
 
 
 def one_program(tk, src, f, to, all_variants):
