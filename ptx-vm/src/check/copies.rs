@@ -108,7 +108,7 @@ impl Checkers {
         (lane, at): (usize, u64),
         (earlier, by): (&Access, u32),
     ) {
-        let what = access(touch);
+        let what = access(touch.usage, touch.bytes);
         let copy = match earlier.is_asynchronous() {
             true => "an asynchronous copy that was not waited for",
             false => "an access that nothing orders before this copy",

@@ -4,7 +4,7 @@ use super::checkers::Checkers;
 use super::memcheck::access;
 use super::reports::{Actor, Text};
 use super::sites::Site;
-use super::state::Followed;
+use super::state::{Followed, Origin, UnwrittenRead};
 use super::unset::Variable;
 use super::written_bytes::WrittenBytes;
 use crate::execute::{
@@ -21,6 +21,9 @@ impl Checkers {
         let local = touch.memory == Memory::Local;
         let unused = |s: &Site| s.masked || local && s.copied;
         let masked = self.sites.get(site).is_some_and(unused);
+        let defers = touch.memory != Memory::Global
+            && touch.usage == Use::Read
+            && self.sites.get(site).is_some_and(|s| s.defers);
         let mut missing = Vec::new();
         let mut check = |written: &mut WrittenBytes, lane: usize| {
             let (at, bytes) = (touch.at[lane], touch.bytes);
@@ -30,7 +33,7 @@ impl Checkers {
                 _ => None,
             };
             let whole = first.is_some() && written.lacks_element(at, bytes, touch.element);
-            if touch.usage != Use::Read || first.is_some() {
+            if touch.usage != Use::Read || first.is_some() && !defers {
                 // Each byte is reported once.
                 written.insert(at, bytes);
             }
@@ -48,26 +51,36 @@ impl Checkers {
             // Padding of structures is copied with them.
             missing.retain(|(_, _, whole)| *whole);
         }
-        for (lane, first, _) in missing {
-            self.unwritten(of, touch, lane, first);
+        for (lane, missing, _) in missing {
+            let read = UnwrittenRead {
+                usage: touch.usage,
+                memory: touch.memory,
+                at: touch.at[lane],
+                bytes: touch.bytes,
+                missing,
+            };
+            if defers {
+                self.postpone(of, lane, Origin::Memory { site, read });
+            } else {
+                self.report(of, Code::UnwrittenMemory, lane, || read.text());
+            }
         }
     }
 
-    fn unwritten(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, missing: u64) {
-        let (what, at) = (access(touch), touch.at[lane]);
-        let memory = match touch.memory {
-            Memory::Global => "global",
-            Memory::Shared(_) => "shared",
-            Memory::Local => "local",
-            Memory::Parameter => "parameter",
+    /// Notes that a load has no result in a lane.
+    fn postpone(&mut self, of: &Execution<'_>, lane: usize, origin: Origin) {
+        let sites = std::sync::Arc::clone(&self.sites);
+        let Some(site) = sites.get(sites.number(of.id, of.at)) else {
+            return;
         };
-        self.report(of, Code::UnwrittenMemory, lane, || Text {
-            message: format!(
-                "{what} at {at:#x} in {memory} memory, of which the byte at {missing:#x} was never written"
-            ),
-            other: None,
-            help: "write the memory before it is read, on all paths and by all threads",
-        });
+        let count = sites.variables(of.id).len();
+        let known = self.own_warp(of).registers(of.call, count);
+        for &variable in &site.writes {
+            if let Some(followed) = known.get_mut(variable as usize) {
+                followed.known &= !(1 << lane);
+                followed.origin = Some(origin);
+            }
+        }
     }
 
     /// Checks that the registers that lanes need have values, and notes those that they write.
@@ -92,21 +105,23 @@ impl Checkers {
             determined(grid, (step, call), unknown, results)
         };
         let followed = follow(known, (of, site), step, variables, &determined);
-        let Some(((site, variable), missing)) = followed else {
+        let Some((origin, missing)) = followed else {
             return;
         };
+        let (Origin::Register { site, .. } | Origin::Memory { site, .. }) = origin;
         let actor = Actor {
             site,
             block,
             thread: warp + missing.trailing_zeros(),
         };
-        let name = variables.get(variable as usize).map_or("", |v| &v.name);
-        let text = || Text {
-            message: format!("`{name}` is read and was never written by the thread"),
-            other: None,
-            help: "write the register on all paths that lead here",
+        let code = match origin {
+            Origin::Register { .. } => Code::UnsetRegister,
+            Origin::Memory { .. } => Code::UnwrittenMemory,
         };
-        let code = Code::UnsetRegister;
+        let text = || match origin {
+            Origin::Register { variable, .. } => unset(variables.get(variable as usize)),
+            Origin::Memory { read, .. } => read.text(),
+        };
         self.reports.add((grid, &sites), code, actor, text);
     }
 
@@ -166,6 +181,35 @@ impl Checkers {
     }
 }
 
+/// That a variable was never written.
+fn unset(variable: Option<&Variable>) -> Text {
+    let name = variable.map_or("", |v| &v.name);
+    Text {
+        message: format!("`{name}` is read and was never written by the thread"),
+        other: None,
+        help: "write the register on all paths that lead here",
+    }
+}
+
+impl UnwrittenRead {
+    fn text(&self) -> Text {
+        let (what, at, missing) = (access(self.usage, self.bytes), self.at, self.missing);
+        let memory = match self.memory {
+            Memory::Global => "global",
+            Memory::Shared(_) => "shared",
+            Memory::Local => "local",
+            Memory::Parameter => "parameter",
+        };
+        Text {
+            message: format!(
+                "{what} at {at:#x} in {memory} memory, of which the byte at {missing:#x} was never written"
+            ),
+            other: None,
+            help: "write the memory before it is read, on all paths and by all threads",
+        }
+    }
+}
+
 /// Gives the lanes in which results do not depend on registers.
 type Determined<'a> = &'a dyn Fn(&[Unknown], &[Place]) -> u32;
 
@@ -177,7 +221,7 @@ fn follow(
     step: Stepped,
     variables: &[Variable],
     determined: Determined<'_>,
-) -> Option<((u32, u32), u32)> {
+) -> Option<(Origin, u32)> {
     let mut needed = None;
     let (mut unknown, mut origin) = (Vec::new(), None);
     for &variable in &of.reads {
@@ -190,7 +234,8 @@ fn follow(
         if missing == 0 {
             continue;
         }
-        let from = followed.origin.unwrap_or((site, variable));
+        let from = followed.origin;
+        let from = from.unwrap_or(Origin::Register { site, variable });
         if of.computes && !is_guard {
             unknown.extend(variables.get(variable as usize).map(|v| Unknown {
                 place: v.place,

@@ -159,7 +159,7 @@ impl Checkers {
             let Some(by) = state.sync.mbarrier_at(at, touch.bytes).map(|m| m.by) else {
                 continue;
             };
-            let what = super::memcheck::access(touch);
+            let what = super::memcheck::access(touch.usage, touch.bytes);
             self.report(of, Code::MbarrierAccess, lane, || Text {
                 message: format!("{what} at {at:#x}, which is an mbarrier object"),
                 other: Some((by, "it was initialized")),

@@ -39,7 +39,7 @@ impl Checkers {
 
     fn misaligned(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize) {
         let (at, align) = (touch.at[lane], touch.align);
-        let what = access(touch);
+        let what = access(touch.usage, touch.bytes);
         self.report(of, Code::MisalignedAddress, lane, || Text {
             message: format!("{what} at {at:#x}, which is not a multiple of {align}"),
             other: None,
@@ -75,7 +75,7 @@ impl Checkers {
             Memory::Local => whole("the local memory of the thread"),
             Memory::Parameter => whole("the parameters of the kernel"),
         };
-        let what = access(touch);
+        let what = access(touch.usage, touch.bytes);
         self.report(of, Code::OutsideAllocation, lane, || Text {
             message: format!("{what} out of bounds at {at:#x}: {near}"),
             other: None,
@@ -84,7 +84,7 @@ impl Checkers {
     }
 
     fn use_after_free(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, by: Actor) {
-        let (what, at) = (access(touch), touch.at[lane]);
+        let (what, at) = (access(touch.usage, touch.bytes), touch.at[lane]);
         self.report(of, Code::UseAfterFree, lane, || Text {
             message: format!("{what} at {at:#x}, which was freed"),
             other: Some((by, "it was freed")),
@@ -174,13 +174,13 @@ fn bounds(of: &Execution<'_>, touch: &Touch<'_>) -> u64 {
 }
 
 /// What an access is: `a read of 4 bytes`.
-pub(super) fn access(touch: &Touch<'_>) -> String {
-    let usage = match touch.usage {
+pub(super) fn access(usage: Use, bytes: u64) -> String {
+    let usage = match usage {
         Use::Read => "read",
         Use::Write => "write",
         Use::ReadWrite => "atomic operation",
     };
-    let (article, bytes) = (if usage.starts_with('a') { "an" } else { "a" }, touch.bytes);
+    let article = if usage.starts_with('a') { "an" } else { "a" };
     let plural = if bytes == 1 { "" } else { "s" };
     format!("{article} {usage} of {bytes} byte{plural}")
 }

@@ -160,7 +160,7 @@ impl Checkers {
         if !self.has(Checker::Racecheck) || !self.pairs.insert(pair) {
             return;
         }
-        let (what, at) = (access(touch), race.at);
+        let (what, at) = (access(touch.usage, touch.bytes), race.at);
         let other = Actor {
             site: earlier.site,
             block: earlier.block.into(),

@@ -30,8 +30,10 @@ pub(super) struct Site {
     pub(super) copied: bool,
     /// The variables that it reads and that may have no value.
     pub(super) reads: Vec<u32>,
-    /// Whether it does nothing but compute registers.
+    /// Whether it does nothing but compute registers that others need.
     pub(super) computes: bool,
+    /// Whether it is a load, perhaps from memory of one thread or CTA, whose results may not matter.
+    pub(super) defers: bool,
     /// The one of them that is its guard, which all lanes read.
     pub(super) guard: Option<u32>,
     /// The variables that it writes, among those that may have no value where they are read.
@@ -120,6 +122,7 @@ fn site(facts: &Facts<'_>) -> Site {
         copied: false,
         reads: Vec::new(),
         computes: false,
+        defers: false,
         guard: None,
         writes: Vec::new(),
     }

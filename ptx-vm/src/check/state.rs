@@ -6,18 +6,39 @@ use super::places::Places;
 use super::reports::{Actor, Text};
 use super::warp_clock::WarpClock;
 use super::written_bytes::WrittenBytes;
+use crate::execute::{Memory, Use};
 use crate::lanes::LANES;
 
 /// Bytes of a page of shared and local memory.
 const PAGE: u64 = 1 << 12;
+
+/// Why a variable has no value.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Origin {
+    /// An instruction read this variable, which was never written.
+    Register { site: u32, variable: u32 },
+    /// An instruction read memory that was never written.
+    Memory { site: u32, read: UnwrittenRead },
+}
+
+/// A read of memory that was never written.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct UnwrittenRead {
+    pub(super) usage: Use,
+    pub(super) memory: Memory,
+    pub(super) at: u64,
+    pub(super) bytes: u64,
+    /// The first byte that was never written.
+    pub(super) missing: u64,
+}
 
 /// A variable that may have no value.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Followed {
     /// The lanes in which it has one.
     pub(super) known: u32,
-    /// In the other lanes, the instruction and the variable that it was computed from; `None` if it was never written.
-    pub(super) origin: Option<(u32, u32)>,
+    /// What it was computed from in the other lanes; `None` if it was never written.
+    pub(super) origin: Option<Origin>,
 }
 
 /// A warp.

@@ -6,7 +6,7 @@
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{DefId, Reaching, UseId};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{FuncId, InstId, Statement, StmtId};
+use ptx_ir::{Binding, FuncId, InstId, Operand, Statement, StmtId};
 use ptx_isa::StateSpace;
 
 use super::sites::{Site, name, parameters};
@@ -16,6 +16,7 @@ use crate::program::Function;
 /// A function.
 struct Finder<'a> {
     facts: FunctionFacts<'a>,
+    id: FuncId,
     variables: &'a ptx_analysis::reg_lanes::Variables,
     reaching: &'a Reaching,
     /// The statement of each write, which are in this order.
@@ -53,6 +54,7 @@ pub(super) fn find(
     }
     let mut finder = Finder {
         facts,
+        id,
         variables,
         reaching,
         defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
@@ -61,6 +63,11 @@ pub(super) fn find(
         computing: Vec::new(),
     };
     finder.computing = finder.computing();
+    for stmt in finder.loads() {
+        if let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) {
+            site.defers = true;
+        }
+    }
     let suspects = finder.suspects(&parameters(facts, id, variables));
     let mut numbers: Vec<Option<u32>> = vec![None; variables.len()];
     let mut found = Vec::new();
@@ -101,6 +108,10 @@ impl Finder<'_> {
             self.reaching.may_be_uninitialized(*read) && !parameters.contains(&of.variable)
         });
         let mut work: Vec<UseId> = first.map(|(read, _)| read).collect();
+        for stmt in self.loads() {
+            let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
+            work.extend(uses.flatten());
+        }
         while let Some(read) = work.pop() {
             let at = read.as_u32() as usize;
             let Some(&(stmt, variable)) = self.uses.get(at) else {
@@ -146,6 +157,27 @@ impl Finder<'_> {
     fn guard(&self, stmt: StmtId) -> Option<u32> {
         let (register, _) = self.facts.inst(self.inst(stmt)?).guard_register()?;
         Some(self.variables.of(register).start)
+    }
+
+    /// The loads, perhaps from memory of one thread or CTA, whose results may not matter. Those of shared variables are left out: there are many.
+    fn loads(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let statements = self.facts.body().statements();
+        statements.filter_map(|(id, _)| {
+            let facts = self.facts.inst(self.inst(id)?);
+            let mut all = facts.memory();
+            let access = all.next()?;
+            let is_needed = self.computing.get(id.as_u32() as usize) == Some(&true);
+            let defers = match access.space {
+                Space::State(space) => space.base() == StateSpace::Local && is_needed,
+                // Code that is not optimized has loads whose results are never read.
+                _ => {
+                    let mut reads = self.defs_at(id).map(|def| self.reaching.uses_of(def));
+                    is_needed || reads.all(<[_]>::is_empty)
+                }
+            };
+            let is_load = access.access == ptx_isa::Access::Read && all.next().is_none();
+            (is_load && defers).then_some(id)
+        })
     }
 
     /// The statements that compute registers for others that do more. A result that nothing else needs counts as needed.
@@ -203,11 +235,26 @@ impl Finder<'_> {
         if self.guard(stmt) == Some(variable) {
             return false;
         }
-        let is_parameter = |m: MemoryAccess| m.writes() && space(&m) == Some(StateSpace::Param);
+        let is_parameter = |m: MemoryAccess| {
+            let param = m.writes() && space(&m) == Some(StateSpace::Param);
+            param && !m.base.is_some_and(|base| self.is_result(base))
+        };
         if facts.memory().any(is_parameter) || facts.lanes().is_some() {
             return true;
         }
-        self.written[variable as usize] && self.is_stored(&facts, variable)
+        self.is_stored(&facts, variable)
+    }
+
+    /// Whether an operand is a result of the function, and not a structure.
+    fn is_result(&self, operand: Operand) -> bool {
+        let module = self.facts.module();
+        let function = module.functions().get(self.id);
+        let returns = function.map(|f| f.interface.returns).unwrap_or_default();
+        returns.of(module.params()).iter().any(|param| {
+            let same =
+                matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
+            same && param.dims.is_empty()
+        })
     }
 
     /// Whether an instruction stores a variable to memory that is not that of the whole device, and does not use it as the address.
@@ -222,9 +269,12 @@ impl Finder<'_> {
         let is_address = facts
             .places(&address)
             .any(|place| self.variables.of(place).contains(&variable));
-        store.access == ptx_isa::Access::Write
-            && space(&store) != Some(StateSpace::Global)
-            && !is_address
+        let is_memory = match space(&store) {
+            Some(StateSpace::Global | StateSpace::Param) => false,
+            Some(StateSpace::Shared) => self.written[variable as usize],
+            _ => true,
+        };
+        store.access == ptx_isa::Access::Write && is_memory && !is_address
     }
 }
 
