@@ -263,6 +263,30 @@ impl Scope<'_, '_> {
             Function::Div | Function::Rem => {
                 self.division(function == Function::Rem, first?, arguments.get(1)?, need)
             }
+            Function::Unsigned | Function::Field | Function::Convert | Function::Saturate => {
+                self.fitting(function, arguments, need)
+            }
+            Function::Ones => {
+                let n = self.number(first?, Need::Exact)?.range.single()?;
+                let all = Interval::of_bits(u16::try_from(n).ok().filter(|n| *n <= 64)?, false);
+                Some(Number::constant(all.max))
+            }
+            Function::Popcount | Function::BitLength => Some(Number::within(Interval::new(0, 64))),
+            Function::FindNth => Some(Number::within(Interval::new(-1, 31))),
+            Function::Byte => Some(Number::within(Interval::new(0, 255))),
+            _ => None,
+        }
+    }
+
+    /// The functions that give integers of some bits.
+    fn fitting(
+        &mut self,
+        function: Function,
+        arguments: &'static [Expr],
+        need: Need,
+    ) -> Option<Number> {
+        let first = arguments.first();
+        match function {
             Function::Unsigned => {
                 let bits = self.ty(first)?.bits();
                 self.low_field(arguments.get(1)?, bits, false, need)
@@ -291,14 +315,6 @@ impl Scope<'_, '_> {
                 let range = Interval::of_bits(u16::try_from(length).ok()?, signed);
                 Some(clamped(self.number(arguments.get(2)?, need)?, range, need))
             }
-            Function::Ones => {
-                let n = self.number(first?, Need::Exact)?.range.single()?;
-                let all = Interval::of_bits(u16::try_from(n).ok().filter(|n| *n <= 64)?, false);
-                Some(Number::constant(all.max))
-            }
-            Function::Popcount | Function::BitLength => Some(Number::within(Interval::new(0, 64))),
-            Function::FindNth => Some(Number::within(Interval::new(-1, 31))),
-            Function::Byte => Some(Number::within(Interval::new(0, 255))),
             _ => None,
         }
     }
@@ -363,12 +379,11 @@ impl Scope<'_, '_> {
 
     fn extremum(&mut self, least: bool, a: &Expr, b: &Expr, need: Need) -> Option<Number> {
         let (x, y) = (self.number(a, need)?, self.number(b, need)?);
-        let (first, second) = if least { (x, y) } else { (y, x) };
-        if first.range.max <= second.range.min {
-            return Some(first);
+        if x.range.max <= y.range.min {
+            return Some(if least { x } else { y });
         }
-        if second.range.max <= first.range.min {
-            return Some(second);
+        if y.range.max <= x.range.min {
+            return Some(if least { y } else { x });
         }
         let mut joined = x.join(y);
         joined.range = match least {

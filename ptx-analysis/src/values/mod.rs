@@ -157,8 +157,8 @@ impl Values {
 
     /// How often a natural loop is repeated.
     #[must_use]
-    pub fn trip_count(&self, id: LoopId) -> Option<TripCount> {
-        self.trip_counts.get(&id).copied()
+    pub fn trip_count(&self, id: LoopId) -> Option<&TripCount> {
+        self.trip_counts.get(&id)
     }
 
     /// A form in which the values that were widened are replaced by their own forms, and whether there were any: then it is only true

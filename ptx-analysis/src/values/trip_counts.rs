@@ -2,6 +2,8 @@
 //!
 //! A loop ends where a comparison of a value that changes by a constant in each iteration with one that does not change decides so.
 
+use alloc::boxed::Box;
+
 use super::affine::{Affine, Need};
 use super::interval::Interval;
 use super::number::{Comparison, Order, Truth};
@@ -11,7 +13,7 @@ use crate::cfg::{BlockId, Edge};
 use crate::graph::{Dominators, LoopId};
 
 /// How often the header of a loop is executed each time that the loop is entered.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TripCount {
     /// Whether the loop is left nowhere else. Otherwise it is executed at most so often.
@@ -21,13 +23,13 @@ pub struct TripCount {
 }
 
 /// The number of executions of a header.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Count {
     /// This number.
     Constant(u64),
     /// One more than the iterations after which a value gets to a bound.
-    Affine(Distance),
+    Affine(Box<Distance>),
 }
 
 /// The iterations until a value gets to a bound: `max(0, ceil((bound - start) / step))`, or downwards with `start - bound`.
@@ -275,7 +277,7 @@ impl Pass<'_> {
             bound.min.min(bound.min + past),
             bound.max.max(bound.max + past),
         );
-        Some(count(Count::Affine(Distance {
+        Some(count(Count::Affine(Box::new(Distance {
             start,
             bound: comparison.b,
             step,
@@ -283,7 +285,7 @@ impl Pass<'_> {
             signed,
             inclusive,
             assumes_no_wrap: !all.includes(last),
-        })))
+        }))))
     }
 
     /// The iterations until a value that changes by one is another.
@@ -295,7 +297,7 @@ impl Pass<'_> {
         let left = difference.times(step, Need::Low(comparison.bits))?;
         Some(TripCount {
             is_exact: true,
-            count: Count::Affine(Distance {
+            count: Count::Affine(Box::new(Distance {
                 start: Affine::number(0),
                 bound: left.modulo(comparison.bits),
                 step: 1,
@@ -303,7 +305,7 @@ impl Pass<'_> {
                 signed: false,
                 inclusive: false,
                 assumes_no_wrap: false,
-            }),
+            })),
         })
     }
 }

@@ -1,0 +1,69 @@
+//! How much was checked, and what was wrong.
+
+use std::fmt;
+
+/// What was compared, and what was wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    pub(crate) launches: u64,
+    /// Values with a form that has known symbols, those that are more than their own symbol, and all.
+    pub(crate) forms: u64,
+    pub(crate) composed: u64,
+    pub(crate) values: u64,
+    /// Intervals and alignments that say something.
+    pub(crate) intervals: u64,
+    pub(crate) alignments: u64,
+    pub(crate) trip_counts: u64,
+    /// Forms that are true if nothing wraps, and those of them that were not true.
+    pub(crate) assumed: u64,
+    pub(crate) wrapped: u64,
+    wrong: Vec<String>,
+}
+
+impl Checked {
+    pub(crate) fn observations(&self) -> u64 {
+        self.composed + self.intervals + self.alignments + self.trip_counts
+    }
+
+    pub(crate) fn wrong(&self) -> &[String] {
+        &self.wrong
+    }
+
+    pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
+        if self.wrong.len() < 1000 {
+            self.wrong.push(what());
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.launches += other.launches;
+        self.forms += other.forms;
+        self.composed += other.composed;
+        self.values += other.values;
+        self.intervals += other.intervals;
+        self.alignments += other.alignments;
+        self.trip_counts += other.trip_counts;
+        self.assumed += other.assumed;
+        self.wrapped += other.wrapped;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} launches, {} observations: {} forms of {} values, {} intervals, {} alignments, {} trip counts; \
+             {} forms if nothing wraps, {} of them wrapped",
+            self.launches,
+            self.observations(),
+            self.composed,
+            self.values,
+            self.intervals,
+            self.alignments,
+            self.trip_counts,
+            self.assumed,
+            self.wrapped
+        )
+    }
+}

@@ -1,0 +1,96 @@
+//! What is known of the functions of a module before they run.
+
+use std::collections::HashMap;
+
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::values::{Affine, Alignment, Interval, Values};
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{EntityId, FuncId, InstId, Module, Statement, StmtId};
+
+/// What the analysis knows of a value.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    pub(crate) width: u16,
+    pub(crate) form: Affine,
+    /// The form if nothing wraps, where that is another one.
+    pub(crate) assumed: Option<Affine>,
+    pub(crate) unsigned: Interval,
+    pub(crate) signed: Interval,
+    pub(crate) alignment: Alignment,
+}
+
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) analysis: FunctionAnalysis,
+    pub(crate) ssa: Ssa,
+    pub(crate) values: Values,
+    pub(crate) expected: Vec<Expected>,
+    /// The statement of each instruction, and its place in the order of execution.
+    statements: HashMap<InstId, (StmtId, u32)>,
+    /// Whether each block has instructions.
+    pub(crate) has_instructions: Vec<bool>,
+    pub(crate) is_kernel: bool,
+}
+
+impl Function {
+    pub(crate) fn statement(&self, inst: InstId) -> (StmtId, u32) {
+        self.statements[&inst]
+    }
+
+    pub(crate) fn expected(&self, value: ValueId) -> &Expected {
+        &self.expected[value.as_u32() as usize]
+    }
+}
+
+/// The functions of a module that can be analyzed.
+pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
+    let facts = ModuleFacts::new(module);
+    let mut all = HashMap::new();
+    for (id, function, body) in module.definitions() {
+        let facts = facts.function(id).unwrap();
+        let analysis = FunctionAnalysis::new(facts);
+        let ssa = Ssa::new(
+            facts,
+            analysis.cfg(),
+            analysis.dominators(),
+            analysis.variables(),
+        );
+        let Ok(ssa) = ssa else { continue };
+        let values = Values::new(facts, &analysis, &ssa);
+        let mut statements = HashMap::new();
+        let mut has_instructions = vec![false; analysis.cfg().len()];
+        for (at, (stmt, statement)) in (0..).zip(body.statements()) {
+            if let Statement::Inst(inst) = statement {
+                statements.insert(inst, (stmt, at));
+                if let Some(block) = analysis.cfg().of_statement(stmt) {
+                    has_instructions[block.index()] = true;
+                }
+            }
+        }
+        let expected = ssa.values().map(|(value, _)| {
+            let (width, form) = (values.width(value), values.affine(value));
+            let (assumed, replaced) = values.without_wrap(&form, width);
+            Expected {
+                width,
+                form,
+                assumed: replaced.then_some(assumed),
+                unsigned: values.interval(value),
+                signed: values.signed_interval(value),
+                alignment: values.alignment(value),
+            }
+        });
+        let expected = expected.collect();
+        let function = Function {
+            is_kernel: function.kind == ptx_ir::FunctionKind::Entry,
+            analysis,
+            ssa,
+            expected,
+            values,
+            statements,
+            has_instructions,
+        };
+        all.insert(id, function);
+    }
+    all
+}

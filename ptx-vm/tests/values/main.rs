@@ -1,0 +1,102 @@
+//! What `ptx_analysis::values` finds for the integers of kernels is true of what they compute.
+//!
+//! The kernels of the corpora and random kernels run in several shapes. Each value that a lane writes is compared with its affine form, its interval and
+//! its alignment; the counters of loops are counted, and trip counts compared with them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+
+mod checked;
+mod function;
+mod kernels;
+mod random;
+mod threads;
+
+use checked::Checked;
+use kernels::Shape;
+
+/// Files up to this size are tested.
+const MOST_BYTES: usize = 60_000;
+
+/// Steps of each launch.
+const STEPS: u64 = 3_000;
+
+const SHAPES: [Shape; 4] = [
+    Shape {
+        grid: [2, 1, 1],
+        block: [64, 1, 1],
+    },
+    Shape {
+        grid: [2, 2, 1],
+        block: [16, 4, 1],
+    },
+    Shape {
+        grid: [1, 1, 2],
+        block: [7, 3, 3],
+    },
+    Shape {
+        grid: [3, 1, 1],
+        block: [128, 1, 1],
+    },
+];
+
+/// Fails if something was wrong, or little was seen.
+fn assert_true(checked: &Checked, least: u64) {
+    println!("{checked}");
+    let wrong = checked.wrong();
+    for line in wrong.iter().take(5) {
+        println!("{line}");
+    }
+    assert!(wrong.is_empty(), "{} are wrong", wrong.len());
+    assert!(checked.observations() >= least, "{checked}");
+}
+
+fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {
+    let mut checked = Checked::default();
+    for entry in files::entries(folder).iter().step_by(every) {
+        let source = entry.read();
+        if entry.verdict == "ok" && source.len() <= MOST_BYTES {
+            let module = ptx_parse::parse(&source).module;
+            kernels::run_all(&entry.name, &module, shapes, STEPS, &mut checked);
+        }
+    }
+    checked
+}
+
+#[test]
+fn values_of_the_corpus() {
+    assert_true(&corpus(&files::own(), &SHAPES[..2], 4), 100_000);
+}
+
+/// All files of this repository and many of the corpus beside it, in all shapes.
+#[test]
+#[ignore = "it needs the corpus beside the repository, and takes a minute"]
+fn shared_corpus_values() {
+    let mut checked = corpus(&files::own(), &SHAPES, 1);
+    checked.add(corpus(&files::shared(), &SHAPES, 2));
+    assert_true(&checked, 10_000_000);
+}
+
+#[test]
+fn values_of_random_kernels() {
+    let mut checked = Checked::default();
+    for seed in 0..150 {
+        let text = random::kernel(seed);
+        let parsed = ptx_parse::parse_str(&text);
+        assert!(
+            parsed.diagnostics.is_empty(),
+            "{:?}\n{text}",
+            parsed.diagnostics
+        );
+        kernels::run_all(
+            &format!("seed {seed}"),
+            &parsed.module,
+            &SHAPES[..3],
+            STEPS,
+            &mut checked,
+        );
+    }
+    assert_true(&checked, 100_000);
+}

@@ -1,0 +1,435 @@
+//! The values of the threads of a launch, as they are computed.
+
+use std::collections::HashMap;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::values::{Affine, Symbol, SymbolId, VariableRef};
+use ptx_ir::{EntityId, FuncId, Module};
+use ptx_vm::{ExecutedStep, StepRegister, StepState};
+
+use super::checked::Checked;
+use super::function::Function;
+
+/// What a thread knows in a call.
+#[derive(Clone, Debug)]
+struct Frame {
+    function: FuncId,
+    registers: Vec<Option<u64>>,
+    /// What each value of SSA was last.
+    values: Vec<Option<u64>>,
+    symbols: HashMap<SymbolId, i128>,
+    counters: HashMap<LoopId, u64>,
+    /// How often the headers of the loops that the thread is in will be executed.
+    expected: HashMap<LoopId, (u64, bool)>,
+    block: Option<BlockId>,
+    /// The place of the last statement, and whether it is over.
+    last: (u32, bool),
+}
+
+/// A CTA and the index of a thread in it.
+type Thread = ([u32; 3], u32);
+
+/// The threads of a launch.
+#[derive(Debug)]
+pub(crate) struct Threads<'a> {
+    name: String,
+    module: &'a Module,
+    known: &'a HashMap<FuncId, Function>,
+    threads: HashMap<Thread, Vec<Frame>>,
+    /// Special registers of the threads.
+    special: HashMap<(Thread, Symbol), i128>,
+    /// Symbols that are the same for all threads.
+    common: HashMap<(FuncId, SymbolId), i128>,
+    checked: Checked,
+}
+
+impl<'a> Threads<'a> {
+    pub(crate) fn new(
+        name: String,
+        module: &'a Module,
+        known: &'a HashMap<FuncId, Function>,
+    ) -> Self {
+        Self {
+            name,
+            module,
+            known,
+            threads: HashMap::new(),
+            special: HashMap::new(),
+            common: HashMap::new(),
+            checked: Checked::default(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Checked {
+        self.checked
+    }
+
+    /// Notes what lanes did.
+    pub(crate) fn step(&mut self, step: &ExecutedStep<'_>) {
+        let place = step.place;
+        let Some(function) = self.known.get(&place.function) else {
+            return;
+        };
+        for lane in (0..32u32).filter(|lane| step.lanes >> lane & 1 == 1) {
+            let thread = (place.block, place.first_thread + lane);
+            let mut frames = self.threads.remove(&thread).unwrap_or_default();
+            let depth = place.depth as usize;
+            frames.truncate(depth + 1);
+            while frames.len() <= depth {
+                frames.push(Frame {
+                    function: place.function,
+                    registers: vec![None; function.analysis.variables().len()],
+                    values: vec![None; function.ssa.len()],
+                    symbols: HashMap::new(),
+                    counters: HashMap::new(),
+                    expected: HashMap::new(),
+                    block: None,
+                    last: (0, true),
+                });
+            }
+            let frame = &mut frames[depth];
+            if frame.function == place.function {
+                self.lane(function, thread, frame, step, lane as usize);
+            }
+            if step.state == StepState::Calls {
+                frames.truncate(depth + 1);
+            }
+            self.threads.insert(thread, frames);
+        }
+    }
+
+    fn lane(
+        &mut self,
+        function: &Function,
+        thread: Thread,
+        frame: &mut Frame,
+        step: &ExecutedStep<'_>,
+        lane: usize,
+    ) {
+        let (stmt, at) = function.statement(step.place.inst);
+        for value in step.reads {
+            match value.register() {
+                StepRegister::Register(of) => {
+                    for variable in function.analysis.variables().of(of) {
+                        let known = &mut frame.registers[variable as usize];
+                        if known.is_none() {
+                            *known = Some(value.bits(lane) as u64);
+                        }
+                    }
+                }
+                StepRegister::Special(register, component) => {
+                    let symbol = Symbol::Special(register, component);
+                    let bits = value.bits(lane) as i128;
+                    self.special.insert((thread, symbol), bits);
+                }
+                _ => {}
+            }
+        }
+        let cfg = function.analysis.cfg();
+        let block = cfg.of_statement(stmt).unwrap();
+        let (before, over) = frame.last;
+        let again = frame.block == Some(block) && (at < before || at == before && over);
+        if frame.block != Some(block) || again {
+            for block in path(function, frame.block, block) {
+                self.enter(function, thread, frame, block);
+            }
+        }
+        frame.last = (at, step.state == StepState::Done);
+        if step.place.active >> lane & 1 == 0 {
+            // Values that keep what was there before.
+            self.keep(function, frame, stmt);
+            return;
+        }
+        for value in step.writes {
+            let StepRegister::Register(of) = value.register() else {
+                continue;
+            };
+            let variables = function.analysis.variables().of(of);
+            if variables.len() != 1 {
+                continue;
+            }
+            let variable = variables.start;
+            let defs = function.ssa.defs(stmt);
+            let of_variable = |d: &ValueId| function.ssa.variable(*d) == Some(variable);
+            let Some(def) = defs.clone().find(of_variable) else {
+                continue;
+            };
+            let expected = function.expected(def);
+            if value.ty().bits() < expected.width || expected.width > 64 {
+                frame.registers[variable as usize] = None;
+                frame.values[def.as_u32() as usize] = None;
+                continue;
+            }
+            let bits = value.bits(lane) as u64;
+            frame.registers[variable as usize] = Some(bits);
+            frame.values[def.as_u32() as usize] = Some(bits);
+            self.value(function, thread, frame, def, bits);
+        }
+    }
+
+    /// The values of a statement whose guard does not hold.
+    fn keep(&mut self, function: &Function, frame: &mut Frame, stmt: ptx_ir::StmtId) {
+        for def in function.ssa.defs(stmt) {
+            if let Some(variable) = function.ssa.variable(def)
+                && let Some(bits) = frame.registers.get(variable as usize)
+            {
+                frame.values[def.as_u32() as usize] = *bits;
+            }
+        }
+    }
+
+    /// Enters a block: loops are counted, and phis get their values.
+    fn enter(&mut self, function: &Function, thread: Thread, frame: &mut Frame, block: BlockId) {
+        let loops = function.analysis.loops();
+        let from = frame.block.replace(block);
+        for (id, info) in loops.iter() {
+            let was_in = from.is_some_and(|b| loops.contains(id, b));
+            if was_in && !loops.contains(id, block) {
+                self.left(function, frame, id);
+            }
+            if info.header() == block {
+                let counter = frame.counters.entry(id).or_default();
+                *counter = if was_in { *counter + 1 } else { 0 };
+            }
+        }
+        let mut phis = Vec::new();
+        for phi in function.ssa.phis(block) {
+            let variable = function.ssa.variable(phi).unwrap_or(u32::MAX);
+            let bits = frame.registers.get(variable as usize).copied().flatten();
+            frame.values[phi.as_u32() as usize] = bits;
+            phis.extend(bits.map(|bits| (phi, bits)));
+        }
+        for (phi, bits) in phis {
+            self.value(function, thread, frame, phi, bits);
+        }
+        let entered = loops.header(block) == Some(block);
+        if let (Some(id), true) = (loops.innermost(block), entered)
+            && frame.counters.get(&id) == Some(&0)
+        {
+            frame.expected.remove(&id);
+            if let Some(count) = function.values.trip_count(id)
+                && let Some(n) = self.trip_count(function, thread, frame, count)
+            {
+                frame.expected.insert(id, (n, count.is_exact));
+            }
+        }
+    }
+
+    fn trip_count(
+        &self,
+        function: &Function,
+        thread: Thread,
+        frame: &Frame,
+        count: &ptx_analysis::values::TripCount,
+    ) -> Option<u64> {
+        if let ptx_analysis::values::Count::Affine(distance) = &count.count
+            && distance.assumes_no_wrap
+        {
+            return None;
+        }
+        count.evaluate(|symbol| self.symbol(function, thread, frame, symbol))
+    }
+
+    /// A thread left a loop.
+    fn left(&mut self, function: &Function, frame: &mut Frame, id: LoopId) {
+        let Some((expected, is_exact)) = frame.expected.remove(&id) else {
+            return;
+        };
+        let counted = frame.counters.get(&id).map_or(0, |c| c + 1);
+        self.checked.trip_counts += 1;
+        if counted > expected || is_exact && counted != expected {
+            let count = function.values.trip_count(id);
+            let name = &self.name;
+            self.checked.note(|| {
+                format!("{name}: {counted} iterations of {id:?}, not {expected}: {count:?}")
+            });
+        }
+    }
+
+    /// What a symbol is for a thread.
+    fn symbol(
+        &self,
+        function: &Function,
+        thread: Thread,
+        frame: &Frame,
+        id: SymbolId,
+    ) -> Option<i128> {
+        match function.values.symbol(id)? {
+            symbol @ Symbol::Special(..) => self.special.get(&(thread, symbol)).copied(),
+            Symbol::Counter(id) => frame.counters.get(&id).map(|&c| c.into()),
+            Symbol::Value { value, signed } => {
+                let bits = (*frame.values.get(value.as_u32() as usize)?)?;
+                let above = 64 - u32::from(function.expected(value).width.clamp(1, 64));
+                Some(match signed {
+                    true => ((bits << above) as i64 >> above).into(),
+                    false => bits.into(),
+                })
+            }
+            Symbol::Product(a, b) => {
+                let a = self.symbol(function, thread, frame, a)?;
+                Some(a.wrapping_mul(self.symbol(function, thread, frame, b)?))
+            }
+            _ => {
+                let common = self.common.get(&(frame.function, id));
+                common.or_else(|| frame.symbols.get(&id)).copied()
+            }
+        }
+    }
+
+    /// Compares a value with what the analysis knows of it.
+    fn value(
+        &mut self,
+        function: &Function,
+        thread: Thread,
+        frame: &mut Frame,
+        id: ValueId,
+        bits: u64,
+    ) {
+        let expected = function.expected(id);
+        if !(8..=64).contains(&expected.width) {
+            return;
+        }
+        let above = 64 - u32::from(expected.width);
+        let signed = ((bits << above) as i64) >> above;
+        self.checked.values += 1;
+        let any = ptx_analysis::values::Interval::of_bits(expected.width, false);
+        self.checked.intervals += u64::from(expected.unsigned != any);
+        self.checked.alignments += u64::from(expected.alignment.bits > 0);
+        let mut wrong = None;
+        if !expected.unsigned.contains(bits.into()) || !expected.signed.contains(signed.into()) {
+            wrong = Some("interval");
+        }
+        if !expected.alignment.contains(bits) {
+            wrong = Some("alignment");
+        }
+        self.learn(function, thread, frame, &expected.form, bits);
+        let found = expected
+            .form
+            .value(|symbol| self.symbol(function, thread, frame, symbol));
+        if let Some(found) = found {
+            self.checked.forms += 1;
+            let own = Symbol::Value {
+                value: id,
+                signed: false,
+            };
+            let is_own = expected
+                .form
+                .as_symbol()
+                .and_then(|s| function.values.symbol(s))
+                == Some(own);
+            self.checked.composed += u64::from(!is_own);
+            if (found ^ bits) << above != 0 {
+                wrong = Some("form");
+            }
+        }
+        if let Some(assumed) = &expected.assumed {
+            let found = assumed.value(|symbol| self.symbol(function, thread, frame, symbol));
+            if let Some(found) = found {
+                self.checked.assumed += 1;
+                self.checked.wrapped += u64::from((found ^ bits) << above != 0);
+            }
+        }
+        if let Some(what) = wrong {
+            let statement = match function.ssa.value(id) {
+                Value::Def { stmt, .. } => {
+                    let body = self.module.body(frame.function).unwrap();
+                    let span = body.source_span(stmt);
+                    String::from_utf8_lossy(span.of(self.module.source())).into_owned()
+                }
+                other => format!("{other:?}"),
+            };
+            let symbols: Vec<_> = expected
+                .form
+                .terms()
+                .iter()
+                .map(|t| {
+                    let symbol = function.values.symbol(t.symbol);
+                    (symbol, self.symbol(function, thread, frame, t.symbol))
+                })
+                .collect();
+            let name = &self.name;
+            self.checked.note(|| {
+                format!("{name}: {what} of `{statement}` {id:?} for {bits:#x} in {thread:?}: {expected:?} {symbols:x?}")
+            });
+        }
+    }
+
+    /// Learns the only symbol of a form that is unknown and cannot be read otherwise.
+    fn learn(
+        &mut self,
+        function: &Function,
+        thread: Thread,
+        frame: &mut Frame,
+        form: &Affine,
+        bits: u64,
+    ) {
+        let unknown = |id: SymbolId| self.symbol(function, thread, frame, id).is_none();
+        let mut terms = form.terms().iter().filter(|t| unknown(t.symbol));
+        let (Some(term), None) = (terms.next(), terms.next()) else {
+            return;
+        };
+        let Some(symbol) = function.values.symbol(term.symbol) else {
+            return;
+        };
+        let is_fixed = matches!(
+            symbol,
+            Symbol::Parameter { .. } | Symbol::Variable(_) | Symbol::Window(_)
+        );
+        if !is_fixed || term.factor != 1 {
+            return;
+        }
+        let rest = form.value(|id| match id == term.symbol {
+            true => Some(0),
+            false => self.symbol(function, thread, frame, id),
+        });
+        let Some(rest) = rest else { return };
+        let value = i128::from(bits.wrapping_sub(rest));
+        let common = match symbol {
+            Symbol::Variable(VariableRef::Local(_)) => false,
+            Symbol::Parameter { .. } => function.is_kernel,
+            _ => true,
+        };
+        match common {
+            true => self.common.insert((frame.function, term.symbol), value),
+            false => frame.symbols.insert(term.symbol, value),
+        };
+    }
+}
+
+/// The blocks that control enters to get to another one, through those without instructions.
+fn path(function: &Function, from: Option<BlockId>, to: BlockId) -> Vec<BlockId> {
+    let cfg = function.analysis.cfg();
+    let Some(from) = from else {
+        // Blocks before the first instruction.
+        let mut blocks = vec![];
+        let mut at = ptx_analysis::cfg::Cfg::ENTRY;
+        while at != to && !function.has_instructions[at.index()] {
+            blocks.push(at);
+            let Some(&next) = cfg.successors(at).first() else {
+                break;
+            };
+            at = next;
+        }
+        blocks.push(to);
+        return blocks;
+    };
+    let mut queue = vec![vec![from]];
+    let mut seen = vec![false; cfg.len()];
+    while let Some(path) = queue.pop() {
+        let last = path[path.len() - 1];
+        for &next in cfg.successors(last) {
+            let mut longer = path.clone();
+            longer.push(next);
+            if next == to {
+                return longer.split_off(1);
+            }
+            if !function.has_instructions[next.index()] && !seen[next.index()] {
+                seen[next.index()] = true;
+                queue.push(longer);
+            }
+        }
+    }
+    vec![to]
+}
