@@ -113,6 +113,7 @@ template <class... T> void launch(const char *kernel, Shape s, const T &...argum
 template <class T> const char *type_name() {
   if (std::is_same<T, float>::value) return "f32";
   if (std::is_same<T, double>::value) return "f64";
+  if (!std::is_integral<T>::value && sizeof(T) == 2) return "f16";
   return "bytes";
 }
 // What a buffer has after the launches.

@@ -73,6 +73,7 @@ pub(crate) struct Expected {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Type {
     Bytes,
+    F16,
     F32,
     F64,
 }
@@ -140,6 +141,7 @@ fn line(line: &str) -> Option<Line> {
 fn ty(name: &str) -> Option<Type> {
     Some(match name {
         "bytes" => Type::Bytes,
+        "f16" => Type::F16,
         "f32" => Type::F32,
         "f64" => Type::F64,
         _ => return None,

@@ -10,6 +10,7 @@ pub(crate) fn compare(
     allowed: Allowed,
 ) -> Result<(), String> {
     let each = match ty {
+        Type::F16 => 2,
         Type::Bytes | Type::F32 => 4,
         Type::F64 => 8,
     };
@@ -48,8 +49,24 @@ fn equal(found: &[u8], expected: &[u8], ty: Type, allowed: Allowed) -> bool {
 fn number(bytes: &[u8], ty: Type) -> Option<f64> {
     match ty {
         Type::Bytes => None,
+        Type::F16 => Some(half(u16::from_le_bytes(bytes.try_into().ok()?))),
         Type::F32 => Some(f32::from_le_bytes(bytes.try_into().ok()?).into()),
         Type::F64 => Some(f64::from_le_bytes(bytes.try_into().ok()?)),
+    }
+}
+
+/// A number of 16 bits.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction) * 2f64.powi(exponent - 15),
+    };
+    match bits >> 15 {
+        0 => magnitude,
+        _ => -magnitude,
     }
 }
 
@@ -59,6 +76,7 @@ fn order(bytes: &[u8], ty: Type) -> i64 {
     wide[..bytes.len()].copy_from_slice(bytes);
     let bits = u64::from_le_bytes(wide);
     let sign = match ty {
+        Type::F16 => 1 << 15,
         Type::F64 => 1 << 63,
         _ => 1 << 31,
     };
