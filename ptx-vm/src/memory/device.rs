@@ -8,7 +8,7 @@ use crate::lanes::{Double, LANES, lanes};
 use crate::program::GLOBAL;
 
 /// Bytes of a page.
-const PAGE: u64 = 1 << 16;
+pub(super) const PAGE: u64 = 1 << 16;
 /// Allocations begin at its multiples, as those of the driver do.
 const ALIGN: u64 = 256;
 
@@ -99,6 +99,12 @@ impl Device {
         }
         self.grow(end);
         Some(start)
+    }
+
+    /// The page of an address, if it was used.
+    pub(super) fn used_page(&self, address: u64) -> Option<&[AtomicU32]> {
+        let page = (address.checked_sub(GLOBAL)? / PAGE) as usize;
+        self.pages.get(page)?.get().map(|words| &**words)
     }
 
     /// The page of an address: where it begins, and its words up to the end of the memory.
@@ -225,22 +231,6 @@ impl Device {
                     written.map_err(|_| lane)?;
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Copies bytes out of memory.
-    pub(crate) fn read_bytes(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        for (at, byte) in (address..).zip(into) {
-            *byte = self.read(at, 1)? as u8;
-        }
-        Ok(())
-    }
-
-    /// Copies bytes into memory.
-    pub(crate) fn write_bytes(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
-        for (at, byte) in (address..).zip(from) {
-            self.write(at, 1, (*byte).into())?;
         }
         Ok(())
     }

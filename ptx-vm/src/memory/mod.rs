@@ -1,5 +1,6 @@
 //! Memory: that of the device, which all threads share, and that of a CTA.
 
+mod copies;
 mod device;
 
 pub(crate) use device::Device;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use ptx_vm::Machine;
 
 use super::argument::{Buffer, Content};
-use super::npy::{self, Layout};
+use super::npy::{self, Layout, Reader};
 use ptx_report::clean;
 
 /// Where buffers are.
@@ -18,7 +18,6 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Allocated {
     address: u64,
-    bytes: u64,
     output: Option<(PathBuf, Layout)>,
 }
 
@@ -36,28 +35,35 @@ impl Memory {
     ) -> Result<Self> {
         let mut memory = Self::default();
         for buffer in buffers {
-            let (bytes, layout, content) = match &buffer.content {
-                Content::Zeros(bytes) => (*bytes, None, Vec::new()),
-                Content::Array(layout) => {
-                    let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
-                    (bytes, Some(layout.clone()), Vec::new())
-                }
+            let mut file = None;
+            let layout = match &buffer.content {
+                Content::Zeros(_) => None,
+                Content::Array(layout) => Some(layout.clone()),
                 Content::File(path) => {
-                    let (layout, content) = npy::read(path).with_context(|| shown(path))?;
-                    (content.len() as u64, Some(layout), content)
+                    let reader = Reader::open(path).with_context(|| shown(path))?;
+                    let layout = reader.layout.clone();
+                    file = Some((path, reader));
+                    Some(layout)
                 }
+            };
+            let bytes = match (&buffer.content, &layout) {
+                (Content::Zeros(bytes), _) => *bytes,
+                (_, Some(layout)) => layout.bytes().map_err(anyhow::Error::msg)?,
+                (_, None) => 0,
             };
             let Some(address) = machine.allocate(bytes) else {
                 bail!("the buffers have more than 1 TiB");
             };
-            machine.write(address, &content)?;
+            if let Some((path, reader)) = file {
+                let read = reader.copy(|at, part| Ok(machine.write(address + at, part)?));
+                read.with_context(|| shown(path))?;
+            }
             // Those that no file is written from are only scratch space.
             if buffer.output.is_some() {
                 machine.set_written(address, bytes);
             }
             memory.buffers.push(Allocated {
                 address,
-                bytes,
                 output: buffer.output.clone().zip(layout),
             });
         }
@@ -75,9 +81,8 @@ impl Memory {
             let Some((path, layout)) = &buffer.output else {
                 continue;
             };
-            let bytes = usize::try_from(buffer.bytes)?;
-            let content = machine.read(buffer.address, bytes)?;
-            npy::write(path, layout, &content).with_context(|| shown(path))?;
+            let read = |at, count| Ok(machine.read(buffer.address + at, count)?);
+            npy::write(path, layout, read).with_context(|| shown(path))?;
             written.push(Written { path, layout });
         }
         Ok(written)

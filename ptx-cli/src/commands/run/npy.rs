@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use anyhow::bail;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 use ptx_isa::{ScalarType, TypeKind};
 
@@ -56,40 +57,83 @@ impl Layout {
     }
 }
 
-/// Reads a file; its elements in the order of the file, each with its lowest byte first.
-pub(super) fn read(path: &Path) -> io::Result<(Layout, Vec<u8>)> {
-    let mut file = BufReader::new(fs::File::open(path)?);
-    let header = NpyHeader::from_reader(&mut file)?;
-    let layout = Layout {
-        ty: header.dtype(),
-        shape: header.shape().to_vec(),
-        order: header.order(),
-    };
-    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    if layout.ty.uses_pickled_array() {
-        return Err(invalid("it has Python objects, not numbers".to_owned()));
-    }
-    let wanted = layout.bytes().map_err(invalid)?;
-    let mut bytes = Vec::new();
-    file.take(wanted).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 != wanted {
-        let found = bytes.len();
-        return Err(invalid(format!("it has {found} of {wanted} bytes")));
-    }
-    let layout = little_endian(layout, &mut bytes).map_err(invalid)?;
-    Ok((layout, bytes))
+/// The most bytes that are copied at a time.
+const CHUNK: usize = 1 << 20;
+
+/// A file that is read.
+pub(super) struct Reader {
+    pub(super) layout: Layout,
+    /// The bytes of numbers whose highest byte comes first; 1 if the lowest one does.
+    number: usize,
+    file: BufReader<fs::File>,
 }
 
-/// Reverses the bytes of elements whose highest byte comes first.
-fn little_endian(layout: Layout, bytes: &mut [u8]) -> Result<Layout, String> {
+impl Reader {
+    /// Reads what a file says of its elements.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut file = BufReader::new(fs::File::open(path)?);
+        let header = NpyHeader::from_reader(&mut file)?;
+        let layout = Layout {
+            ty: header.dtype(),
+            shape: header.shape().to_vec(),
+            order: header.order(),
+        };
+        if layout.ty.uses_pickled_array() {
+            return Err(invalid("it has Python objects, not numbers".to_owned()));
+        }
+        layout.bytes().map_err(invalid)?;
+        let (layout, number) = little_endian(layout).map_err(invalid)?;
+        Ok(Self {
+            layout,
+            number,
+            file,
+        })
+    }
+
+    /// Gives the elements in the order of the file, each with its lowest byte first, in parts with their offsets.
+    pub(super) fn copy(
+        mut self,
+        mut to: impl FnMut(u64, &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let wanted = self.layout.bytes().map_err(invalid)?;
+        let size = CHUNK / self.number * self.number;
+        let mut chunk = Vec::new();
+        let mut done = 0;
+        while done < wanted {
+            chunk.clear();
+            let most = (size as u64).min(wanted - done);
+            self.file.by_ref().take(most).read_to_end(&mut chunk)?;
+            let found = chunk.len() as u64;
+            if found < most {
+                let found = done + found;
+                bail!(invalid(format!("it has {found} of {wanted} bytes")));
+            }
+            if self.number > 1 {
+                chunk
+                    .chunks_exact_mut(self.number)
+                    .for_each(<[u8]>::reverse);
+            }
+            to(done, &chunk)?;
+            done += found;
+        }
+        Ok(())
+    }
+}
+
+fn invalid(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// The same with the lowest byte of each number first, and the bytes of a number that have to be reversed; 1 if none have to.
+fn little_endian(layout: Layout) -> Result<(Layout, usize), String> {
     let DType::Plain(ty) = &layout.ty else {
         return match layout.ty.descr().contains('>') {
             true => Err("it has records with the highest byte of a number first".to_owned()),
-            false => Ok(layout),
+            false => Ok((layout, 1)),
         };
     };
     if ty.endianness() != Endianness::Big {
-        return Ok(layout);
+        return Ok((layout, 1));
     }
     let each = match ty.type_char() {
         // Characters of four bytes, and pairs of numbers.
@@ -97,19 +141,19 @@ fn little_endian(layout: Layout, bytes: &mut [u8]) -> Result<Layout, String> {
         TypeChar::Complex => ty.size_field() as usize / 2,
         _ => ty.size_field() as usize,
     };
-    for number in bytes.chunks_exact_mut(each.max(1)) {
-        number.reverse();
-    }
     let text = ty.to_string().replacen('>', "<", 1);
     let ty: TypeStr = text.parse().map_err(|e| format!("{text}: {e}"))?;
-    Ok(Layout {
-        ty: DType::Plain(ty),
-        ..layout
-    })
+    let ty = DType::Plain(ty);
+    Ok((Layout { ty, ..layout }, each.clamp(1, CHUNK)))
 }
 
-/// Writes a file.
-pub(super) fn write(path: &Path, layout: &Layout, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file, whose bytes are given in parts of an offset and a number of bytes.
+pub(super) fn write(
+    path: &Path,
+    layout: &Layout,
+    mut from: impl FnMut(u64, usize) -> anyhow::Result<Vec<u8>>,
+) -> anyhow::Result<()> {
+    let bytes = layout.bytes().map_err(anyhow::Error::msg)?;
     let mut file = BufWriter::new(fs::File::create(path)?);
     WriteOptions::new_header_only()
         .dtype(layout.ty.clone())
@@ -117,6 +161,11 @@ pub(super) fn write(path: &Path, layout: &Layout, bytes: &[u8]) -> io::Result<()
         .order(layout.order)
         .writer(&mut file)
         .write_header_only()?;
-    file.write_all(bytes)?;
-    file.flush()
+    let mut done = 0;
+    while done < bytes {
+        let count = (bytes - done).min(CHUNK as u64);
+        file.write_all(&from(done, count as usize)?)?;
+        done += count;
+    }
+    Ok(file.flush()?)
 }
