@@ -50,7 +50,7 @@ pub use error::{RunError, StopReason};
 pub use execute::performs;
 pub use executor::{Executor, OneThread, Progress, RunOptions};
 pub use launch::{Launch, LaunchLimits, Machine, Outcome};
-pub use profile::{InstructionProfile, MemoryProfile, Profile};
+pub use profile::{InstructionProfile, MatrixProfile, MemoryProfile, Profile};
 pub use trace::{
     AccessUse, ExecutedStep, RegisterValues, StepAccess, StepObserver, StepPlace, StepRegister,
     StepState,

@@ -153,3 +153,37 @@ fn counted_and_checked() {
     let bytes: Vec<u64> = counts[1].memory.iter().map(|m| m.bytes).collect();
     assert_eq!(bytes, [0]);
 }
+
+/// Shape, products and multiply-adds of the instruction that a comment marks.
+fn matrix(body: &str) -> (u64, [u32; 3], u64, u64) {
+    let count = counted(32, body);
+    let matrix = count.matrix.unwrap();
+    (
+        count.executions,
+        matrix.shape,
+        matrix.products,
+        matrix.multiply_adds,
+    )
+}
+
+#[test]
+fn products_of_matrices() {
+    let dense =
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r2, %r3}, {%r1}, {%r1}, {%r4, %r5};";
+    let each = 8 * 8 * 16;
+    assert_eq!(
+        matrix(&format!("/*here*/{dense}")),
+        (2, [8, 8, 16], 2, 2 * each)
+    );
+    // The halves of the warp come one after the other.
+    let divergent =
+        format!("setp.lt.u32 %p, %t, 16;\n@%p bra A;\nmov.u32 %r1, 1;\nA: /*here*/{dense}");
+    let (executions, _, products, multiply_adds) = matrix(&divergent);
+    assert_eq!((products, multiply_adds), (2, 2 * each));
+    assert!(executions >= 2);
+    let quads = "/*here*/mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6, %r7}, {%r0, %r1, %r2, %r3};";
+    assert_eq!(matrix(quads), (2, [8, 8, 4], 2, 2 * 4 * 8 * 8 * 4));
+    let sparse = "/*here*/mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4, %r5}, {%r0, %r1}, %r6, 0x0;";
+    assert_eq!(matrix(sparse), (2, [16, 8, 16], 2, 2 * 16 * 8 * 8));
+    assert_eq!(counted(32, "/*here*/mov.u32 %r1, 0;").matrix, None);
+}

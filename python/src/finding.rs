@@ -4,6 +4,7 @@ use ptxkit::vm::{self, Report};
 use pyo3::prelude::*;
 
 use crate::diagnostic::Span;
+use crate::profile::InstructionProfile;
 
 /// What a launch did.
 ///
@@ -22,6 +23,8 @@ pub(crate) struct Outcome {
     pub(crate) output: String,
     /// What checkers found.
     pub(crate) findings: Vec<Finding>,
+    /// What was executed.
+    pub(crate) profile: Option<Vec<InstructionProfile>>,
 }
 
 #[pymethods]
@@ -30,6 +33,12 @@ impl Outcome {
     #[getter]
     fn findings(&self) -> Vec<Finding> {
         self.findings.clone()
+    }
+
+    /// What was executed, with `profile=True`, in the order of the module.
+    #[getter]
+    fn profile(&self) -> Option<Vec<InstructionProfile>> {
+        self.profile.clone()
     }
 
     fn __repr__(&self) -> String {

@@ -21,6 +21,7 @@ mod machine;
 mod module;
 mod operand;
 mod parameters;
+mod profile;
 mod reaching;
 mod read;
 mod requires;
@@ -60,6 +61,8 @@ mod _native {
     use super::module::Module;
     #[pymodule_export]
     use super::operand::Operand;
+    #[pymodule_export]
+    use super::profile::{InstructionProfile, MatrixCounts, MemoryCounts};
     #[pymodule_export]
     use super::reaching::Reaching;
     #[pymodule_export]

@@ -18,6 +18,7 @@ use crate::finding::{Finding, Outcome};
 use crate::launch_arguments::{Argument, Buffer};
 use crate::module::Module;
 use crate::parameters::named;
+use crate::profile::InstructionProfile;
 
 /// The time between two checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(50);
@@ -244,10 +245,10 @@ impl Machine {
     /// Runs a kernel to its end.
     ///
     /// `grid`, `block` and `cluster` are CTAs, threads and CTAs of a cluster: a number, or up to three. `shared` is the number of bytes of dynamic shared
-    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. `schedule` is the seed of a random order of warps
+    /// memory. `checks` are names of checkers: `memcheck`, `initcheck`, `synccheck`, `racecheck`. With `profile` it is counted what is executed. `schedule` is the seed of a random order of warps
     /// and CTAs. `model` is the target whose tensor cores sums are like. `max_steps` limits the executed instructions of warps. Raises `PtxError` if an
-    /// instruction fails; `output` and `findings` have what happened before.
-    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), schedule=None, model=None, max_steps=None))]
+    /// instruction fails; `output`, `findings` and `profile` have what happened before.
+    #[pyo3(signature = (kernel, arguments=Vec::new(), *, grid=None, block=None, cluster=None, shared=0, checks=Vec::new(), profile=false, schedule=None, model=None, max_steps=None))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn launch(
         &self,
@@ -259,6 +260,7 @@ impl Machine {
         cluster: Option<&Bound<'_, PyAny>>,
         shared: u32,
         checks: Vec<String>,
+        profile: bool,
         schedule: Option<u64>,
         model: Option<&str>,
         max_steps: Option<u64>,
@@ -270,6 +272,7 @@ impl Machine {
         for name in &checks {
             launch = launch.check(named::<Checker>(name, "checker")?);
         }
+        launch.profile = profile;
         launch.model = model.map(|name| named(name, "target")).transpose()?;
         if let Some(steps) = max_steps {
             launch.limits.steps = steps;
@@ -289,6 +292,7 @@ impl Machine {
             steps: outcome.steps,
             output: String::from_utf8_lossy(&outcome.output).into_owned(),
             findings: Finding::all(state.machine.reports()),
+            profile: self.rows(&state),
         })
     }
 
@@ -304,12 +308,24 @@ impl Machine {
         Ok(Finding::all(self.state()?.machine.reports()))
     }
 
+    /// What the last launch executed, also if it failed; `None` if it was not counted. In the order of the module.
+    #[getter]
+    fn profile(&self) -> PyResult<Option<Vec<InstructionProfile>>> {
+        Ok(self.rows(&*self.state()?))
+    }
+
     fn __repr__(&self) -> String {
         format!("<Machine: {}>", self.kernels().join(", "))
     }
 }
 
 impl Machine {
+    /// The profile of the last launch.
+    fn rows(&self, state: &State) -> Option<Vec<InstructionProfile>> {
+        let profile = state.machine.profile()?;
+        Some(InstructionProfile::all(&self.module.get().ir, profile))
+    }
+
     /// Adds the arguments of a launch; gives the buffers with their addresses and sizes.
     fn pass<'py>(
         &self,

@@ -205,3 +205,51 @@ def test_output_of_a_kernel_that_fails():
     with pytest.raises(ptxkit.PtxError, match="trap"):
         runs.launch("hello")
     assert runs.output == "hi\n"
+
+
+TENSOR = HEADER + """
+.visible .entry multiply()
+{
+    .reg .b32 %r<8>;
+    .reg .pred %p;
+    mov.u32 %r1, %tid.x;
+    mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r2, %r3}, {%r1}, {%r1}, {%r4, %r5};
+    ret;
+}
+"""
+
+
+def test_profiles():
+    runs = machine(SCALE)
+    arguments = [array.array("f", range(100)), 2.0, 40, bytes(8)]
+    assert runs.launch("scale", arguments, block=64).profile is None
+    assert runs.profile is None
+    outcome = runs.launch("scale", arguments, block=64, profile=True, checks=["memcheck"])
+    rows = outcome.profile
+    assert [str(row) for row in runs.profile] == [str(row) for row in rows]
+    assert all(row.function == "scale" and row.matrix is None for row in rows)
+    load = next(row for row in rows if row.instruction.startswith("ld.global"))
+    assert SCALE[load.span.start : load.span.end] == load.instruction
+    assert SCALE.splitlines()[load.line - 1].strip() == load.instruction
+    assert (load.executions, load.lanes) == (2, 40)
+    [memory] = load.memory
+    assert (memory.space, memory.bytes, memory.requests) == (".global", 160, 2)
+    assert (memory.sectors, memory.passes, memory.bank_conflicts) == (5, 0, 0)
+    assert load.to_dict() == {
+        "function": "scale",
+        "line": load.line,
+        "instruction": load.instruction,
+        "executions": 2,
+        "lanes": 40,
+        "memory": [{"space": ".global", "bytes": 160, "requests": 2, "sectors": 5, "passes": 0, "bank_conflicts": 0}],
+        "matrix": None,
+    }
+
+
+def test_products_of_matrices_in_profiles():
+    outcome = machine(TENSOR).launch("multiply", grid=3, block=64, profile=True)
+    row = next(row for row in outcome.profile if row.matrix)
+    assert row.executions == 6 and "m8n8k16" in repr(row.matrix)
+    assert (row.matrix.shape, row.matrix.factors, row.matrix.sparse) == ((8, 8, 16), (".s8", ".s8"), False)
+    assert (row.matrix.products, row.matrix.multiply_adds) == (6, 6 * 8 * 8 * 16)
+    assert row.to_dict()["matrix"]["products"] == 6

@@ -592,3 +592,81 @@ fn checkers_report() {
         run.err
     );
 }
+
+#[test]
+fn a_profile_of_tensor_work() {
+    let folder = Folder::new("run-tensor");
+    let text = format!(
+        "{HEADER}.visible .entry k()\n{{\n.reg .b32 %r<6>;\n\
+        mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {{%r2, %r3}}, {{%r1}}, {{%r1}}, {{%r4, %r5}};\nret;\n}}\n"
+    );
+    let file = folder.file("k.ptx", text);
+    let lines = |style: &str| {
+        let run = run(&file, &format!("{style} --grid 3 --block 32"));
+        assert_eq!((run.status, &*run.err), (0, ""), "{style}");
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        run.out.lines().map(words).collect::<Vec<_>>()
+    };
+    let table = lines("--profile");
+    assert!(
+        table[1].contains("Conflicts Multiply-adds Line"),
+        "{table:#?}"
+    );
+    assert!(table[2].starts_with("3 32.0 3072 "), "{table:#?}");
+    let last = [
+        "Products Multiply-adds Shape Factors",
+        "3 3072 m8n8k16 s8, s8",
+    ];
+    assert_eq!(table[table.len() - 2..], last);
+    let listing = lines("--profile=listing");
+    assert!(
+        listing
+            .iter()
+            .any(|line| line.starts_with("3 32.0 3072 | mma.")),
+        "{listing:#?}"
+    );
+    let json = run(&file, "--format json --profile --grid 3 --block 32");
+    let first = &objects(&json.out)[0]["launches"][0]["profile"][0];
+    let matrix = serde_json::json!({
+        "shape": "m8n8k16", "factors": ["s8", "s8"], "sparse": false, "products": 3, "multiply_adds": 3072
+    });
+    assert_eq!(first["matrix"], matrix);
+}
+
+/// Files are copied in parts of a megabyte.
+#[test]
+fn large_files() {
+    let folder = Folder::new("run-large");
+    let count = 400_000u32;
+    let values = (0..u64::from(count))
+        .flat_map(u64::to_be_bytes)
+        .collect::<Vec<u8>>();
+    let a = array(&folder, "a.npy", ">u8", &[count.into()], Order::C, &values);
+    let b = folder.0.join("b.npy");
+    let b = b.to_str().unwrap();
+    let text = format!(
+        "{HEADER}.visible .entry k(.param .u64 to)\n{{\n.reg .b64 %a; .reg .b64 %v;\n\
+        ld.param.u64 %a, [to];\nld.global.u64 %v, [%a+3199992];\nst.global.u64 [%a+1600000], %v;\nret;\n}}\n"
+    );
+    let file = folder.file("k.ptx", text);
+    expect(&run(&file, &format!("inout:{a}:{b}")), 0, "", "");
+    let copied: Vec<u64> = read(b).into_vec().unwrap();
+    let same = |n: u64| {
+        if n == 200_000 {
+            u64::from(count) - 1
+        } else {
+            n
+        }
+    };
+    assert!((0..).zip(&copied).all(|(n, value)| *value == same(n)));
+    assert_eq!(copied.len(), count as usize);
+    let short = fs::read(&a).unwrap();
+    let cut = folder.file("cut.npy", &short[..short.len() - 8]);
+    let run = run(&file, &format!("in:{cut}"));
+    assert_eq!(run.status, 2);
+    assert!(
+        run.err.contains("it has 3199992 of 3200000 bytes"),
+        "{}",
+        run.err
+    );
+}

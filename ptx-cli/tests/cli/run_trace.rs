@@ -96,7 +96,7 @@ fn steps_as_json_lines() {
     });
     assert_eq!((&last["reads"][1], &last["active"]), (&value, &true.into()));
     let access = serde_json::json!({
-        "usage": "write", "space": "global", "rank": 0, "address": "0x1000019c", "bytes": 4, "type": "f32",
+        "usage": "write", "space": ".global", "rank": 0, "address": "0x1000019c", "bytes": 4, "type": "f32",
         "before": null, "after": {"bytes": "00009c41", "values": ["19.5"]}
     });
     assert_eq!(last["accesses"][0], access);

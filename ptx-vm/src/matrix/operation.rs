@@ -76,6 +76,13 @@ impl Operation {
         self.shape == [8, 8, 4] && self.a == ScalarType::F16
     }
 
+    /// How many pairs of elements are multiplied and added to an element of the result.
+    pub(crate) fn multiply_adds(&self) -> u64 {
+        let [rows, columns, _] = self.shape;
+        let products = if self.quads() { 4 } else { 1 };
+        (products * rows * columns * self.stored()) as u64
+    }
+
     /// The number of elements of the first factor that a row stores.
     pub(crate) const fn stored(&self) -> usize {
         match self.sparse {

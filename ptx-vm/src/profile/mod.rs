@@ -4,7 +4,7 @@ mod profiler;
 mod requests;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
-use ptx_isa::StateSpace;
+use ptx_isa::{ScalarType, StateSpace};
 
 use crate::program::Program;
 
@@ -34,6 +34,24 @@ pub struct InstructionProfile {
     pub lanes: u64,
     /// The memory that it accessed, at most one entry for each space.
     pub memory: Vec<MemoryProfile>,
+    /// The products of matrices that it computed.
+    pub matrix: Option<MatrixProfile>,
+}
+
+/// The products of matrices that an instruction computed on tensor cores.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct MatrixProfile {
+    /// Rows of the result, its columns, and the columns of the first factor.
+    pub shape: [u32; 3],
+    /// The types of the elements of the factors.
+    pub factors: [ScalarType; 2],
+    /// Whether half of the first factor is zero and not stored.
+    pub sparse: bool,
+    /// How often a warp computed a product. Where the lanes come one after the other, this is less than the executions.
+    pub products: u64,
+    /// Multiplications of elements with the addition of each result; of a sparse factor, only those of the elements that are stored.
+    pub multiply_adds: u64,
 }
 
 /// How an instruction accessed a memory.
@@ -81,6 +99,7 @@ impl Profile {
                 executions: count.executions,
                 lanes: count.lanes,
                 memory: count.memory(),
+                matrix: count.matrix,
             }));
         }
         Self { instructions }

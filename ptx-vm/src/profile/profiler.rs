@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use ptx_ir::FuncId;
-use ptx_isa::StateSpace;
+use ptx_isa::{Action, StateSpace};
 
-use super::MemoryProfile;
 use super::requests::{passes, sectors};
+use super::{MatrixProfile, MemoryProfile};
 use crate::execute::{
     After, Block, CallFrame, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier,
     Stepped, Touch, Warp,
 };
+use crate::matrix::operation::Operation;
 use crate::program::{Act, Step};
 
 /// What is counted of a step.
@@ -20,6 +21,7 @@ pub(crate) struct Count {
     pub(super) lanes: u64,
     /// Of each space that is accessed.
     memory: Vec<MemoryProfile>,
+    pub(super) matrix: Option<MatrixProfile>,
 }
 
 impl Count {
@@ -104,7 +106,24 @@ impl Observer for Profiler {
 
     fn act(&mut self, _: &Execution<'_>, _: &Act) {}
 
-    fn acted(&mut self, _: &Execution<'_>, _: &Act, _: bool) {}
+    fn acted(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
+        if act.action != Action::MatrixMultiply || waits {
+            return;
+        }
+        let Some(operation) = Operation::of(&act.modifiers) else {
+            return;
+        };
+        let count = self.counts.of_step(of.id, of.at);
+        let matrix = count.matrix.get_or_insert_with(|| MatrixProfile {
+            shape: operation.shape.map(|n| n as u32),
+            factors: [operation.a, operation.b],
+            sparse: operation.sparse,
+            products: 0,
+            multiply_adds: 0,
+        });
+        matrix.products += 1;
+        matrix.multiply_adds += operation.multiply_adds();
+    }
 
     fn mbarrier(&mut self, _: &Execution<'_>, _: &OnMbarrier) -> bool {
         true

@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, Optional, Union, final, overload
+from typing import Any, Literal, Optional, TypedDict, Union, final, overload
 
 _Path = Union[str, PathLike[str]]
 _Change = tuple[str, str, Optional[str], Optional[str]]
@@ -856,6 +856,7 @@ class Machine:
         cluster: Optional[_Dimensions] = None,
         shared: int = 0,
         checks: Sequence[str] = ...,
+        profile: bool = False,
         schedule: Optional[int] = None,
         model: Optional[str] = None,
         max_steps: Optional[int] = None,
@@ -864,6 +865,8 @@ class Machine:
     def output(self) -> str: ...
     @property
     def findings(self) -> list[Finding]: ...
+    @property
+    def profile(self) -> Optional[list[InstructionProfile]]: ...
 
 @final
 class Outcome:
@@ -873,6 +876,82 @@ class Outcome:
     def output(self) -> str: ...
     @property
     def findings(self) -> list[Finding]: ...
+    @property
+    def profile(self) -> Optional[list[InstructionProfile]]: ...
+
+class _MemoryRow(TypedDict):
+    space: str
+    bytes: int
+    requests: int
+    sectors: int
+    passes: int
+    bank_conflicts: int
+
+class _MatrixRow(TypedDict):
+    shape: tuple[int, int, int]
+    factors: tuple[str, str]
+    sparse: bool
+    products: int
+    multiply_adds: int
+
+class _ProfileRow(TypedDict):
+    function: str
+    line: Optional[int]
+    instruction: str
+    executions: int
+    lanes: int
+    memory: list[_MemoryRow]
+    matrix: Optional[_MatrixRow]
+
+@final
+class InstructionProfile:
+    @property
+    def function(self) -> str: ...
+    @property
+    def instruction(self) -> str: ...
+    @property
+    def span(self) -> Optional[Span]: ...
+    @property
+    def line(self) -> Optional[int]: ...
+    @property
+    def executions(self) -> int: ...
+    @property
+    def lanes(self) -> int: ...
+    @property
+    def memory(self) -> list[MemoryProfile]: ...
+    @property
+    def matrix(self) -> Optional[MatrixProfile]: ...
+    def to_dict(self) -> _ProfileRow: ...
+
+@final
+class MemoryProfile:
+    @property
+    def space(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def requests(self) -> int: ...
+    @property
+    def sectors(self) -> int: ...
+    @property
+    def passes(self) -> int: ...
+    @property
+    def bank_conflicts(self) -> int: ...
+    def to_dict(self) -> _MemoryRow: ...
+
+@final
+class MatrixProfile:
+    @property
+    def shape(self) -> tuple[int, int, int]: ...
+    @property
+    def factors(self) -> tuple[str, str]: ...
+    @property
+    def sparse(self) -> bool: ...
+    @property
+    def products(self) -> int: ...
+    @property
+    def multiply_adds(self) -> int: ...
+    def to_dict(self) -> _MatrixRow: ...
 
 @final
 class Finding:

@@ -6,7 +6,8 @@ use std::io::Write;
 use anyhow::Result;
 use clap::ValueEnum;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_vm::{InstructionProfile, Profile};
+use ptx_report::values;
+use ptx_vm::{InstructionProfile, MatrixProfile, Profile};
 use serde::Serialize;
 
 use crate::commands::rewrite::Read;
@@ -38,6 +39,21 @@ pub(crate) struct JsonCounts {
     /// The lanes for which the guard held, in all executions.
     lanes: u64,
     memory: Vec<JsonMemory>,
+    /// The products of matrices that it computed.
+    matrix: Option<JsonMatrix>,
+}
+
+/// Products of matrices, in JSON.
+#[derive(Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JsonMatrix {
+    /// Such as `m16n8k16`.
+    shape: String,
+    /// The types of the factors.
+    factors: [&'static str; 2],
+    sparse: bool,
+    products: u64,
+    multiply_adds: u64,
 }
 
 /// How it accessed a memory, in JSON.
@@ -69,6 +85,7 @@ pub(super) fn json(read: &Read, profile: &Profile) -> Vec<JsonCounts> {
             executions: count.executions,
             lanes: count.lanes,
             memory: memory(count),
+            matrix: count.matrix.as_ref().map(matrix),
         }
     });
     counts.collect()
@@ -86,6 +103,17 @@ fn memory(count: &InstructionProfile) -> Vec<JsonMemory> {
     all.collect()
 }
 
+fn matrix(of: &MatrixProfile) -> JsonMatrix {
+    let [rows, columns, depth] = of.shape;
+    JsonMatrix {
+        shape: format!("m{rows}n{columns}k{depth}"),
+        factors: of.factors.map(values::name),
+        sparse: of.sparse,
+        products: of.products,
+        multiply_adds: of.multiply_adds,
+    }
+}
+
 /// Sums of several instructions.
 #[derive(Default)]
 struct Sums {
@@ -95,12 +123,14 @@ struct Sums {
     requests: u64,
     sectors: u64,
     conflicts: u64,
+    multiply_adds: u64,
 }
 
 impl Sums {
     fn add(&mut self, count: &JsonCounts) {
         self.executions += count.executions;
         self.lanes += count.lanes;
+        self.multiply_adds += count.matrix.as_ref().map_or(0, |m| m.multiply_adds);
         for memory in &count.memory {
             self.bytes += memory.bytes;
             self.conflicts += memory.bank_conflicts;
@@ -111,24 +141,40 @@ impl Sums {
         }
     }
 
-    /// The cells of a row; empty where there is nothing to count.
-    fn cells(&self) -> Vec<String> {
+    /// As many cells of a row; empty where there is nothing to count.
+    fn cells(&self, columns: usize) -> Vec<String> {
         let ratio = |sum: u64, of: u64| match of {
             0 => String::new(),
             _ => format!("{:.1}", sum as f64 / of as f64),
         };
         let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
-        vec![
+        let mut cells = vec![
             self.executions.to_string(),
             ratio(self.lanes, self.executions),
             number(self.bytes),
             ratio(self.sectors, self.requests),
             number(self.conflicts),
-        ]
+            number(self.multiply_adds),
+        ];
+        cells.truncate(columns);
+        cells
     }
 }
 
-const COLUMNS: [&str; 5] = ["Executed", "Lanes", "Bytes", "Sectors", "Conflicts"];
+const COLUMNS: [&str; 6] = [
+    "Executed",
+    "Lanes",
+    "Bytes",
+    "Sectors",
+    "Conflicts",
+    "Multiply-adds",
+];
+
+/// How many columns there are: the last one only if matrices were multiplied.
+fn columns(counts: &[JsonCounts]) -> usize {
+    let multiplies = counts.iter().any(|count| count.matrix.is_some());
+    COLUMNS.len() - usize::from(!multiplies)
+}
 
 /// Writes the profile of a launch.
 pub(super) fn write(
@@ -171,11 +217,37 @@ pub(super) fn write(
         Style::Table => &["Line", "Instruction"],
         _ => &["Source line"],
     };
-    table.set_header(COLUMNS.iter().chain(last));
+    let columns = columns(counts);
+    table.set_header(COLUMNS[..columns].iter().chain(last));
     for (sums, place) in rows {
-        table.add_row(sums.cells().into_iter().chain(place));
+        table.add_row(sums.cells(columns).into_iter().chain(place));
     }
-    tables::align_right(&mut table, &[0, 1, 2, 3, 4]);
+    let numbers: Vec<usize> = (0..columns).collect();
+    tables::align_right(&mut table, &numbers);
+    tables::show(out, &table)?;
+    tensor_work(out, counts)
+}
+
+/// Writes the products of matrices, by their shapes and types, if there are any.
+fn tensor_work(out: &mut Out, counts: &[JsonCounts]) -> Result<()> {
+    let mut kinds: BTreeMap<[String; 2], [u64; 2]> = BTreeMap::new();
+    for of in counts.iter().filter_map(|count| count.matrix.as_ref()) {
+        let [a, b] = of.factors;
+        let sparse = if of.sparse { ", sparse" } else { "" };
+        let kind = [of.shape.clone(), format!("{a}, {b}{sparse}")];
+        let [products, multiply_adds] = kinds.entry(kind).or_default();
+        *products += of.products;
+        *multiply_adds += of.multiply_adds;
+    }
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    let mut table = tables::table();
+    table.set_header(["Products", "Multiply-adds", "Shape", "Factors"]);
+    for (kind, numbers) in kinds {
+        table.add_row(numbers.map(|n| n.to_string()).into_iter().chain(kind));
+    }
+    tables::align_right(&mut table, &[0, 1]);
     Ok(tables::show(out, &table)?)
 }
 
@@ -192,15 +264,19 @@ fn listing(out: &mut Out, read: &Read, counts: &[JsonCounts]) -> Result<()> {
         lines.entry(count.line).or_default().add(count);
     }
     let mut row = |cells: &[String], text: &str| {
-        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>9}")).collect();
+        let cells = cells.iter().zip(COLUMNS.map(|name| name.len().max(9)));
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:>width$}"))
+            .collect();
         let line = format!("{} | {text}", cells.join(" "));
         writeln!(out, "{}", line.trim_end())
     };
-    row(&COLUMNS.map(str::to_owned), "")?;
-    let nothing = COLUMNS.map(|_| String::new());
+    let columns = columns(counts);
+    row(&COLUMNS.map(str::to_owned)[..columns], "")?;
+    let nothing = vec![String::new(); columns];
     for (number, text) in (1..).zip(String::from_utf8_lossy(&read.source.bytes).lines()) {
         match lines.get(&number) {
-            Some(sums) => row(&sums.cells(), text)?,
+            Some(sums) => row(&sums.cells(columns), text)?,
             None => row(&nothing, text)?,
         }
     }

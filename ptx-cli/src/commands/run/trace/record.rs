@@ -174,7 +174,7 @@ impl JsonAccess {
                 AccessUse::Write => "write",
                 AccessUse::ReadWrite => "change",
             },
-            space: access.space.text().trim_start_matches('.'),
+            space: access.space.text(),
             rank: access.rank,
             address: format!("{:#x}", access.address),
             bytes: access.bytes,

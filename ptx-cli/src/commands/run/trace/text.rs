@@ -60,7 +60,8 @@ fn values(all: &[JsonValue]) -> String {
 }
 
 fn access(of: &JsonAccess) -> String {
-    let mut text = format!("{}s {} {}", of.usage, of.space, of.address);
+    let space = of.space.trim_start_matches('.');
+    let mut text = format!("{}s {} {}", of.usage, space, of.address);
     let values = [&of.before, &of.after].into_iter().flatten();
     let values: Vec<&str> = values.map(|bytes| &*bytes.text).collect();
     if !values.is_empty() {
