@@ -3,8 +3,8 @@
 use core::borrow::Borrow;
 use core::cell::RefCell;
 use core::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ptx_ir::{FunctionKind, Module};
 use ptx_isa::{SpecialReg, Target};
@@ -161,6 +161,8 @@ pub struct Machine<'m> {
     allocations: Allocations,
     /// The bytes of global memory that were written.
     written: WrittenBytes,
+    /// What the checkers have to know about instructions, without and with registers.
+    sites: [OnceLock<Arc<Sites>>; 2],
     /// What the checkers of the last launch found.
     reports: Vec<Report>,
     profile: Option<Profile>,
@@ -193,6 +195,7 @@ impl<'m> Machine<'m> {
             output: Vec::new(),
             allocations,
             written,
+            sites: Default::default(),
             reports: Vec::new(),
             profile: None,
             workspace: None,
@@ -367,7 +370,8 @@ impl<'m> Machine<'m> {
         let checks = launch.checks;
         if !checks.is_empty() {
             let registers = checks.has(Checker::Initcheck);
-            let sites = Sites::new(self.module.get(), &self.program, registers);
+            let new = || Sites::new(self.module.get(), &self.program, registers).into();
+            let sites = self.sites[usize::from(registers)].get_or_init(new).clone();
             let (allocations, written) = (self.allocations.clone(), self.written.clone());
             add(Box::new(Checkers::new(checks, sites, allocations, written)));
         }

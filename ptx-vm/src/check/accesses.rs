@@ -77,23 +77,24 @@ impl New<'_> {
     /// Whether an earlier access, of which at least one writes, is not ordered with it.
     fn conflicts(&self, earlier: &Access, by: u32, own: u32) -> bool {
         earlier.bytes & self.access.bytes != 0
-            && !self.follows(earlier, by, own)
-            && !self.is_attempt(earlier)
             && !self.access.is_strong_with(earlier, self.cluster_size)
+            && !self.is_attempt(earlier)
+            && !self.follows(earlier, by, own)
     }
 
     /// Whether what races with an earlier access also races with this one.
     fn replaces(&self, earlier: &Access, by: u32, own: u32) -> bool {
+        // Each lane follows its own access.
+        let own_lanes = by & !own == 0 && self.access.is_of_same_warp(earlier);
         let (old, new) = (earlier.kind, self.access.kind);
-        earlier.bytes & !self.access.bytes == 0
+        (own_lanes || self.follows(earlier, by, own))
+            && earlier.bytes & !self.access.bytes == 0
             && (new.writes() || !old.writes())
             && match (old.strength(), new.strength()) {
                 (_, None) => true,
                 (None, Some(_)) => false,
                 (Some(old), Some(new)) => new <= old,
             }
-            // Each lane follows its own access.
-            && (by == own && self.access.is_of_same_warp(earlier) || self.follows(earlier, by, own))
     }
 }
 
@@ -139,6 +140,7 @@ impl Accesses {
         let writes = own.number.writes();
         // Atomic operations before one of the thread itself come before what it does next at the place.
         let followed = writes
+            && own.lanes.is_power_of_two()
             && self.write.lanes == own.lanes
             && records.get(self.write.number).is_some_and(|earlier| {
                 new.access.is_of_same_warp(earlier) && earlier.kind.strength().is_some()

@@ -1,5 +1,6 @@
 //! The allocations of global memory.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 
 use super::reports::Actor;
@@ -49,8 +50,8 @@ impl Allocations {
 
     /// Whether all bytes of a range are in one allocation that was not freed.
     #[inline]
-    pub(crate) fn contain(&mut self, start: u64, bytes: u64) -> bool {
-        let end = start.saturating_add(bytes);
+    pub(crate) fn contain(&mut self, range: &Range<u64>) -> bool {
+        let (start, end) = (range.start, range.end);
         if self.last.0 <= start && end <= self.last.1 {
             return true;
         }

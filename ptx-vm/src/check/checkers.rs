@@ -47,13 +47,13 @@ pub(crate) struct Checkers {
 impl Checkers {
     pub(crate) fn new(
         checks: Checks,
-        sites: Sites,
+        sites: Arc<Sites>,
         allocations: Allocations,
         global: WrittenBytes,
     ) -> Self {
         Self {
             checks,
-            sites: Arc::new(sites),
+            sites,
             reports: Reports::default(),
             allocations,
             global,
@@ -106,7 +106,10 @@ impl Checkers {
 
     /// The CTA of a rank in the cluster of the one that executes an instruction.
     pub(super) fn of_rank(&mut self, of: &Execution<'_>, rank: usize) -> (u64, &mut BlockState) {
-        let block = of.grid.of_rank(of.block.index, rank);
+        let block = match rank == of.block.rank {
+            true => of.grid.linear(of.block.index),
+            false => of.grid.of_rank(of.block.index, rank),
+        };
         (block, self.block(of.grid, block))
     }
 

@@ -14,6 +14,9 @@ use crate::lanes::{Place, lanes};
 use crate::program::{Argument, Callee, Function, Step};
 use ptx_ir::Code;
 
+/// The longest range that is compared as a whole.
+const LONGEST: u64 = 1 << 12;
+
 impl Checkers {
     /// Checks that the bytes of reads were written, and notes those of writes.
     pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
@@ -24,6 +27,9 @@ impl Checkers {
         let defers = touch.memory != Memory::Global
             && touch.usage == Use::Read
             && self.sites.get(site).is_some_and(|s| s.defers);
+        if !local && self.all_written(of, touch, allowed) {
+            return;
+        }
         let mut missing = Vec::new();
         let mut check = |written: &mut WrittenBytes, lane: usize| {
             let (at, bytes) = (touch.at[lane], touch.bytes);
@@ -65,6 +71,23 @@ impl Checkers {
                 self.report(of, Code::UnwrittenMemory, lane, || read.text());
             }
         }
+    }
+
+    /// Whether all bytes were written, or are written now, of the range in which lanes access memory that all have.
+    fn all_written(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) -> bool {
+        let range = touch.range(allowed);
+        let bytes = range.end.saturating_sub(range.start);
+        let Some(written) = self.written(of, touch.memory) else {
+            return true;
+        };
+        if bytes > LONGEST {
+            return false;
+        }
+        if touch.usage == Use::Write && touch.is_row(allowed, range.start) {
+            written.insert(range.start, bytes);
+            return true;
+        }
+        written.first_missing(range.start, bytes).is_none()
     }
 
     /// Notes that a load has no result in a lane.

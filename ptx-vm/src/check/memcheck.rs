@@ -6,14 +6,20 @@ use super::reports::{Actor, Text};
 use crate::check::allocations::{Allocation, Owner};
 use crate::execute::{Execution, Memory, Touch, Use};
 use crate::lanes::lanes;
+use core::ops::Range;
 use ptx_ir::Code;
 
 impl Checkers {
     /// The lanes whose accesses are inside of allocated memory.
     pub(super) fn memcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>) -> u32 {
+        let end = bounds(of, touch);
+        let read_only = touch.memory == Memory::Parameter && touch.usage != Use::Read;
+        let range = touch.range(touch.lanes);
+        if !read_only && touch.is_aligned(touch.lanes) && self.has_range(touch, &range, end) {
+            return touch.lanes;
+        }
         let mut allowed = touch.lanes;
         let misaligned = touch.align.is_power_of_two() && touch.align > 1;
-        let end = bounds(of, touch);
         for lane in lanes(touch.lanes) {
             let at = touch.at[lane];
             if misaligned && at & (touch.align - 1) != 0 {
@@ -21,20 +27,25 @@ impl Checkers {
                 allowed &= !(1 << lane);
                 continue;
             }
-            let fits = match touch.memory {
-                Memory::Global => self.allocations.contain(at, touch.bytes),
-                _ => at.saturating_add(touch.bytes) <= end,
-            };
-            if !fits {
+            let range = at..at.saturating_add(touch.bytes);
+            if !self.has_range(touch, &range, end) {
                 self.out_of_bounds(of, touch, lane, end);
                 allowed &= !(1 << lane);
             }
         }
-        if touch.memory == Memory::Parameter && touch.usage != Use::Read {
+        if read_only {
             self.read_only(of, touch);
             allowed = 0;
         }
         allowed
+    }
+
+    /// Whether all bytes of a range are allocated; `end` is one past the last offset of a memory other than the global one.
+    fn has_range(&mut self, touch: &Touch<'_>, range: &Range<u64>, end: u64) -> bool {
+        match touch.memory {
+            Memory::Global => self.allocations.contain(range),
+            _ => range.end <= end,
+        }
     }
 
     fn misaligned(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize) {

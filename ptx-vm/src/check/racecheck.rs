@@ -79,7 +79,9 @@ impl Checkers {
         while left != 0 {
             let all = self.accessing(of, touch, left, (number, kind));
             left &= !all.lanes;
+            let first = races.len();
             self.compare(of, &all, &mut races);
+            races[first..].sort_by_key(|race| race.lane);
         }
         for race in races {
             self.race(of, touch, &race);
@@ -224,6 +226,12 @@ impl Checkers {
             Memory::Shared(rank) => Some(of.grid.of_rank(of.block.index, rank)),
             _ => None,
         };
+        let state = self.block(of.grid, block);
+        let fenced = state.warp(of.warp.first).clock.has_fenced();
+        let alone = state.attempts.is_empty() && self.published.is_empty();
+        if alone && !fenced && !site.releases {
+            return;
+        }
         for lane in lanes(allowed) {
             let key: Shared = (owner, touch.at[lane]);
             if touch.usage != Use::Write
@@ -286,14 +294,15 @@ impl Accessing<'_> {
         }
     }
 
-    /// The lanes from the first one of a mask on that read at one address.
+    /// Lanes of a mask that access the address of its first one and do not race with each other.
     fn together(&self, mask: u32, first: usize) -> u32 {
-        if self.common.kind.writes() {
-            return 1 << first;
+        let same = |lane: &usize| self.touch.at[*lane] == self.touch.at[first];
+        let all = |mask: u32, lane: usize| mask | 1 << lane;
+        match self.common.kind {
+            Kind::Write => 1 << first,
+            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(same).fold(0, all),
+            Kind::StrongWrite(_) | Kind::Atomic(_) => (0..LANES).filter(same).fold(0, all) & mask,
         }
-        let at = &self.touch.at;
-        let rest = lanes(mask).take_while(|lane| at[*lane] == at[first]);
-        rest.fold(0, |all, lane| all | 1 << lane)
     }
 
     /// Adds an access of lanes at the address of one of them.
@@ -320,7 +329,8 @@ impl Accessing<'_> {
             let (accesses, records) = places.at(place);
             let mut left = lanes;
             let mut part = lanes;
-            if mask != self.lanes && accesses.races(new, lanes, records) {
+            let apart = self.common.kind.writes() || mask != self.lanes;
+            if apart && !lanes.is_power_of_two() && accesses.races(new, lanes, records) {
                 part = left & left.wrapping_neg();
             }
             while left != 0 {

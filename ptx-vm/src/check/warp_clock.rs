@@ -17,6 +17,8 @@ pub(super) struct WarpClock {
     pub(super) times: [u32; LANES],
     /// What each lane lets others know by a later store: its last fence of each scope or a wider one.
     fences: Vec<[Option<Clock>; 3]>,
+    /// Whether any lane executed a fence.
+    has_fenced: bool,
     /// What each lane read that others let it know, which counts from its next fence on.
     read: Vec<Option<Clock>>,
 }
@@ -29,6 +31,7 @@ impl WarpClock {
             informed: false,
             times: [1; LANES],
             fences: vec![Default::default(); LANES],
+            has_fenced: false,
             read: vec![None; LANES],
         }
     }
@@ -157,6 +160,7 @@ impl WarpClock {
     /// Lanes execute a fence.
     pub(super) fn fence(&mut self, mask: u32, scope: Scope) {
         self.acquire_read(mask);
+        self.has_fenced = true;
         for lane in lanes(mask) {
             let mut clock = self.of(lane).clone();
             clock.set(self.first + lane as u32, self.times[lane]);
@@ -165,6 +169,11 @@ impl WarpClock {
             }
         }
         self.advance(mask);
+    }
+
+    /// Whether any lane executed a fence.
+    pub(super) const fn has_fenced(&self) -> bool {
+        self.has_fenced
     }
 
     /// What a store of a lane lets others know because of earlier fences, by scope.

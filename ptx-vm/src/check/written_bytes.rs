@@ -8,8 +8,8 @@ const WORD: u64 = 64;
 pub(crate) struct WrittenBytes {
     /// All bytes before this address are in the set.
     base: u64,
-    /// Bytes of a page: a multiple of 64.
-    page: u64,
+    /// The binary logarithm of the bytes of a page.
+    page: u32,
     pages: Vec<Page>,
 }
 
@@ -22,11 +22,11 @@ enum Page {
 }
 
 impl WrittenBytes {
-    /// The bytes before an address.
+    /// The bytes before an address; those of a page are a power of two and at least 64.
     pub(crate) const fn new(base: u64, page: u64) -> Self {
         Self {
             base,
-            page,
+            page: page.ilog2(),
             pages: Vec::new(),
         }
     }
@@ -42,6 +42,7 @@ impl WrittenBytes {
     }
 
     /// The first byte of a range that is not in the set.
+    #[inline]
     pub(crate) fn first_missing(&self, start: u64, bytes: u64) -> Option<u64> {
         let (mut at, end) = self.range(start, bytes);
         while at < end {
@@ -66,6 +67,10 @@ impl WrittenBytes {
         })
     }
 
+    const fn page_bytes(&self) -> u64 {
+        1 << self.page
+    }
+
     /// The part of a range from the base on, in relation to it.
     const fn range(&self, start: u64, bytes: u64) -> (u64, u64) {
         let end = start.saturating_add(bytes);
@@ -75,10 +80,11 @@ impl WrittenBytes {
         )
     }
 
+    #[inline]
     fn word(&self, at: u64) -> u64 {
-        match self.pages.get((at / self.page) as usize) {
+        match self.pages.get((at >> self.page) as usize) {
             Some(Page::Some(words)) => words
-                .get((at % self.page / WORD) as usize)
+                .get(((at & (self.page_bytes() - 1)) / WORD) as usize)
                 .copied()
                 .unwrap_or(0),
             Some(Page::All) => u64::MAX,
@@ -89,7 +95,7 @@ impl WrittenBytes {
     fn change(&mut self, start: u64, bytes: u64, written: bool) {
         let (mut at, end) = self.range(start, bytes);
         while at < end {
-            let rest = self.page - at % self.page;
+            let rest = self.page_bytes() - (at & (self.page_bytes() - 1));
             let part = rest.min(end - at);
             self.change_page(at, part, written);
             at += part;
@@ -98,18 +104,19 @@ impl WrittenBytes {
 
     /// Changes bytes of one page.
     fn change_page(&mut self, start: u64, bytes: u64, written: bool) {
-        let index = (start / self.page) as usize;
+        let index = (start >> self.page) as usize;
+        let page_bytes = self.page_bytes();
         if index >= self.pages.len() {
             if !written {
                 return;
             }
             self.pages.resize_with(index + 1, Page::default);
         }
-        let words = (self.page / WORD) as usize;
+        let words = (page_bytes / WORD) as usize;
         let Some(page) = self.pages.get_mut(index) else {
             return;
         };
-        if bytes == self.page {
+        if bytes == page_bytes {
             *page = if written { Page::All } else { Page::None };
             return;
         }
@@ -120,7 +127,7 @@ impl WrittenBytes {
             (Page::Some(_), _) => {}
         }
         let Page::Some(all) = page else { return };
-        let mut at = start % self.page;
+        let mut at = start & (page_bytes - 1);
         let end = at + bytes;
         while at < end {
             let part = (WORD - at % WORD).min(end - at);

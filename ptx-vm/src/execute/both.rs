@@ -4,7 +4,8 @@ use super::block::Block;
 use super::execution::{Execution, Failed};
 use super::grid::Grid;
 use super::groups::CallFrame;
-use super::observer::{After, Observed, Observer, OnMbarrier, Stepped, Touch};
+use super::observer::{After, Observed, Observer, OnMbarrier, Stepped};
+use super::touch::Touch;
 use super::warp::Warp;
 use crate::program::Act;
 

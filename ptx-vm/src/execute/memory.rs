@@ -2,7 +2,7 @@
 
 use super::execution::{Execution, Failed};
 use super::location::{Location, check_alignment};
-use super::observer::Use;
+use super::touch::Use;
 use crate::memory::{self, Fault};
 
 impl Execution<'_> {

@@ -25,6 +25,7 @@ mod observer;
 mod order;
 mod special;
 mod system_calls;
+mod touch;
 mod turns;
 mod warp;
 
@@ -36,6 +37,7 @@ pub(crate) use execution::{Execution, Failed};
 pub(crate) use grid::{Grid, run};
 pub(crate) use groups::{CallFrame, Group, State};
 pub(crate) use location::Memory;
-pub use observer::AccessUse;
-pub(crate) use observer::{After, Observed, Observer, OnMbarrier, Stepped, Touch, Use};
+pub(crate) use observer::{After, Observed, Observer, OnMbarrier, Stepped};
+pub use touch::AccessUse;
+pub(crate) use touch::{Touch, Use};
 pub(crate) use warp::Warp;

@@ -10,9 +10,10 @@ use super::execution::{Control, Execution, Failed, Outcome};
 use super::grid::Grid;
 use super::groups::CallFrame;
 use super::location::{Location, Memory};
+use super::touch::{Touch, Use};
 use super::warp::Warp;
 use crate::check::{Report, WrittenBytes};
-use crate::lanes::{Double, LANES, lanes};
+use crate::lanes::{LANES, lanes};
 use crate::profile::Counts;
 use crate::program::{Act, Address, Step};
 
@@ -56,34 +57,6 @@ pub(crate) struct After {
     pub(crate) waiting: u32,
     /// Those that are in the function that they called.
     pub(crate) calling: u32,
-}
-
-/// What is done to memory.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum AccessUse {
-    /// It is read.
-    Read,
-    /// It is written.
-    Write,
-    /// It is changed by an atomic operation.
-    ReadWrite,
-}
-
-pub(crate) use AccessUse as Use;
-
-/// Accesses of lanes to one memory.
-pub(crate) struct Touch<'a> {
-    pub(crate) usage: Use,
-    pub(crate) memory: Memory,
-    /// The offset of each lane; the address in global memory.
-    pub(crate) at: &'a Double,
-    /// The number of bytes that each lane accesses.
-    pub(crate) bytes: u64,
-    /// The number of bytes of an element of a vector.
-    pub(crate) element: u64,
-    /// To which the offsets must be aligned.
-    pub(crate) align: u64,
-    pub(crate) lanes: u32,
 }
 
 /// An operation on an mbarrier object.
