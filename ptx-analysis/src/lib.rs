@@ -18,6 +18,7 @@ pub mod graph;
 mod ids;
 mod live_sets;
 pub mod liveness;
+pub mod memory_access;
 pub mod pressure;
 mod ranges;
 pub mod reaching;

@@ -1,6 +1,7 @@
 //! Sums of multiples of symbols.
 
 use super::SymbolId;
+use super::alignment::Alignment;
 
 /// How many symbols a sum may have.
 pub(super) const MAX_TERMS: usize = 8;
@@ -108,6 +109,30 @@ impl Affine {
             sum = sum.wrapping_add(value.wrapping_mul(term.factor as u64));
         }
         Some(sum)
+    }
+
+    /// The sum of both modulo a power of two; `None` if it has too many symbols.
+    pub(crate) fn plus(&self, other: &Self, bits: u16) -> Option<Self> {
+        let sum = self.add(other, Need::Low(bits))?;
+        Some(sum.modulo(bits))
+    }
+
+    /// The multiples of symbols alone.
+    pub(crate) fn without_constant(&self) -> Self {
+        Self {
+            constant: 0,
+            ..*self
+        }
+    }
+
+    /// The lowest bits, given those of the symbols.
+    pub(super) fn alignment(&self, of_symbol: impl Fn(SymbolId) -> Alignment) -> Alignment {
+        let start = Alignment::new(64, self.constant as u64);
+        self.terms().iter().fold(start, |sum, term| {
+            let factor = Alignment::new(64, term.factor as u64);
+            let product = of_symbol(term.symbol).mul(factor);
+            sum.combined(product, u64::wrapping_add)
+        })
     }
 
     /// The sum of multiples of both; `None` if it has too many symbols, or too large numbers.

@@ -25,8 +25,10 @@ mod symbol;
 mod trip_counts;
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{FunctionKind, Operand};
 
 pub use affine::{Affine, Term};
 pub use alignment::Alignment;
@@ -38,6 +40,7 @@ pub use trip_counts::{Count, Distance, TripCount};
 use affine::Need;
 use entry::Entries;
 use induction::Known;
+use number::{Comparison, Truth};
 use pass::{Context, Pass};
 use symbol::Symbols;
 
@@ -55,6 +58,10 @@ pub struct Values {
     entries: Entries,
     trip_counts: BTreeMap<LoopId, TripCount>,
     bounds: LaunchBounds,
+    /// The lowest bits of the symbols that are not values.
+    alignments: Vec<Alignment>,
+    comparisons: Vec<Comparison>,
+    is_kernel: bool,
 }
 
 impl Values {
@@ -102,19 +109,24 @@ impl Values {
             pass = Pass::new(of, symbols, known);
             pass.run(&order);
         }
-        let bounds = pass.bounds;
-        let (symbols, entries, known) = pass.into_parts();
+        pass.add_addresses();
+        let function = facts.module().functions().get(facts.id());
         Self {
-            symbols,
-            entries,
-            trip_counts: known.trip_counts,
-            bounds,
+            bounds: pass.bounds,
+            alignments: pass.symbol_alignments(),
+            symbols: pass.symbols,
+            entries: pass.entries,
+            trip_counts: pass.known.trip_counts,
+            comparisons: pass.comparisons,
+            is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
         }
     }
 
     ptx_isa::getters! {
         /// What the directives of the function say of its launches.
         bounds: LaunchBounds = bounds;
+        /// Whether the function is a kernel, whose parameters are the same for all threads.
+        is_kernel: bool = is_kernel;
     }
 
     /// The form of a value, modulo the width of its register. A value of which nothing is known is its own symbol.
@@ -153,6 +165,40 @@ impl Values {
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<Symbol> {
         self.symbols.get(id)
+    }
+
+    /// The lowest bits of what has a form.
+    #[must_use]
+    pub fn alignment_of(&self, form: &Affine) -> Alignment {
+        let of_symbol = |id| match self.symbols.get(id) {
+            Some(Symbol::Value { value, .. }) => self.alignment(value),
+            _ => {
+                let known = self.alignments.get(id.as_u32() as usize);
+                known.copied().unwrap_or(Alignment::UNKNOWN)
+            }
+        };
+        form.alignment(of_symbol)
+    }
+
+    /// The symbol for the address of a variable that an instruction accesses.
+    pub(crate) fn address_symbol(&self, operand: Operand) -> Option<SymbolId> {
+        self.symbols
+            .find(Symbol::Variable(VariableRef::of(operand)?))
+    }
+
+    /// The integers that are compared in a predicate.
+    pub(crate) fn compared(&self, value: ValueId) -> Option<[Affine; 2]> {
+        let Truth::Compare(index, _) = self.entries.get(value)?.truth else {
+            return None;
+        };
+        let comparison = self.comparisons.get(index as usize)?;
+        Some([comparison.a, comparison.b])
+    }
+
+    /// Whether a predicate always has the same value.
+    pub(crate) fn is_constant_condition(&self, value: ValueId) -> bool {
+        let truth = self.entries.get(value).map(|e| e.truth);
+        matches!(truth, Some(Truth::Known(_)))
     }
 
     /// How often a natural loop is repeated.

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::VarId;
 use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{Statement, VarId};
 use ptx_isa::{ScalarType, SpecialReg};
 
 use super::affine::{Affine, Need};
@@ -16,7 +16,7 @@ use super::induction::{Induction, Known};
 use super::interval::Interval;
 use super::launch_bounds::LaunchBounds;
 use super::number::{Abstract, Comparison, Number, Source, Truth};
-use super::symbol::{Symbol, SymbolId, Symbols, special_alignment, special_range};
+use super::symbol::{Symbol, SymbolId, Symbols, VariableRef, special_alignment, special_range};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::{LoopId, Loops, ReversePostOrder};
 use crate::reg_lanes::Variables;
@@ -292,12 +292,7 @@ impl<'a> Pass<'a> {
 
     /// What the lowest bits of a form are.
     pub(super) fn form_alignment(&self, form: &Affine) -> Alignment {
-        let start = Alignment::new(64, form.constant() as u64);
-        form.terms().iter().fold(start, |sum, term| {
-            let factor = Alignment::new(64, term.factor as u64);
-            let product = self.symbol_alignment(term.symbol).mul(factor);
-            sum.combined(product, u64::wrapping_add)
-        })
+        form.alignment(|symbol| self.symbol_alignment(symbol))
     }
 
     fn symbol_alignment(&self, id: SymbolId) -> Alignment {
@@ -352,9 +347,24 @@ impl<'a> Pass<'a> {
         (self.symbols, self.known)
     }
 
-    /// What was found.
-    pub(super) fn into_parts(self) -> (Symbols, Entries, Known) {
-        (self.symbols, self.entries, self.known)
+    /// Adds the addresses of the variables that instructions access.
+    pub(super) fn add_addresses(&mut self) {
+        for (_, statement) in self.of.facts.body().statements() {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            for access in self.of.facts.inst(inst).memory() {
+                if let Some(variable) = access.base.and_then(VariableRef::of) {
+                    self.symbols.id(Symbol::Variable(variable));
+                }
+            }
+        }
+    }
+
+    /// The lowest bits of the symbols that are not values.
+    pub(super) fn symbol_alignments(&self) -> Vec<Alignment> {
+        let ids = self.symbols.ids();
+        ids.map(|id| self.symbol_alignment(id)).collect()
     }
 }
 

@@ -108,6 +108,16 @@ impl Symbols {
         id
     }
 
+    /// The id of a symbol that has one.
+    pub(super) fn find(&self, symbol: Symbol) -> Option<SymbolId> {
+        self.known.get(&symbol).copied()
+    }
+
+    /// The ids of the symbols that are not values.
+    pub(super) fn ids(&self) -> impl Iterator<Item = SymbolId> + use<> {
+        (0..self.all.len() as u32).map(SymbolId::new)
+    }
+
     /// The symbol for the product of two; `None` if one is a product.
     pub(super) fn product(&mut self, a: SymbolId, b: SymbolId) -> Option<SymbolId> {
         let plain = |s: SymbolId| !matches!(self.get(s), None | Some(Symbol::Product(..)));

@@ -1,7 +1,6 @@
 //! What a launch executes: how often, with how many lanes, and which memory. All of it follows from the program and is exact.
 
 mod profiler;
-mod requests;
 
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 use ptx_isa::{ScalarType, StateSpace};

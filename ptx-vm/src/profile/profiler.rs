@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use ptx_analysis::memory_access::requests::{passes, sectors};
 use ptx_ir::FuncId;
 use ptx_isa::{Action, StateSpace};
 
-use super::requests::{passes, sectors};
 use super::{MatrixProfile, MemoryProfile};
 use crate::execute::{
     After, Block, CallFrame, Execution, Failed, Grid, Memory, Observed, Observer, OnMbarrier,
@@ -94,9 +94,9 @@ impl Observer for Profiler {
             match touch.memory {
                 Memory::Global => count.sectors += sectors(touch.at, touch.bytes, touch.lanes),
                 Memory::Shared(_) => {
-                    let (all, least) = passes(touch.at, touch.bytes, touch.lanes);
-                    count.passes += all;
-                    count.least_passes += least;
+                    let found = passes(touch.at, touch.bytes, touch.lanes);
+                    count.passes += found.all;
+                    count.least_passes += found.least;
                 }
                 Memory::Local | Memory::Parameter => {}
             }

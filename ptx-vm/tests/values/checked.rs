@@ -17,6 +17,14 @@ pub(crate) struct Checked {
     /// Forms that are true if nothing wraps, and those of them that were not true.
     pub(crate) assumed: u64,
     pub(crate) wrapped: u64,
+    /// Steps with accesses, those whose generic space and whose object is known, and those whose addresses are.
+    pub(crate) accesses: u64,
+    pub(crate) spaces: u64,
+    pub(crate) pointers: u64,
+    pub(crate) requests: u64,
+    /// Those whose addresses are known if nothing wraps.
+    pub(crate) assumed_requests: u64,
+    pub(crate) wrapped_requests: u64,
     wrong: Vec<String>,
 }
 
@@ -45,6 +53,13 @@ impl Checked {
         self.trip_counts += other.trip_counts;
         self.assumed += other.assumed;
         self.wrapped += other.wrapped;
+        self.accesses += other.accesses;
+        self.spaces += other.spaces;
+        self.pointers += other.pointers;
+        self.requests += other.requests;
+        self.assumed_requests += other.assumed_requests;
+        self.wrapped_requests += other.wrapped_requests;
+
         self.wrong.extend(other.wrong);
     }
 }
@@ -54,7 +69,8 @@ impl fmt::Display for Checked {
         write!(
             f,
             "{} launches, {} observations: {} forms of {} values, {} intervals, {} alignments, {} trip counts; \
-             {} forms if nothing wraps, {} of them wrapped",
+             {} forms if nothing wraps, {} of them wrapped; {} accesses: {} generic ones in known spaces, {} of known pointers, \
+             {} requests, {} if nothing wraps, {} of them wrapped",
             self.launches,
             self.observations(),
             self.composed,
@@ -63,7 +79,13 @@ impl fmt::Display for Checked {
             self.alignments,
             self.trip_counts,
             self.assumed,
-            self.wrapped
+            self.wrapped,
+            self.accesses,
+            self.spaces,
+            self.pointers,
+            self.requests,
+            self.assumed_requests,
+            self.wrapped_requests
         )
     }
 }

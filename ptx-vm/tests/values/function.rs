@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::{Affine, Alignment, Interval, Values};
 use ptx_ir::facts::ModuleFacts;
@@ -25,6 +26,7 @@ pub(crate) struct Function {
     pub(crate) analysis: FunctionAnalysis,
     pub(crate) ssa: Ssa,
     pub(crate) values: Values,
+    pub(crate) accesses: Accesses,
     pub(crate) expected: Vec<Expected>,
     /// The statement of each instruction, and its place in the order of execution.
     statements: HashMap<InstId, (StmtId, u32)>,
@@ -58,6 +60,7 @@ pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
         );
         let Ok(ssa) = ssa else { continue };
         let values = Values::new(facts, &analysis, &ssa);
+        let accesses = Accesses::new(facts, &analysis, &ssa, &values);
         let mut statements = HashMap::new();
         let mut has_instructions = vec![false; analysis.cfg().len()];
         for (at, (stmt, statement)) in (0..).zip(body.statements()) {
@@ -87,6 +90,7 @@ pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
             ssa,
             expected,
             values,
+            accesses,
             statements,
             has_instructions,
         };

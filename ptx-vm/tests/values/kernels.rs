@@ -16,8 +16,8 @@ pub(crate) struct Shape {
     pub(crate) block: [u32; 3],
 }
 
-/// Bytes of the buffer of each argument, and of the memory before them and after them.
-const BUFFER: u64 = 1 << 20;
+/// Bytes of the memory of each argument.
+pub(crate) const BUFFER: u64 = 8 << 20;
 
 /// Shows the steps of a launch to what is known of the threads.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) fn run_all(
         let required = known.get(&id).and_then(|f| f.values.bounds().threads);
         for (seed, shape) in (1u64..).zip(shapes) {
             let mut machine = Machine::new(module);
-            let start = machine.allocate(BUFFER * 18).unwrap();
+            let start = machine.allocate(BUFFER * 18).unwrap().next_multiple_of(256);
             let mut launch = Launch::new(kernel);
             (launch.grid, launch.block) = (shape.grid, required.unwrap_or(shape.block));
             launch.shared = 16 << 10;
@@ -61,7 +61,7 @@ pub(crate) fn run_all(
                 let mut bytes = Vec::new();
                 while bytes.len() as u64 + 8 <= size {
                     pointers += 1;
-                    let at = (start + (1 + pointers % 16) * BUFFER).next_multiple_of(256);
+                    let at = start + (1 + pointers % 16) * BUFFER;
                     let words: Vec<u8> = (0..1024u32)
                         .flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 26).to_le_bytes())
                         .collect();
@@ -73,7 +73,8 @@ pub(crate) fn run_all(
                 bytes.extend(&number.to_le_bytes()[..left]);
                 launch = launch.argument(bytes);
             }
-            let threads = Threads::new(format!("{name}: {kernel} {shape:?}"), module, &known);
+            let mut threads = Threads::new(format!("{name}: {kernel} {shape:?}"), module, &known);
+            (threads.block, threads.buffers) = (launch.block, start);
             let observer = Observer(Mutex::new(threads));
             let options = RunOptions::new().observed_by(&observer);
             // What it did until it failed counts.

@@ -24,8 +24,7 @@ pub(crate) fn kernel(seed: u64) -> String {
     if seed.is_multiple_of(3) {
         writer.text += " .maxntid 256";
     }
-    writer.text +=
-        "\n{\n.reg .b32 %r<10>;\n.reg .b64 %d<6>;\n.reg .b16 %h<4>;\n.reg .pred %p<4>;\n";
+    writer.text += "\n{\n.reg .b32 %r<10>;\n.reg .b64 %d<6>;\n.reg .b16 %h<4>;\n.reg .pred %p<4>;\n.reg .b32 %t;\n.reg .b64 %u;\n";
     for line in [
         "ld.param.u64 %d0, [p];",
         "ld.param.u32 %r0, [n];",
@@ -113,7 +112,8 @@ impl Writer {
                 2 => self.wide(),
                 3 => self.short(),
                 4 => self.condition(),
-                5 | 6 => self.double(),
+                5 => self.double(),
+                6 => self.access(),
                 _ => self.word(),
             }
         }
@@ -166,7 +166,7 @@ impl Writer {
     }
 
     fn double(&mut self) {
-        let (guard, to) = (self.guard(), self.below(6));
+        let (guard, to) = (self.guard(), 1 + self.below(5));
         let [a, b] = core::array::from_fn(|_| self.source("d", 6));
         let n = self.below(65);
         let line = match self.below(8) {
@@ -182,7 +182,7 @@ impl Writer {
     }
 
     fn wide(&mut self) {
-        let to = self.below(6);
+        let to = 1 + self.below(5);
         let [a, b] = core::array::from_fn(|_| self.source("r", 10));
         let ty = self.pick(&["s32", "u32"]);
         let line = match self.below(3) {
@@ -195,6 +195,38 @@ impl Writer {
             _ => format!("mad.wide.{ty} %d{to}, {a}, {b}, %d{};", self.below(6)),
         };
         let _ = writeln!(self.text, "{line}");
+    }
+
+    /// An access within the memory that there is.
+    fn access(&mut self) {
+        let (guard, from, mask) = (
+            self.guard(),
+            self.below(10),
+            self.pick(&["1020", "508", "60"]),
+        );
+        let scale = self.below(3);
+        let _ = writeln!(
+            self.text,
+            "shl.b32 %t, %r{from}, {scale};\nand.b32 %t, %t, {mask};"
+        );
+        let (to, at) = (self.target(), 4 * self.below(4));
+        let ty = self.pick(&["u8", "u16", "u32", "s8"]);
+        let line = match self.below(4) {
+            0 => format!("ld.shared.b32 %r{to}, [%t];"),
+            1 => format!("st.shared.b32 [%t], %r{to};"),
+            2 => format!(
+                "cvt.u64.u32 %u, %t;\nadd.s64 %u, %u, %d0;\nst.global.b32 [%u+{at}], %r{to};"
+            ),
+            _ => format!("mad.wide.u32 %u, %t, 4, %d0;\nld.{ty} %r{to}, [%u+{at}];"),
+        };
+        match line.rsplit_once('\n') {
+            Some((first, last)) => {
+                let _ = writeln!(self.text, "{first}\n{guard}{last}");
+            }
+            None => {
+                let _ = writeln!(self.text, "{guard}{line}");
+            }
+        }
     }
 
     fn short(&mut self) {

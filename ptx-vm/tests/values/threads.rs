@@ -34,15 +34,18 @@ type Thread = ([u32; 3], u32);
 /// The threads of a launch.
 #[derive(Debug)]
 pub(crate) struct Threads<'a> {
-    name: String,
+    pub(super) name: String,
     module: &'a Module,
     known: &'a HashMap<FuncId, Function>,
     threads: HashMap<Thread, Vec<Frame>>,
     /// Special registers of the threads.
     special: HashMap<(Thread, Symbol), i128>,
     /// Symbols that are the same for all threads.
-    common: HashMap<(FuncId, SymbolId), i128>,
-    checked: Checked,
+    pub(super) common: HashMap<(FuncId, SymbolId), i128>,
+    pub(super) checked: Checked,
+    /// The size of a CTA, and where the memory of the arguments begins.
+    pub(super) block: [u32; 3],
+    pub(super) buffers: u64,
 }
 
 impl<'a> Threads<'a> {
@@ -59,6 +62,8 @@ impl<'a> Threads<'a> {
             special: HashMap::new(),
             common: HashMap::new(),
             checked: Checked::default(),
+            block: [1; 3],
+            buffers: 0,
         }
     }
 
@@ -98,6 +103,13 @@ impl<'a> Threads<'a> {
             }
             self.threads.insert(thread, frames);
         }
+        self.accesses(function, step);
+    }
+
+    pub(super) fn statement_text(&self, function: FuncId, stmt: ptx_ir::StmtId) -> String {
+        let body = self.module.body(function).unwrap();
+        let span = body.source_span(stmt);
+        String::from_utf8_lossy(span.of(self.module.source())).into_owned()
     }
 
     fn lane(
@@ -333,11 +345,7 @@ impl<'a> Threads<'a> {
         }
         if let Some(what) = wrong {
             let statement = match function.ssa.value(id) {
-                Value::Def { stmt, .. } => {
-                    let body = self.module.body(frame.function).unwrap();
-                    let span = body.source_span(stmt);
-                    String::from_utf8_lossy(span.of(self.module.source())).into_owned()
-                }
+                Value::Def { stmt, .. } => self.statement_text(frame.function, stmt),
                 other => format!("{other:?}"),
             };
             let symbols: Vec<_> = expected

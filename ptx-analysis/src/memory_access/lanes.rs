@@ -1,0 +1,161 @@
+//! How the addresses of the lanes of a warp are related.
+
+use ptx_isa::SpecialReg;
+
+use super::Context;
+use super::requests::{LANES, Passes, passes, sectors};
+use crate::values::{Affine, Symbol, SymbolId};
+
+/// How the addresses of the lanes are related.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Pattern {
+    /// All are the same.
+    Uniform,
+    /// Each lane accesses what follows that of the lane before.
+    Consecutive,
+    /// This many bytes are from each lane to the next.
+    Strided(i64),
+    /// Known, but not of one stride.
+    Scattered,
+}
+
+impl Pattern {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Consecutive => "consecutive",
+            Self::Strided(_) => "strided",
+            Self::Scattered => "scattered",
+        }
+    }
+}
+
+/// What the relation of the addresses depends on.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub struct Assumptions {
+    /// Blocks have threads in one dimension.
+    pub one_dimension: bool,
+    /// No sum of fewer bits wraps around before it is widened.
+    pub no_wrap: bool,
+}
+
+/// How the lanes of a warp access memory.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Request {
+    /// How the addresses are related.
+    pub pattern: Pattern,
+    /// From the address of the first lane to that of each lane.
+    pub offsets: [i64; LANES],
+    /// The different sectors of 32 bytes, if all lanes access memory and the lowest address is at the start of one.
+    pub sectors: u64,
+    /// How often shared memory is accessed, likewise.
+    pub passes: Passes,
+    /// What this depends on.
+    pub assumptions: Assumptions,
+}
+
+impl Request {
+    /// How many times as often as without bank conflicts shared memory is accessed.
+    #[must_use]
+    pub fn degree(&self) -> u64 {
+        self.passes.all.div_ceil(self.passes.least.max(1))
+    }
+}
+
+/// What a symbol is in the lanes of a warp.
+enum OfLane {
+    /// The same for all.
+    Uniform,
+    /// The index of the thread in a dimension.
+    Thread(usize),
+    Lane,
+    Unknown,
+}
+
+impl Context<'_> {
+    pub(super) fn request(&self, form: &Affine, bits: u16, bytes: u64) -> Option<Request> {
+        let (form, no_wrap) = self.values.without_wrap(form, bits);
+        let mut factors = [0i64; 3];
+        let mut of_lane = 0i64;
+        for term in form.terms() {
+            match self.of_lane(term.symbol) {
+                OfLane::Uniform => {}
+                OfLane::Thread(dimension) => *factors.get_mut(dimension)? = term.factor,
+                OfLane::Lane => of_lane = term.factor,
+                OfLane::Unknown => return None,
+            }
+        }
+        let threads = self.values.bounds().threads;
+        let depends = factors != [0; 3];
+        let offsets = match threads {
+            Some(threads) if depends => blocks(threads, factors)?,
+            _ => core::array::from_fn(|lane| (lane as i64).wrapping_mul(factors[0])),
+        };
+        let above = 64 - u32::from(bits.clamp(1, 64));
+        let offsets = core::array::from_fn(|lane| {
+            let offset = offsets[lane].wrapping_add((lane as i64).wrapping_mul(of_lane));
+            offset << above >> above
+        });
+        let lowest = offsets.iter().min().copied().unwrap_or(0);
+        let at = offsets.map(|offset| offset.wrapping_sub(lowest) as u64);
+        Some(Request {
+            pattern: pattern(&offsets, bytes),
+            sectors: sectors(&at, bytes, u32::MAX),
+            passes: passes(&at, bytes, u32::MAX),
+            offsets,
+            assumptions: Assumptions {
+                one_dimension: depends && threads.is_none(),
+                no_wrap,
+            },
+        })
+    }
+
+    fn of_lane(&self, symbol: SymbolId) -> OfLane {
+        match self.values.symbol(symbol) {
+            Some(Symbol::Special(SpecialReg::Tid, dimension)) => OfLane::Thread(dimension.into()),
+            Some(Symbol::Special(SpecialReg::Laneid, _)) => OfLane::Lane,
+            _ if self.is_uniform(symbol) => OfLane::Uniform,
+            _ => OfLane::Unknown,
+        }
+    }
+
+    /// Whether a symbol is the same for the lanes of a warp that are at one instruction.
+    fn is_uniform(&self, symbol: SymbolId) -> bool {
+        super::loops::is_uniform(self.values, symbol, &self.uniform_loops)
+    }
+}
+
+/// The offsets of the lanes in blocks of a size; `None` if they differ from warp to warp.
+fn blocks(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> {
+    let [x, y, z] = threads.map(|n| i64::from(n.max(1)));
+    let at = |thread: i64| {
+        let index = [thread % x, thread / x % y, thread / x / y];
+        index
+            .iter()
+            .zip(factors)
+            .fold(0i64, |sum, (i, f)| sum.wrapping_add(i.wrapping_mul(f)))
+    };
+    let warp = |first: i64| -> [i64; LANES] {
+        core::array::from_fn(|lane| at(first + lane as i64).wrapping_sub(at(first)))
+    };
+    let found = warp(0);
+    let count = (x * y * z).min(1024);
+    let mut others = (1..count / LANES as i64).map(|n| warp(n * LANES as i64));
+    others.all(|other| other == found).then_some(found)
+}
+
+fn pattern(offsets: &[i64; LANES], bytes: u64) -> Pattern {
+    let stride = offsets[1];
+    let mut lanes = (0i64..).zip(offsets);
+    match lanes.all(|(lane, &offset)| offset == lane.wrapping_mul(stride)) {
+        true if stride == 0 => Pattern::Uniform,
+        true if i64::try_from(bytes) == Ok(stride) => Pattern::Consecutive,
+        true => Pattern::Strided(stride),
+        false => Pattern::Scattered,
+    }
+}

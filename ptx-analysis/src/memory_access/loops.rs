@@ -1,0 +1,97 @@
+//! Loops that the lanes of a warp repeat together.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{Statement, StmtId};
+use ptx_isa::Uniformity;
+
+use crate::function_analysis::FunctionAnalysis;
+use crate::ssa::Ssa;
+use crate::values::{Affine, Symbol, SymbolId, Values};
+
+/// Of each loop, whether every branch in it is decided by what is the same for all lanes of a warp. Outer loops come before inner ones.
+pub(super) fn uniform(
+    facts: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis,
+    ssa: &Ssa,
+    values: &Values,
+) -> Vec<bool> {
+    let loops = analysis.loops();
+    let mut found = vec![true; loops.len()];
+    // A loop is not, if one of its branches compares the counter of one that is not.
+    loop {
+        let mut changed = false;
+        for (at, (id, _)) in loops.iter().enumerate() {
+            let branches = loops.body(id).iter().filter_map(|&block| {
+                let block = analysis.cfg().block(block)?;
+                last(facts, block.first, block.end)
+            });
+            let together = found.get(at) == Some(&true)
+                && branches.into_iter().all(|(stmt, inst)| {
+                    is_together(facts, analysis, ssa, values, stmt, inst, &found)
+                });
+            if let Some(slot) = found.get_mut(at) {
+                changed |= *slot != together;
+                *slot = together;
+            }
+        }
+        if !changed {
+            return found;
+        }
+    }
+}
+
+/// The last instruction of a block.
+fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId, ptx_ir::InstId)> {
+    let mut range = facts.body().range(first, end).rev();
+    range.find_map(|(stmt, statement)| match statement {
+        Statement::Inst(inst) => Some((stmt, inst)),
+        _ => None,
+    })
+}
+
+/// Whether the lanes that execute the last instruction of a block go on together.
+fn is_together(
+    facts: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis,
+    ssa: &Ssa,
+    values: &Values,
+    stmt: StmtId,
+    inst: ptx_ir::InstId,
+    loops: &[bool],
+) -> bool {
+    let f = facts.inst(inst);
+    if f.flow() == ptx_ir::facts::Flow::Next {
+        return true;
+    }
+    if !f.is_known() || f.flow() == ptx_ir::facts::Flow::Table {
+        return false;
+    }
+    let Some((place, _)) = f.guard_register() else {
+        return f.guard().is_none();
+    };
+    let mut variables = analysis.variables().of(place);
+    let value = variables.next().and_then(|v| ssa.read(stmt, v));
+    let Some([a, b]) = value.and_then(|v| values.compared(v)) else {
+        return value.is_some_and(|v| values.is_constant_condition(v));
+    };
+    let uniform = |form: &Affine| {
+        form.terms()
+            .iter()
+            .all(|t| is_uniform(values, t.symbol, loops))
+    };
+    uniform(&a) && uniform(&b)
+}
+
+/// Whether a symbol is the same for the lanes of a warp that are at one instruction.
+pub(super) fn is_uniform(values: &Values, symbol: SymbolId, loops: &[bool]) -> bool {
+    match values.symbol(symbol) {
+        Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Warp,
+        Some(Symbol::Parameter { .. }) => values.is_kernel(),
+        Some(Symbol::Variable(_) | Symbol::Window(_)) => true,
+        Some(Symbol::Counter(id)) => loops.get(id.as_u32() as usize) == Some(&true),
+        Some(Symbol::Product(a, b)) => is_uniform(values, a, loops) && is_uniform(values, b, loops),
+        _ => false,
+    }
+}

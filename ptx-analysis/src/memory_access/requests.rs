@@ -1,0 +1,67 @@
+//! What the hardware does for the accesses of a warp to memory.
+
+use alloc::vec::Vec;
+
+/// The lanes of a warp.
+pub const LANES: usize = 32;
+/// Bytes of a sector of global memory.
+const SECTOR: u64 = 32;
+/// The banks of shared memory, and the bytes of a word of each.
+const BANKS: usize = 32;
+const WORD: u64 = 4;
+
+/// How often shared memory is accessed for a request of a warp.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub struct Passes {
+    /// How often: each of the 32 banks gives one word of four bytes at a time.
+    pub all: u64,
+    /// How often without bank conflicts.
+    pub least: u64,
+}
+
+/// The number of different sectors of 32 bytes that the lanes of a mask access, each as many bytes at its address.
+///
+/// ```
+/// use ptx_analysis::memory_access::requests::{passes, sectors};
+/// let words: [u64; 32] = core::array::from_fn(|lane| 8 * lane as u64);
+/// assert_eq!(sectors(&words, 4, u32::MAX), 8);
+/// assert_eq!(passes(&words, 4, u32::MAX).all, 2);
+/// ```
+#[must_use]
+pub fn sectors(at: &[u64; LANES], bytes: u64, mask: u32) -> u64 {
+    distinct(at, bytes, mask, SECTOR).len() as u64
+}
+
+/// How often shared memory is accessed for the lanes of a mask. Accesses of eight and more bytes are divided: the first half of a warp
+/// comes before the second one, or the first quarter before the others.
+#[must_use]
+pub fn passes(at: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
+    let parts = bytes.div_ceil(WORD).clamp(1, 8).next_power_of_two();
+    let size = LANES as u64 / parts;
+    let first = ((1u64 << size) - 1) as u32;
+    let parts = (0..parts).map(|part| mask & first << (part * size));
+    let mut passes = Passes::default();
+    for part in parts.filter(|part| *part != 0) {
+        let mut of_bank = [0; BANKS];
+        for word in distinct(at, bytes, part, WORD) {
+            of_bank[(word % BANKS as u64) as usize] += 1;
+        }
+        passes.all += of_bank.into_iter().max().unwrap_or(0);
+        passes.least += 1;
+    }
+    passes
+}
+
+/// The different pieces of a size that lanes access, by their numbers.
+fn distinct(at: &[u64; LANES], bytes: u64, mask: u32, size: u64) -> Vec<u64> {
+    let pieces = |(_, &at): (u32, &u64)| {
+        let last = at.saturating_add(bytes.max(1) - 1);
+        at / size..=last / size
+    };
+    let lanes = (0u32..).zip(at).filter(|(lane, _)| mask >> lane & 1 == 1);
+    let mut all: Vec<u64> = lanes.flat_map(pieces).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

@@ -1,0 +1,184 @@
+//! Adjacent accesses that one vector access could do.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::Statement;
+use ptx_ir::facts::Space;
+use ptx_isa::{Access as Usage, Modifier, Proxy, StateSpace};
+
+use super::{Access, Context};
+use crate::cfg::BlockId;
+use crate::values::Affine;
+
+/// Bytes of the longest vector that all targets have.
+const LONGEST: u64 = 16;
+
+/// Accesses that could be one of a vector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Adjacent {
+    /// Their places in [`Accesses::all`](super::Accesses::all), by ascending addresses.
+    pub accesses: Vec<usize>,
+    /// The bytes of all of them.
+    pub bytes: u64,
+}
+
+/// An access that may be part of a vector.
+struct Candidate {
+    index: usize,
+    offset: i64,
+    bytes: u64,
+}
+
+/// Accesses with addresses that differ by constants.
+#[derive(Default)]
+struct Group {
+    base: Option<Affine>,
+    candidates: Vec<Candidate>,
+}
+
+/// What may be joined: spaces with vectors, reads apart from writes, and elements of one size.
+type Key = (StateSpace, bool, u64);
+
+/// The accesses of each block that could be vectors.
+pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> Vec<Adjacent> {
+    let mut found = Vec::new();
+    let mut open: BTreeMap<Key, Vec<Group>> = BTreeMap::new();
+    let mut block: Option<BlockId> = None;
+    let mut before = None;
+    for (index, access) in all.iter().enumerate() {
+        let here = context.block(access.stmt);
+        if here != block || before.is_some_and(|stmt| context.orders(stmt, access.stmt)) {
+            close(&mut open, all, &mut found);
+            block = here;
+        }
+        before = Some(access.stmt);
+        let key = key(access).filter(|_| !context.is_guarded(access));
+        if access.access.writes() || key.is_none() {
+            // What it may change is not read or written later than it was.
+            let others = |k: &Key| access.access.writes() || k.1;
+            let keys: Vec<Key> = open.keys().copied().filter(others).collect();
+            for other in keys.into_iter().filter(|k| Some(*k) != key) {
+                if let Some(groups) = open.remove(&other) {
+                    finish(groups, all, &mut found);
+                }
+            }
+        } else {
+            // Stores are not moved after a read of what they may write.
+            let keys: Vec<Key> = open.keys().copied().filter(|k| k.1).collect();
+            for other in keys {
+                if let Some(groups) = open.remove(&other) {
+                    finish(groups, all, &mut found);
+                }
+            }
+        }
+        if let (Some(key), Some(form)) = (key, access.address) {
+            let groups = open.entry(key).or_default();
+            add(groups, (index, &form), key, all, &mut found);
+        }
+    }
+    close(&mut open, all, &mut found);
+    found
+}
+
+fn key(access: &Access) -> Option<Key> {
+    let Space::State(space) = access.space else {
+        return None;
+    };
+    let bytes = access.access.bytes?;
+    let plain = access.access.proxy == Proxy::Generic
+        && access.access.order == Some(Modifier::Weak)
+        && matches!(access.access.access, Usage::Read | Usage::Write)
+        && access.access.data.is_some();
+    let vectors = matches!(
+        space.base(),
+        StateSpace::Global | StateSpace::Shared | StateSpace::Local
+    );
+    let writes = access.access.writes();
+    (plain && vectors && bytes < LONGEST && bytes.is_power_of_two()).then_some((
+        space.base(),
+        writes,
+        bytes,
+    ))
+}
+
+fn add(
+    groups: &mut Vec<Group>,
+    (index, form): (usize, &Affine),
+    (_, writes, bytes): Key,
+    all: &[Access],
+    found: &mut Vec<Adjacent>,
+) {
+    let base = form.without_constant();
+    let candidate = Candidate {
+        index,
+        offset: form.constant(),
+        bytes,
+    };
+    if writes && groups.iter().any(|g| g.base != Some(base)) {
+        // It may write what another store writes, which is not moved after it.
+        finish(core::mem::take(groups), all, found);
+    }
+    match groups.iter_mut().find(|g| g.base == Some(base)) {
+        Some(group) => group.candidates.push(candidate),
+        None => groups.push(Group {
+            base: Some(base),
+            candidates: vec![candidate],
+        }),
+    }
+}
+
+fn close(open: &mut BTreeMap<Key, Vec<Group>>, all: &[Access], found: &mut Vec<Adjacent>) {
+    for (_, groups) in core::mem::take(open) {
+        finish(groups, all, found);
+    }
+}
+
+/// Divides the accesses of groups into vectors of proven alignment.
+fn finish(groups: Vec<Group>, all: &[Access], found: &mut Vec<Adjacent>) {
+    for mut group in groups {
+        group.candidates.sort_by_key(|c| (c.offset, c.index));
+        group.candidates.dedup_by_key(|c| c.offset);
+        let mut rest = &group.candidates[..];
+        while let Some(first) = rest.first() {
+            let alignment = all.get(first.index).map_or(1, |a| a.alignment);
+            let most = (LONGEST.min(alignment) / first.bytes).min(4) as usize;
+            let run = rest.iter().zip(0i64..).take_while(|(c, n)| {
+                let next = first
+                    .offset
+                    .wrapping_add(n.wrapping_mul(first.bytes as i64));
+                c.offset == next
+            });
+            let run = run.count().min(most.max(1));
+            // Two or four elements.
+            let length = 1usize << run.ilog2();
+            let (vector, others) = rest.split_at(length);
+            if length > 1 {
+                found.push(Adjacent {
+                    accesses: vector.iter().map(|c| c.index).collect(),
+                    bytes: first.bytes * length as u64,
+                });
+            }
+            rest = others;
+        }
+    }
+}
+
+impl Context<'_> {
+    fn is_guarded(&self, access: &Access) -> bool {
+        self.facts.inst(access.inst).guard().is_some()
+    }
+
+    /// Whether an instruction between two statements of a block orders accesses, or may access any memory.
+    fn orders(&self, from: ptx_ir::StmtId, to: ptx_ir::StmtId) -> bool {
+        let mut between = self.facts.body().range(from, to).skip(1);
+        between.any(|(_, statement)| match statement {
+            Statement::Inst(inst) => {
+                let f = self.facts.inst(inst);
+                !f.is_known() || f.is_fence() || f.is_barrier() || f.convergence().is_some()
+            }
+            _ => false,
+        })
+    }
+}

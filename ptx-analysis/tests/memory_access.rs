@@ -1,0 +1,162 @@
+//! Accesses to memory whose relation between lanes is known.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::memory_access::{Access, Accesses, Pattern};
+use ptx_analysis::ssa::Ssa;
+use ptx_analysis::values::Values;
+use ptx_ir::facts::{ModuleFacts, Space};
+use ptx_isa::StateSpace;
+
+/// The accesses of a kernel with these directives, without those to parameters; and those that could be vectors, by their places.
+fn accesses(directives: &str, body: &str) -> (Vec<Access>, Vec<Vec<usize>>) {
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 s[8192];\n\
+        .visible .entry k(.param .u64 .ptr .global .align 16 p, .param .u64 q, .param .u32 n) {directives}\n{{\n\
+        .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %c<2>;\n\
+        ld.param.u64 %d0, [p];\nld.param.u64 %d1, [q];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;\n\
+        {body}\nret;\n}}\n"
+    );
+    let parsed = ptx_parse::parse_str(&text);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let module = parsed.module;
+    let facts = ModuleFacts::new(&module);
+    let facts = facts.function(module.function("k").unwrap()).unwrap();
+    let analysis = FunctionAnalysis::new(facts);
+    let ssa = Ssa::new(
+        facts,
+        analysis.cfg(),
+        analysis.dominators(),
+        analysis.variables(),
+    );
+    let ssa = ssa.unwrap();
+    let values = Values::new(facts, &analysis, &ssa);
+    let found = Accesses::new(facts, &analysis, &ssa, &values);
+    let is_param = |a: &Access| a.access.space == Space::State(StateSpace::Param);
+    let before = found.all().iter().filter(|a| is_param(a)).count();
+    let adjacent = found.adjacent().iter();
+    let adjacent = adjacent.map(|a| a.accesses.iter().map(|n| n - before).collect());
+    let all = found.all().iter().filter(|a| !is_param(a)).cloned();
+    (all.collect(), adjacent.collect())
+}
+
+/// The pattern, the sectors and the degree of the last access.
+fn request(directives: &str, body: &str) -> Option<(Pattern, u64, u64)> {
+    let (all, _) = accesses(directives, body);
+    let request = all.last().unwrap().request?;
+    Some((request.pattern, request.sectors, request.degree()))
+}
+
+#[test]
+fn relations_of_lanes() {
+    let global = |factor: &str, load: &str| {
+        let body = format!("mad.wide.u32 %d2, %r1, {factor}, %d0;\nld.global.{load} %r3, [%d2+4];");
+        request("", &body)
+    };
+    assert_eq!(global("4", "u32"), Some((Pattern::Consecutive, 4, 1)));
+    assert_eq!(global("2", "u16"), Some((Pattern::Consecutive, 2, 1)));
+    assert_eq!(global("0", "u32"), Some((Pattern::Uniform, 1, 1)));
+    assert_eq!(global("32", "u32"), Some((Pattern::Strided(32), 32, 8)));
+    let product = "mul.lo.s32 %r3, %r1, %r0;\nmul.wide.s32 %d2, %r3, 4;\nadd.s64 %d2, %d2, %d0;\nld.global.u32 %r3, [%d2];";
+    assert_eq!(request("", product), None);
+    let loaded =
+        "ld.global.u32 %r3, [%d0];\nmad.wide.u32 %d2, %r3, 4, %d0;\nld.global.u32 %r3, [%d2];";
+    assert_eq!(request("", loaded), None);
+}
+
+#[test]
+fn bank_conflicts() {
+    let shared = |factor: u32, vector: &str, registers: &str| {
+        let body = format!(
+            "mov.u32 %r3, s;\nmad.lo.s32 %r4, %r1, {factor}, %r3;\nld.shared{vector}.b32 {registers}, [%r4];"
+        );
+        request("", &body).unwrap().2
+    };
+    assert_eq!(shared(4, "", "%r5"), 1);
+    assert_eq!(shared(8, "", "%r5"), 2);
+    assert_eq!(shared(128, "", "%r5"), 32);
+    assert_eq!(shared(132, "", "%r5"), 1);
+    assert_eq!(shared(8, ".v2", "{%r5, %r6}"), 1);
+    assert_eq!(shared(16, ".v2", "{%r5, %r6}"), 2);
+}
+
+#[test]
+fn shapes_of_blocks() {
+    let body =
+        "mad.lo.s32 %r3, %r2, 64, %r1;\nmad.wide.u32 %d2, %r3, 4, %d0;\nld.global.u32 %r3, [%d2];";
+    let (all, _) = accesses("", body);
+    let request_of = |all: &[Access]| all.last().unwrap().request.unwrap();
+    assert!(request_of(&all).assumptions.one_dimension);
+    assert_eq!(request_of(&all).pattern, Pattern::Consecutive);
+    let (all, _) = accesses(".reqntid 8, 8, 1", body);
+    let found = request_of(&all);
+    assert!(!found.assumptions.one_dimension && !found.assumptions.no_wrap);
+    assert_eq!((found.pattern, found.sectors), (Pattern::Scattered, 4));
+    // Warps differ.
+    assert_eq!(request(".reqntid 24, 8, 1", body), None);
+}
+
+#[test]
+fn widened_sums_are_assumed_not_to_wrap() {
+    let body = "mov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmad.lo.s32 %r3, %r3, %r4, %r1;\n\
+        mul.wide.s32 %d2, %r3, 4;\nadd.s64 %d2, %d2, %d0;\nld.global.u32 %r3, [%d2];";
+    let (all, _) = accesses("", body);
+    let request = all[0].request.unwrap();
+    assert!(request.assumptions.no_wrap && request.pattern == Pattern::Consecutive);
+    let narrow = "shl.b32 %r3, %r1, 2;\ncvt.u64.u32 %d2, %r3;\nadd.s64 %d2, %d2, %d0;\nld.global.u32 %r3, [%d2];";
+    let (all, _) = accesses("", narrow);
+    assert!(!all[0].request.unwrap().assumptions.no_wrap);
+}
+
+#[test]
+fn loops_that_lanes_repeat_together() {
+    let body = |bound: &str| {
+        format!(
+            "mov.b32 %r3, 0;\nL: mad.wide.u32 %d2, %r3, 128, %d0;\nmad.wide.u32 %d2, %r1, 4, %d2;\nld.global.u32 %r4, [%d2];\n\
+            add.s32 %r3, %r3, 1;\nsetp.lt.s32 %c0, %r3, {bound};\n@%c0 bra L;"
+        )
+    };
+    let found = request("", &body("10"));
+    assert_eq!(found, Some((Pattern::Consecutive, 4, 1)));
+    assert_eq!(request("", &body("%r1")), None);
+}
+
+#[test]
+fn spaces_and_alignment() {
+    let body = "cvta.shared.u64 %d2, %d1;\nld.u32 %r3, [%d2];\nld.u32 %r3, [%d0+8];\nld.u32 %r3, [%d1];\nld.shared.u32 %r3, [s+24];";
+    let (all, _) = accesses("", body);
+    let spaces: Vec<Space> = all.iter().map(|a| a.space).collect();
+    let state = Space::State;
+    assert_eq!(
+        spaces,
+        [
+            state(StateSpace::Shared),
+            state(StateSpace::Global),
+            Space::Generic,
+            state(StateSpace::Shared)
+        ]
+    );
+    let alignment: Vec<u64> = all.iter().map(|a| a.alignment).collect();
+    assert_eq!(alignment, [1, 8, 1, 8]);
+}
+
+#[test]
+fn adjacent_accesses() {
+    let four = "ld.global.u32 %r3, [%d0+4];\nld.global.u32 %r4, [%d0];\nld.global.u32 %r5, [%d0+8];\nld.global.u32 %r6, [%d0+12];";
+    assert_eq!(accesses("", four).1, [[1, 0, 2, 3]]);
+    // The alignment of what `q` points to is not known.
+    assert!(accesses("", &four.replace("%d0", "%d1")).1.is_empty());
+    let stored = four.replace(
+        "\nld.global.u32 %r5",
+        "\nst.global.u32 [%d1], 7;\nld.global.u32 %r5",
+    );
+    assert_eq!(accesses("", &stored).1, [[1, 0], [3, 4]]);
+    let waits = four.replace("\nld.global.u32 %r5", "\nbar.sync 0;\nld.global.u32 %r5");
+    assert_eq!(accesses("", &waits).1, [[1, 0], [2, 3]]);
+    let stores = "st.shared.u16 [s+2], 1;\nst.shared.u16 [s], 2;";
+    assert_eq!(accesses("", stores).1, [[1, 0]]);
+    let read = "st.shared.u16 [s+2], 1;\nld.global.u32 %r3, [%d0];\nst.shared.u16 [s], 2;";
+    assert!(accesses("", read).1.is_empty());
+    let guarded = "@%c0 ld.global.u32 %r3, [%d0];\nld.global.u32 %r4, [%d0+4];";
+    assert!(accesses("", guarded).1.is_empty());
+}

@@ -1,0 +1,138 @@
+//! The accesses of warps to memory, compared with what the analysis knows of them.
+
+use ptx_analysis::memory_access::requests::{LANES, passes, sectors};
+use ptx_analysis::memory_access::{Access, Provenance, Request};
+use ptx_analysis::values::Symbol;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
+use ptx_vm::ExecutedStep;
+
+use super::function::Function;
+use super::kernels::BUFFER;
+use super::threads::Threads;
+
+/// The addresses of the lanes that access memory.
+struct Addresses {
+    at: [u64; LANES],
+    mask: u32,
+    space: StateSpace,
+}
+
+impl Threads<'_> {
+    /// Compares the accesses of a step.
+    pub(super) fn accesses(&mut self, function: &Function, step: &ExecutedStep<'_>) {
+        let (stmt, _) = function.statement(step.place.inst);
+        let known = function.accesses.all().iter().filter(|a| a.stmt == stmt);
+        let [access] = known.collect::<Vec<_>>()[..] else {
+            return;
+        };
+        let Some(bytes) = access.access.bytes else {
+            return;
+        };
+        let mut addresses = Addresses {
+            at: [0; LANES],
+            mask: 0,
+            space: StateSpace::Global,
+        };
+        for of_lane in step.accesses {
+            let lane = 1 << of_lane.lane;
+            if of_lane.bytes != bytes || addresses.mask & lane != 0 {
+                return;
+            }
+            addresses.at[of_lane.lane] = of_lane.address;
+            addresses.mask |= lane;
+            addresses.space = of_lane.space;
+        }
+        if addresses.mask == 0 || step.accesses.iter().any(|a| a.space != addresses.space) {
+            return;
+        }
+        self.checked.accesses += 1;
+        let problem = self.problem(function, access, &addresses);
+        if let Some(problem) = problem {
+            let at = self.statement_text(step.place.function, stmt);
+            let name = &self.name;
+            let found = format!("{:x?} of {:x}", addresses.at, addresses.mask);
+            self.checked
+                .note(|| format!("{name}: {problem} of `{at}`: {access:x?} for {found}"));
+        }
+    }
+
+    fn problem(
+        &mut self,
+        function: &Function,
+        access: &Access,
+        addresses: &Addresses,
+    ) -> Option<&'static str> {
+        let lanes = || (0..LANES).filter(|lane| addresses.mask >> lane & 1 == 1);
+        if lanes().any(|lane| !addresses.at[lane].is_multiple_of(access.alignment)) {
+            return Some("alignment");
+        }
+        if let Space::State(space) = access.space
+            && access.access.space == Space::Generic
+        {
+            self.checked.spaces += 1;
+            // The machine has constants in global memory.
+            let space = match space.base() {
+                StateSpace::Const => StateSpace::Global,
+                other => other,
+            };
+            if space != addresses.space {
+                return Some("space");
+            }
+        }
+        if let Some(Provenance::Parameter { variable, offset }) = access.provenance
+            && addresses.space == StateSpace::Global
+            && function.is_kernel
+        {
+            let pointer = self.common.iter().find_map(|((_, id), value)| {
+                let symbol = function.values.symbol(*id)?;
+                let same = matches!(symbol, Symbol::Parameter { variable: v, offset: o, .. }
+                    if v == variable && o == offset);
+                same.then_some(*value as u64)
+            });
+            let start = self.buffers.wrapping_sub(BUFFER / 2);
+            let buffer = |at: u64| at.wrapping_sub(start) / BUFFER;
+            if let Some(pointer) = pointer.filter(|p| (1..18).contains(&buffer(*p))) {
+                self.checked.pointers += 1;
+                if lanes().any(|lane| buffer(addresses.at[lane]) != buffer(pointer)) {
+                    return Some("provenance");
+                }
+            }
+        }
+        let request = access.request.as_ref()?;
+        let flat = self.block[1] == 1 && self.block[2] == 1;
+        if request.assumptions.one_dimension && !flat {
+            return None;
+        }
+        let is_right = self.request(request, access.access.bytes?, addresses);
+        if request.assumptions.no_wrap {
+            self.checked.assumed_requests += 1;
+            self.checked.wrapped_requests += u64::from(!is_right);
+            return None;
+        }
+        self.checked.requests += 1;
+        (!is_right).then_some("request")
+    }
+
+    /// Whether lanes access memory as is predicted, with as many sectors and passes.
+    fn request(&self, request: &Request, bytes: u64, addresses: &Addresses) -> bool {
+        let first = addresses.mask.trailing_zeros() as usize;
+        let predicted: [u64; LANES] = core::array::from_fn(|lane| {
+            let offset = request.offsets[lane].wrapping_sub(request.offsets[first]);
+            addresses.at[first].wrapping_add(offset as u64)
+        });
+        let mask = addresses.mask;
+        let same =
+            (0..LANES).all(|lane| mask >> lane & 1 == 0 || predicted[lane] == addresses.at[lane]);
+        if !same {
+            return false;
+        }
+        let lowest = addresses.at.iter().min().copied().unwrap_or(0);
+        let whole = mask == u32::MAX && lowest.is_multiple_of(128);
+        let counted = (
+            sectors(&addresses.at, bytes, mask),
+            passes(&addresses.at, bytes, mask),
+        );
+        !whole || counted == (request.sectors, request.passes)
+    }
+}
