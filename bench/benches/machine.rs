@@ -148,6 +148,41 @@ fn compiled_cases() -> [Case; 6] {
     ]
 }
 
+/// The products of one warp in a launch.
+const PRODUCTS: usize = 8 * 256;
+
+/// A kernel that multiplies matrices of binary16, 8 times in each of 256 rounds.
+fn products() -> String {
+    let product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};\n";
+    let products = product.repeat(8);
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 data)\n{{\n\
+         .reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<4>;\n\
+         ld.param.u64 %rd0, [data];\nmov.u32 %r6, %tid.x;\nmul.wide.u32 %rd1, %r6, 16;\nadd.s64 %rd2, %rd0, %rd1;\n\
+         ld.global.v4.u32 {{%r0, %r1, %r2, %r3}}, [%rd2];\nld.global.v2.u32 {{%r4, %r5}}, [%rd2+512];\n\
+         ld.global.v4.f32 {{%f0, %f1, %f2, %f3}}, [%rd2+1024];\nmov.u32 %r7, 0;\n\
+         LOOP: {products}add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 256;\n@%p1 bra LOOP;\n\
+         st.global.v4.f32 [%rd2+1024], {{%f0, %f1, %f2, %f3}};\nret;\n}}\n"
+    )
+}
+
+/// Items are instructions of warps that multiply matrices of 16 x 16 and 16 x 8 numbers of binary16.
+#[divan::bench]
+fn matrix_products(bencher: Bencher<'_, '_>) {
+    let text = products();
+    let parsed = ptx_parse::parse_str(&text);
+    let mut machine = Machine::new(&parsed.module);
+    let address = machine.allocate(1536).unwrap();
+    let bits = (0..1536u32).flat_map(|n| ((n % 61) as u16 * 37 + 0x3000).to_le_bytes());
+    let bytes: Vec<u8> = bits.take(1536).collect();
+    machine.write(address, &bytes).unwrap();
+    let mut launch = Launch::new("kernel").argument(address.to_le_bytes());
+    (launch.grid, launch.block) = ([1; 3], [32, 1, 1]);
+    bencher
+        .counter(ItemsCount::new(PRODUCTS))
+        .bench_local(|| machine.launch(&launch).unwrap());
+}
+
 #[divan::bench(args = cases().into_iter().map(|c| c.name).collect::<Vec<_>>())]
 fn run(bencher: Bencher<'_, '_>, name: &str) {
     let case = cases().into_iter().find(|c| c.name == name).unwrap();

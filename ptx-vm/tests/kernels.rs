@@ -157,6 +157,23 @@ fn an_index_selects_a_label() {
     assert_eq!(threads("", body, 32), expected);
 }
 
+/// Lanes that change the same places do so in their order.
+#[test]
+fn atomic_operations_of_lanes_at_few_places() {
+    let before = ".shared .align 8 .b64 sums[8];\n.shared .align 4 .b32 counts[8];";
+    let body = "rem.u32 %r1, %r0, 5;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, counts;\nadd.u32 %r3, %r3, %r2;\n\
+                shl.b32 %r2, %r1, 3;\nmov.u32 %r4, sums;\nadd.u32 %r4, %r4, %r2;\n\
+                mov.u64 %rd1, 0;\ncvt.u64.u32 %rd2, %r0;\n\
+                st.shared.u32 [%r3], 0;\nst.shared.u64 [%r4], %rd1;\nbar.sync 0;\n\
+                atom.shared.add.u32 %r5, [%r3], 1;\natom.shared.add.u64 %rd3, [%r4], %rd2;\n\
+                cvt.u32.u64 %r6, %rd3;\nmad.lo.u32 %r5, %r5, 1000, %r6;\nst.global.u32 [%mine], %r5;";
+    let earlier = |lane: u32| (0..lane).filter(move |l| l % 5 == lane % 5);
+    let expected: Vec<u32> = (0..32)
+        .map(|lane| earlier(lane).count() as u32 * 1000 + earlier(lane).sum::<u32>())
+        .collect();
+    assert_eq!(threads(before, body, 32), expected);
+}
+
 #[test]
 fn atomic_operations_of_all_lanes_count() {
     let body = "atom.global.add.u32 %r1, [%out], 1;\nred.global.max.u32 [%out+4], %r0;\n\

@@ -3,6 +3,7 @@
 use super::access::{Access, Kind};
 use super::clock::Clock;
 use super::records::{Number, Records};
+use super::scope::Scope;
 use crate::lanes::lanes;
 
 /// The most accesses of a place that are known besides the last one; older ones are forgotten.
@@ -35,6 +36,8 @@ pub(super) struct Accesses {
     write: ByLanes,
     read: ByLanes,
     more: Vec<ByLanes>,
+    /// Whether any may be other than strong in the widest scope.
+    narrow: bool,
 }
 
 impl New<'_> {
@@ -112,6 +115,7 @@ impl Accesses {
             number: new.number,
             lanes,
         };
+        let is_narrow = new.access.kind.strength() != Some(Scope::Device);
         let newest = self.write.number.max(self.read.number);
         if records.has_forgotten(newest) {
             (self.write, self.read) = match own.number.writes() {
@@ -119,15 +123,24 @@ impl Accesses {
                 false => (ByLanes::default(), own),
             };
             self.more.clear();
+            self.narrow = is_narrow;
             return None;
         }
-        let race = self.race(new, own, records);
+        self.narrow |= is_narrow;
+        // Strong accesses in the widest scope do not race with each other.
+        let race = match self.narrow {
+            true => self.race(new, own, records),
+            false => None,
+        };
         self.record(new, own, records);
         race
     }
 
     /// Whether lanes race with an earlier access.
     pub(super) fn races(&self, new: &New<'_>, lanes: u32, records: &Records) -> bool {
+        if !self.narrow && new.access.kind.strength() == Some(Scope::Device) {
+            return false;
+        }
         let own = ByLanes {
             number: new.number,
             lanes,

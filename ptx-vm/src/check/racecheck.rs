@@ -297,11 +297,11 @@ impl Accessing<'_> {
     /// Lanes of a mask that access the address of its first one and do not race with each other.
     fn together(&self, mask: u32, first: usize) -> u32 {
         let same = |lane: &usize| self.touch.at[*lane] == self.touch.at[first];
-        let all = |mask: u32, lane: usize| mask | 1 << lane;
+        let add = |found: u32, lane: usize| found | u32::from(same(&lane)) << lane;
         match self.common.kind {
             Kind::Write => 1 << first,
-            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(same).fold(0, all),
-            Kind::StrongWrite(_) | Kind::Atomic(_) => (0..LANES).filter(same).fold(0, all) & mask,
+            Kind::Read | Kind::StrongRead(_) => lanes(mask).take_while(same).fold(0, add),
+            Kind::StrongWrite(_) | Kind::Atomic(_) => (0..LANES).fold(0, add) & mask,
         }
     }
 

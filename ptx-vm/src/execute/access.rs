@@ -172,7 +172,7 @@ impl Execution<'_> {
     }
 }
 
-fn out_of_bounds(addresses: &Addresses, lane: usize) -> Failed {
+pub(super) fn out_of_bounds(addresses: &Addresses, lane: usize) -> Failed {
     let at = addresses.at[lane % LANES];
     (Fault::OutOfBounds(at).into(), lane)
 }

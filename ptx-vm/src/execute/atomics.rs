@@ -1,8 +1,10 @@
 //! Atomic operations.
 
+use super::access::out_of_bounds;
 use super::execution::{Control, Execution, Failed, Outcome};
-use super::location::{Addresses, Location};
-use crate::lanes::{Double, lanes};
+use super::location::{Addresses, Location, Memory};
+use crate::lanes::{Double, Kind, LaneOp, lanes};
+use crate::memory;
 use crate::program::{Atomic, ChangedElement};
 
 impl Execution<'_> {
@@ -15,14 +17,16 @@ impl Execution<'_> {
         };
         let all = self.active;
         for element in &atomic.elements {
-            let mut left = all;
+            let mut together = distinct(all, &at.at);
+            let in_turn = together != all && self.change_in_turn(element, &at)?;
+            let mut left = if in_turn { 0 } else { all };
             while left != 0 {
-                let together = distinct(left, &at.at);
                 left &= !together;
                 self.active = together;
                 let changed = self.change_lanes(element, &at);
                 self.active = all;
                 changed?;
+                together = distinct(left, &at.at);
             }
             at.advance(bytes);
         }
@@ -53,6 +57,47 @@ impl Execution<'_> {
         }
         let new = self.warp.values(self.call, element.new);
         self.write_lanes(at, element.bytes, &new)
+    }
+
+    /// Changes an element of each lane, of one lane after the other, if the memory is the same for all lanes and the operations are ones on
+    /// integers, which cost less in one lane than in all.
+    fn change_in_turn(&mut self, element: &ChangedElement, at: &Addresses) -> Result<bool, Failed> {
+        let ops = &self.function.code.ops[element.ops.0 as usize..element.ops.1 as usize];
+        let integers = |op: &LaneOp| matches!(op.kind, Kind::Word(_) | Kind::Double(_));
+        let (Some(loaded), true) = (element.loaded.first(), ops.iter().all(integers)) else {
+            return Ok(false);
+        };
+        let Some(call) = self.warp.call(self.call) else {
+            return Ok(false);
+        };
+        let registers = &mut call.registers;
+        let mut change = |lane: usize, old: u64| {
+            registers.set(*loaded, lane, old.into());
+            for op in ops {
+                registers.execute_in(lane, op);
+            }
+            registers.get(element.new, lane) as u64
+        };
+        let bytes = element.bytes;
+        let changed = match at.memory {
+            Memory::Shared(rank) => {
+                let memory = self.block.shared_mut(rank).unwrap_or_default();
+                lanes(self.active).try_for_each(|lane| {
+                    memory::change(memory, at.at[lane], bytes, |old| change(lane, old)).ok_or(lane)
+                })
+            }
+            Memory::Global => lanes(self.active).try_for_each(|lane| {
+                let device = self.grid.device;
+                let old = device.read(at.at[lane], bytes).map_err(|_| lane)?;
+                let new = change(lane, old as u64);
+                let written = device.write(at.at[lane], bytes, new.into());
+                written.map_err(|_| lane)
+            }),
+            Memory::Local | Memory::Parameter => return Ok(false),
+        };
+        changed
+            .map(|()| true)
+            .map_err(|lane| out_of_bounds(at, lane))
     }
 
     /// Changes an element in memory, with one from another place if the operation has two.

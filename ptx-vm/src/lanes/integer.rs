@@ -13,12 +13,12 @@ pub(crate) const fn sign_extend(value: u32, bits: u32, signed: bool) -> u32 {
 }
 
 macro_rules! integers {
-    ($name:ident, $u:ty, $s:ty, $wide:ty, $swide:ty, $lanes:ty) => {
+    ($name:ident, $u:ty, $s:ty, $wide:ty, $swide:ty) => {
         /// The results of an operation on integers.
         #[inline(always)]
-        fn $name(operation: Integer, a: &$lanes, b: &$lanes, c: &$lanes, imm: u8) -> $lanes {
-            let two = |f: fn($u, $u) -> $u| -> $lanes { core::array::from_fn(|i| f(a[i], b[i])) };
-            let one = |f: fn($u) -> $u| -> $lanes { core::array::from_fn(|i| f(a[i])) };
+        fn $name<const N: usize>(operation: Integer, [a, b, c]: [&[$u; N]; 3], imm: u8) -> [$u; N] {
+            let two = |f: fn($u, $u) -> $u| -> [$u; N] { core::array::from_fn(|i| f(a[i], b[i])) };
+            let one = |f: fn($u) -> $u| -> [$u; N] { core::array::from_fn(|i| f(a[i])) };
             const BITS: $u = <$u>::BITS as $u;
             match operation {
                 Integer::Copy => *a,
@@ -77,8 +77,8 @@ macro_rules! integers {
     };
 }
 
-integers!(words, u32, i32, u64, i64, Word);
-integers!(doubles, u64, i64, u128, i128, Double);
+integers!(words, u32, i32, u64, i64);
+integers!(doubles, u64, i64, u128, i128);
 
 /// A bit per lane.
 fn bits(holds: impl Fn(usize) -> bool) -> u32 {
@@ -112,12 +112,12 @@ impl Registers {
         match op.kind {
             Kind::Word(operation) => {
                 let (a, b, c) = (self.word(op.a), self.word(op.b), self.word(op.c));
-                let values = words(operation, &a, &b, &c, op.imm);
+                let values = words(operation, [&a, &b, &c], op.imm);
                 self.set_words(op.to, mask, &values);
             }
             Kind::Double(operation) => {
                 let (a, b, c) = (self.double(op.a), self.double(op.b), self.double(op.c));
-                let values = doubles(operation, &a, &b, &c, op.imm);
+                let values = doubles(operation, [&a, &b, &c], op.imm);
                 self.set_doubles(op.to, mask, &values);
             }
             Kind::CompareWord(comparison) => {
@@ -172,6 +172,25 @@ impl Registers {
             | Kind::CompareSingle(_)
             | Kind::CompareLong(_)
             | Kind::Convert(_) => self.execute_float(op, mask),
+        }
+    }
+
+    /// Executes an operation for one lane.
+    #[inline]
+    pub(crate) fn execute_in(&mut self, lane: usize, op: &LaneOp) {
+        let lane = lane % LANES;
+        match op.kind {
+            Kind::Word(operation) => {
+                let [a, b, c] = [op.a, op.b, op.c].map(|at| [self.words[at as usize][lane]]);
+                let [value] = words(operation, [&a, &b, &c], op.imm);
+                self.words[op.to as usize][lane] = value;
+            }
+            Kind::Double(operation) => {
+                let [a, b, c] = [op.a, op.b, op.c].map(|at| [self.doubles[at as usize][lane]]);
+                let [value] = doubles(operation, [&a, &b, &c], op.imm);
+                self.doubles[op.to as usize][lane] = value;
+            }
+            _ => self.execute(op, 1 << lane),
         }
     }
 

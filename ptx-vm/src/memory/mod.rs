@@ -87,6 +87,26 @@ fn part<const N: usize>(offset: u64) -> Option<core::ops::Range<usize>> {
     Some(start..start.checked_add(N)?)
 }
 
+/// Changes a value of at most 8 bytes at an offset.
+pub(crate) fn change(
+    memory: &mut [u8],
+    offset: u64,
+    bytes: u8,
+    new: impl FnOnce(u64) -> u64,
+) -> Option<()> {
+    let start = usize::try_from(offset).ok()?;
+    let at = memory.get_mut(start..start.checked_add(bytes.into())?)?;
+    if let Ok(word) = <&mut [u8; 4]>::try_from(&mut *at) {
+        *word = (new(u32::from_le_bytes(*word).into()) as u32).to_le_bytes();
+        return Some(());
+    }
+    let mut old = [0; 8];
+    old[..at.len()].copy_from_slice(at);
+    let value = new(u64::from_le_bytes(old)).to_le_bytes();
+    at.copy_from_slice(&value[..bytes.into()]);
+    Some(())
+}
+
 /// Writes at most 16 bytes at an offset.
 pub(crate) fn write(memory: &mut [u8], offset: u64, bytes: u8, value: u128) -> Option<()> {
     let start = usize::try_from(offset).ok()?;
