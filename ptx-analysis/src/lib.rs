@@ -7,6 +7,7 @@
 #[macro_use]
 extern crate alloc;
 
+pub mod asynchrony;
 pub mod block_summary;
 pub mod calls;
 pub mod cfg;

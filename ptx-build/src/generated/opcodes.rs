@@ -427,7 +427,8 @@ impl<'m> FunctionBuilder<'m> {
     /// fence.release.sync_restrict::shared::cta.cluster    // 9.7.13.4
     /// fence.mbarrier_init.release{.restrict}.cluster    // 9.7.13.4
     /// fence.alias.release.sync_restrict::read.sys    // 9.7.13.4
-    /// fence.proxy.proxykind{.restrict}    // 9.7.13.4
+    /// fence.proxy.alias{.restrict}    // 9.7.13.4
+    /// fence.proxy.async{.within}{.restrict}    // 9.7.13.4
     /// fence.proxy.tensormap::generic.release.scope    // 9.7.13.4
     /// fence.proxy.tensormap::generic.acquire.scope [addr], size    // 9.7.13.4
     /// fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster    // 9.7.13.4

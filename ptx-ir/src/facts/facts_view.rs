@@ -1,8 +1,8 @@
 //! What is known of one instruction.
 
 use ptx_isa::{
-    AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy, ResultUniformity, Role,
-    SlotAssignment,
+    Action, AsyncPhase, Completion, ConvergenceScope, Form, Marks, Modifier, Proxy,
+    ResultUniformity, Role, SlotAssignment,
 };
 
 use super::inst_facts::{Flag, FormFacts, Part};
@@ -64,6 +64,12 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn section(&self) -> &'static str {
         self.form.section
+    }
+
+    /// What it does, if its results are not a function of its operands.
+    #[must_use]
+    pub fn action(&self) -> Option<Action> {
+        self.form.form?.0.action()
     }
 
     /// Its guard.

@@ -39,6 +39,8 @@ pub struct MemoryAccess {
     pub order: Option<Modifier>,
     /// Its scope; `None` for weak ones.
     pub scope: Option<Modifier>,
+    /// Whether an mbarrier object lies there, which the instruction uses.
+    pub is_mbarrier: bool,
     /// How the memory is reached.
     pub proxy: Proxy,
     /// A register, a variable, a number; `None` where no operand holds the address.
@@ -74,6 +76,7 @@ impl MemoryAccess {
         access: Access::ReadWrite,
         order: None,
         scope: None,
+        is_mbarrier: false,
         proxy: Proxy::Generic,
         base: None,
         offset: None,
@@ -119,6 +122,7 @@ impl<'a> Facts<'a> {
                 access: access.access,
                 order: access.order,
                 scope: access.scope,
+                is_mbarrier: access.mbarrier,
                 proxy,
                 base,
                 offset,

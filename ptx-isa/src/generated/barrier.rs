@@ -131,18 +131,21 @@ const FENCE_PROXY_FABRIC: &Slot = &slot(".fabric", &[M::GenericFabric, M::Fabric
 const FENCE_PROXY_LEVEL: &Slot = &slot(".level", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const FENCE_PROXY_ORDER: &Slot = &slot(".order", &[M::Acquire, M::Release]);
 const FENCE_PROXY_ORDER_2: &Slot = &slot(".order", &[M::Acquire, M::Release, M::AcqRel]);
-const FENCE_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]).with_sequences(&[&[M::Async, M::Global], &[M::Async, M::SharedCta], &[M::Async, M::SharedCluster]]);
 const FENCE_PROXY_RESTRICT_OPT: &Slot = &slot(".restrict", &[M::SyncRestrictSharedCta, M::SyncRestrictSharedCluster]).optional();
 const FENCE_PROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
+const FENCE_PROXY_WITHIN_OPT: &Slot = &slot(".within", &[M::Global, M::SharedCta, M::SharedCluster]).optional();
 static FENCE_PROXY_DIFFERENCES: [&str; 1] = ["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"];
 static FENCE_PROXY_EFFECTS: [Effect; 4] = [
     effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2))), effect(E::Proxy(Proxy::Tensormap))];
 static FENCE_PROXY_EFFECTS_2: [Effect; 4] = [
     effect(E::Fence), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(3))), effect(E::Proxy(Proxy::Async))];
-pub(crate) static FENCE_PROXY: [Form; 8] = [ // fence.proxy
-    form("9.7.13.4", ".proxykind{.restrict}", &[FENCE_PROXY_PROXYKIND, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
-        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]), since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
-        .with_effects(&[effect(E::Fence)]).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
+pub(crate) static FENCE_PROXY: [Form; 9] = [ // fence.proxy
+    form("9.7.13.4", ".alias{.restrict}", &[l::ALIAS, FENCE_PROXY_RESTRICT_OPT], &[ptx(7, 5, &t::SM_70)])
+        .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])]).with_effects(&[effect(E::Fence)]).does(Action::Fence)
+        .with_differences(&FENCE_PROXY_DIFFERENCES),
+    form("9.7.13.4", ".async{.within}{.restrict}", &[l::ASYNC, FENCE_PROXY_WITHIN_OPT, FENCE_PROXY_RESTRICT_OPT], &[ptx(8, 0, &t::SM_90)])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 6, &t::SM_90)])]).with_effects(&[effect(E::Fence), effect(E::Proxy(Proxy::Async))])
+        .does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_effects(&FENCE_PROXY_EFFECTS).does(Action::Fence).with_differences(&FENCE_PROXY_DIFFERENCES),
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
@@ -172,5 +175,6 @@ pub(crate) static MEMBAR: [Form; 1] = [ // membar
 const MEMBAR_PROXY_PROXYKIND: &Slot = &slot(".proxykind", &[M::Alias, M::Async]);
 pub(crate) static MEMBAR_PROXY: [Form; 1] = [ // membar.proxy
     form("9.7.13.4", ".proxykind", &[MEMBAR_PROXY_PROXYKIND], &[ptx(7, 5, &t::SM_60)])
-        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])]).with_effects(&[effect(E::Fence)]).does(Action::Fence),
+        .with_rules(&[since(holds(0, &[M::Async]), &[ptx(9, 4, &t::SM_90)])])
+        .with_effects(&[effect(E::Fence), effect_if(holds(0, &[M::Async]), E::Proxy(Proxy::Async))]).does(Action::Fence),
 ];

@@ -11,13 +11,13 @@ pub(crate) static TCGEN05_ALLOC: [Form; 2] = [ // tcgen05.alloc
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
         .with_rules(&[must_agree(0, Enforcement::Warning), deny(C::All(&[C::Filled(3), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
-        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorMemory),
+        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorAllocate),
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[l::EXCLUSIVE, TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(4)).with_size(Size::Fixed(4)),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_rules(&[must_agree(1, Enforcement::Warning), deny(C::All(&[C::Filled(4), C::Operand(0, Q::SpecialRegister), C::Operand(0, Q::Below(64))]))])
-        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorMemory),
+        .with_effects(&TCGEN05_ALLOC_EFFECTS).does(Action::TensorAllocate),
 ];
 
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -25,19 +25,19 @@ static TCGEN05_DEALLOC_EFFECTS: [Effect; 2] = [effect(E::Converge(ConvergenceSco
 pub(crate) static TCGEN05_DEALLOC: [Form; 2] = [ // tcgen05.dealloc
     form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]), op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 0)])
-        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorMemory),
+        .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorFree),
     form("9.7.16.7.1", ".exclusive.cta_group.sync.aligned.b32 taddr, nCols", &[l::EXCLUSIVE, TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(9, 4, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
             op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)]).with_rules(&[must_agree(1, Enforcement::Warning)])
-        .with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorMemory),
+        .with_effects(&TCGEN05_DEALLOC_EFFECTS).does(Action::TensorFree),
 ];
 
 const TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_RELINQUISH_ALLOC_PERMIT: [Form; 1] = [ // tcgen05.relinquish_alloc_permit
     form("9.7.16.7.1", ".cta_group.sync.aligned", &[TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP, l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorRelinquish),
 ];
 
 const TCGEN05_LD_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -72,12 +72,12 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [ // tcgen05.ld
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X4])], &[&[16]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
-                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorMemory),
+                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorLoad),
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
-            op("immHalfSplitoff", 2, R::Imm)]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorMemory),
+            op("immHalfSplitoff", 2, R::Imm)]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorLoad),
 ];
 
 const TCGEN05_LD_RED_NUM: &Slot = &slot(".num", &[M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -97,13 +97,13 @@ static TCGEN05_LD_RED_OPERANDS_2: [FormOperand; 4] = [
     op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)];
 pub(crate) static TCGEN05_LD_RED: [Form; 4] = [ // tcgen05.ld.red
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorLoad),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorLoad),
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorLoad),
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
-        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_LD_RED_OPERANDS_2).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorLoad),
 ];
 
 const TCGEN05_LD_RED_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -116,7 +116,7 @@ pub(crate) static TCGEN05_LD_RED_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.red.spc
             op("redval", 2, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
             op("taddr", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorLoad),
 ];
 
 const TCGEN05_LD_SPCOMPRESS_NUM: &Slot = &slot(".num", &[M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -128,7 +128,7 @@ pub(crate) static TCGEN05_LD_SPCOMPRESS: [Form; 1] = [ // tcgen05.ld.spcompress
             op("cdata", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 2)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::MatrixMove)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorLoad),
 ];
 
 const TCGEN05_ST_NUM: &Slot = &slot(".num", &[M::X1, M::X2, M::X4, M::X8, M::X16, M::X32, M::X64, M::X128]);
@@ -163,19 +163,25 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [ // tcgen05.st
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X4])], &[&[16]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X8])], &[&[32]], &[]), 
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X16])], &[&[64]], &[]), 
-                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorMemory),
+                row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorStore),
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
             op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
-        .with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorMemory),
+        .with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorStore),
 ];
 
-pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [ // tcgen05.wait::ld tcgen05.wait::st
+pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [ // tcgen05.wait::ld
     form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))])
-        .does(Action::TensorMemory),
+        .does(Action::TensorLoadWait),
+];
+
+pub(crate) static TCGEN05_WAIT_ST: [Form; 1] = [ // tcgen05.wait::st
+    form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
+        .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))])
+        .does(Action::TensorStoreWait),
 ];
 
 const TCGEN05_CP_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -195,7 +201,7 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [ // tcgen05.cp
             require(holds(1, &[M::D32x128b]), holds(2, &[M::Warpx4])), require(C::Filled(2), holds(1, &[M::D64x128b, M::D32x128b]))])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::Proxy(Proxy::Async)),
-            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMove)]).does(Action::TensorMemory),
+            effect(E::Memory(A::Read, M::Shared)), effect(E::MatrixMove)]).does(Action::TensorMemoryCopy),
 ];
 
 const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
@@ -204,7 +210,7 @@ pub(crate) static TCGEN05_SHIFT: [Form; 1] = [ // tcgen05.shift
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread), effect(E::MatrixMove)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorMemoryShift),
 ];
 
 const TCGEN05_MMA_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
@@ -246,14 +252,14 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(3), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])), must_agree(0, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -263,7 +269,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_RULES)
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -273,14 +279,14 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_RULES)
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS)
         .with_rules(&[
             must_agree(0, Enforcement::Warning), since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(3)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(3)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_OPERANDS_2)
         .with_rules(&[
@@ -288,7 +294,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             since(holds(1, &[M::KindI8]), &[ptx(8, 6, &t::SM_100A_SM_110A)]),
             since(C::Any(&[holds(1, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(1, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(6, Q::Present), C::Not(&holds(1, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -298,7 +304,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.decompress::lut::b{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc{, disable-output-lane}, enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_4, l::DECOMPRESS_LUT_B, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -308,7 +314,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
             op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED, K::ALLOW_SPECIAL, K::ELEMENTS]),
             op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -319,7 +325,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale.decompress::lut::b{.block32}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [lut], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_5, l::BLOCK_SCALE, l::DECOMPRESS_LUT_B, l::BLOCK32_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT, TCGEN05_MMA_COLLECTOR_B_OPT], &[ptx(9, 4, &t::SM_107F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -330,7 +336,7 @@ pub(crate) static TCGEN05_MMA: [Form; 10] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&[must_agree(0, Enforcement::Warning)])
-        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_DIFFERENCES),
 ];
 
 const TCGEN05_MMA_2_COLLECTOR_B_OPT: &Slot = &slot(".collector_b", &[M::CollectorBFill, M::CollectorBUse, M::CollectorBLastuse, M::CollectorBDiscard]).optional();
@@ -373,14 +379,14 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(4), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])), must_agree(1, Enforcement::Warning),
             since(C::Filled(5), &[ptx(9, 4, &t::SM_107F)]), since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -391,7 +397,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_2_RULES)
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
@@ -402,7 +408,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
             op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
             op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]).with_rules(&TCGEN05_MMA_2_RULES)
-        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .with_effects(&TCGEN05_MMA_2_EFFECTS).does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage}{.collector_b} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS)
         .with_rules(&[
@@ -410,7 +416,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(4)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(4)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
-        .does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage}{.collector_b} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT, TCGEN05_MMA_2_COLLECTOR_B_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_2_OPERANDS_2)
         .with_rules(&[
@@ -419,7 +425,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [ // tcgen05.mma
             since(C::Any(&[holds(2, &[M::KindTi16]), C::Filled(5)]), &[ptx(9, 4, &t::SM_107F)]), deny(C::All(&[holds(2, &[M::KindI8]), C::Filled(5)])),
             since(C::All(&[C::Operand(7, Q::Present), C::Not(&holds(2, &[M::KindI8]))]), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)]),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()]).with_effects(&TCGEN05_MMA_2_EFFECTS)
-        .does(Action::TensorMemory).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
+        .does(Action::TensorMultiply).with_differences(&TCGEN05_MMA_2_DIFFERENCES),
 ];
 
 const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
@@ -448,14 +454,15 @@ static TCGEN05_MMA_WS_RULES: [Rule; 3] = [
 pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&[must_agree(0, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::TensorMultiply),
     form("9.7.16.10.9.3", ".cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_IKIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
-        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS).does(Action::TensorMemory),
+        .with_operands(&TCGEN05_MMA_WS_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_RULES).with_effects(&TCGEN05_MMA_WS_EFFECTS)
+        .does(Action::TensorMultiply),
 ];
 
 const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M::CollectorB0Fill, M::CollectorB0Use, M::CollectorB0Lastuse, M::CollectorB0Discard, M::CollectorB1Fill, M::CollectorB1Use, M::CollectorB1Lastuse, M::CollectorB1Discard, M::CollectorB2Fill, M::CollectorB2Use, M::CollectorB2Lastuse, M::CollectorB2Discard, M::CollectorB3Fill, M::CollectorB3Use, M::CollectorB3Lastuse, M::CollectorB3Discard]).optional();
@@ -486,26 +493,26 @@ static TCGEN05_MMA_WS_2_RULES: [Rule; 3] = [
 pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [ // tcgen05.mma.ws
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&[must_agree(1, Enforcement::Warning)]).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
     form("9.7.16.10.9.4", ".sp.cta_group::1.ikind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_IKIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&TCGEN05_MMA_WS_2_OPERANDS_2).with_rules(&TCGEN05_MMA_WS_2_RULES).with_effects(&TCGEN05_MMA_WS_2_EFFECTS)
-        .does(Action::TensorMemory),
+        .does(Action::TensorMultiply),
 ];
 
 pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [ // tcgen05.fence::before_thread_sync
     form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorFenceBefore),
 ];
 
 pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [ // tcgen05.fence::after_thread_sync
     form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]).with_effects(&[effect(E::Fence)])
-        .does(Action::TensorMemory),
+        .does(Action::TensorFenceAfter),
 ];
 
 const TCGEN05_COMMIT_COMPLETION_MECHANISM: &Slot = &slot(".completion_mechanism", &[M::MbarrierArriveOne]);
@@ -522,5 +529,5 @@ pub(crate) static TCGEN05_COMMIT: [Form; 1] = [ // tcgen05.commit
             deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])), since(C::Operand(1, Q::Immediate), &[ptx(9, 4, &t::ALL)]),
             since(C::Any(&[C::Filled(2), holds(4, &[M::MulticastCluster32b])]), &[ptx(9, 4, &t::SM_107F)]),
             since(holds(4, &[M::MulticastCluster16b]), &[ptx(9, 4, &t::ALL)]), must_agree(0, Enforcement::Warning)])
-        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]).does(Action::TensorMemory),
+        .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]).does(Action::TensorCommit),
 ];

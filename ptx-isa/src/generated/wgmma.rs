@@ -48,28 +48,28 @@ static WGMMA_MMA_ASYNC_RULES: [Rule; 1] = [
 pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [ // wgmma.mma_async
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_2).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_2).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_3).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_4).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_3).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_OPERANDS_4).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -77,7 +77,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [ // wgmma.mma_async
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_RULES)
-        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS).does(Action::WarpgroupMatrix),
+        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS).does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -85,7 +85,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [ // wgmma.mma_async
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_RULES)
-        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS).does(Action::WarpgroupMatrix),
+        .with_effects(&WGMMA_MMA_ASYNC_EFFECTS).does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -93,7 +93,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [ // wgmma.mma_async
             op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
@@ -101,7 +101,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [ // wgmma.mma_async
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_effects(&WGMMA_MMA_ASYNC_EFFECTS)
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupMultiply),
 ];
 
 const WGMMA_MMA_ASYNC_2_ATYPE: &Slot = &slot(".atype", &[M::E4m3, M::E5m2]);
@@ -138,19 +138,19 @@ static WGMMA_MMA_ASYNC_2_RULES: [Rule; 1] = [
 pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS_2)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&WGMMA_MMA_ASYNC_2_OPERANDS_2)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -162,7 +162,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -174,7 +174,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -186,7 +186,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -198,7 +198,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
             op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2), op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -209,7 +209,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_2_RULES)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -220,23 +220,23 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [ // wgmma.mma_async
             op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
             op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)]).with_rules(&WGMMA_MMA_ASYNC_2_RULES)
-        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMatrix)
+        .with_effects(&WGMMA_MMA_ASYNC_2_EFFECTS).does(Action::WarpgroupMultiply)
         .about("Multiplies a sparse matrix with a dense one and adds the result to registers of a warpgroup, asynchronously."),
 ];
 
 pub(crate) static WGMMA_FENCE: [Form; 1] = [ // wgmma.fence
     form("9.7.15.7.1", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
-        .with_effects(&[effect(E::Fence), effect(E::Converge(ConvergenceScope::Warpgroup))]).does(Action::WarpgroupMatrix),
+        .with_effects(&[effect(E::Fence), effect(E::Converge(ConvergenceScope::Warpgroup))]).does(Action::WarpgroupFence),
 ];
 
 pub(crate) static WGMMA_COMMIT_GROUP: [Form; 1] = [ // wgmma.commit_group
     form("9.7.15.7.2", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Commit)), effect(E::Converge(ConvergenceScope::Warpgroup))])
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupCommit),
 ];
 
 pub(crate) static WGMMA_WAIT_GROUP: [Form; 1] = [ // wgmma.wait_group
     form("9.7.15.7.3", ".sync{.aligned} N", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)]).with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Wait)), effect(E::Converge(ConvergenceScope::Warpgroup))])
-        .does(Action::WarpgroupMatrix),
+        .does(Action::WarpgroupWait),
 ];

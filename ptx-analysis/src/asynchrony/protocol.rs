@@ -1,0 +1,107 @@
+//! One protocol as a dataflow problem over the events of a function.
+
+use alloc::vec::Vec;
+
+use crate::cfg::{BlockId, Cfg};
+use crate::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
+use crate::graph::Node as _;
+
+use super::Violation;
+use super::events::{Event, Events};
+
+/// A protocol: what is followed along paths, and where it is broken.
+pub(super) trait Protocol {
+    type State: JoinSemiLattice;
+
+    /// What holds where the function begins.
+    fn start(&self) -> Self::State;
+
+    /// What an event changes, if it happens.
+    fn apply(&self, event: &Event, state: &mut Self::State);
+
+    /// Adds what an event violates in the state before it.
+    fn check(&self, event: &Event, state: &Self::State, found: &mut Vec<Violation>);
+}
+
+/// A state, unless no path reaches the place.
+impl<S: JoinSemiLattice> JoinSemiLattice for Option<S> {
+    fn join(&mut self, other: &Self) -> bool {
+        match (&mut *self, other) {
+            (_, None) => false,
+            (Some(state), Some(other)) => state.join(other),
+            (None, Some(_)) => {
+                self.clone_from(other);
+                true
+            }
+        }
+    }
+}
+
+struct Problem<'a, P> {
+    protocol: &'a P,
+    events: &'a Events,
+}
+
+impl<P: Protocol> Problem<'_, P> {
+    fn apply(&self, event: &Event, state: &mut P::State) {
+        if event.conditional {
+            let unchanged = state.clone();
+            self.protocol.apply(event, state);
+            state.join(&unchanged);
+        } else {
+            self.protocol.apply(event, state);
+        }
+    }
+}
+
+impl<P: Protocol> Analysis for Problem<'_, P> {
+    type Node = BlockId;
+    type Domain = Option<P::State>;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Self::Domain {
+        None
+    }
+
+    fn boundary(&self) -> Self::Domain {
+        Some(self.protocol.start())
+    }
+
+    fn len(&self, block: BlockId) -> u32 {
+        self.events.of(block).len() as u32
+    }
+
+    fn effect(&self, block: BlockId, index: u32, state: &mut Self::Domain) {
+        let event = self.events.of(block).get(index as usize);
+        if let (Some(state), Some(event)) = (state, event) {
+            self.apply(event, state);
+        }
+    }
+}
+
+/// Visits of blocks until the solver gives up, for each block. Each visit but the first adds something to a small state.
+const VISITS: u64 = 256;
+
+/// Follows a protocol through a function and adds its violations.
+pub(super) fn follow<P: Protocol>(
+    protocol: &P,
+    events: &Events,
+    cfg: &Cfg,
+    found: &mut Vec<Violation>,
+) {
+    let problem = Problem { protocol, events };
+    let Ok(solution) = solve(cfg, &problem, VISITS * cfg.len() as u64) else {
+        return;
+    };
+    for number in 0..cfg.len() as u32 {
+        let block = BlockId::from_u32(number);
+        let Some(Some(state)) = solution.state(block) else {
+            continue;
+        };
+        let mut state = state.clone();
+        for event in events.of(block) {
+            protocol.check(event, &state, found);
+            problem.apply(event, &mut state);
+        }
+    }
+}
