@@ -13,7 +13,10 @@ pub(super) fn finish(
     ftz: bool,
     sat: bool,
 ) -> Option<u128> {
-    let mut bits = format.encode(exact, rounding)?;
+    let mut bits = match format.power(exact, rounding) {
+        Some(bits) => bits,
+        None => format.encode(exact, rounding)?,
+    };
     if ftz && format.is_tiny(exact) && !becomes_normal(format, exact, rounding)? {
         bits &= format.sign();
     }

@@ -225,6 +225,21 @@ impl Format {
         Some(sign | magnitude)
     }
 
+    /// The code of a power of two in a format without signs and zero, as the functions of CUDA for the host give it: the sign is left out, what is too
+    /// small is the least power, and what is too large a NaN. `None` in other formats.
+    pub(super) fn power(self, number: Number, rounding: Rounding) -> Option<u128> {
+        if self.signed || self.zero {
+            return None;
+        }
+        let size = number.magnitude();
+        Some(match size.size {
+            Magnitude::Infinite => self.infinity(),
+            Magnitude::Finite(0, _) => 0,
+            Magnitude::Finite(..) if self.is_tiny(size) => 0,
+            Magnitude::Finite(..) => self.encode(size, rounding).unwrap_or(self.infinity()),
+        })
+    }
+
     /// Whether a number that is not zero is below the normal numbers before it is rounded.
     pub(super) fn is_tiny(self, number: Number) -> bool {
         number

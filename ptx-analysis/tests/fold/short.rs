@@ -84,12 +84,12 @@ fn powers_of_two() {
     let up = |x: f64| (0..255).find(|&c| power(c) >= x);
     let code = |x: f64, way: &str, finite: bool| match x {
         _ if x.is_nan() => Some(255),
-        // No sign, no zero.
-        _ if x.is_sign_negative() || x == 0.0 => None,
-        _ if x > power(254) && finite => Some(254),
-        _ if x.is_infinite() => None,
-        _ if way == "rz" => down(x),
-        _ => up(x),
+        // As in the functions of CUDA for the host: no sign, no zero.
+        _ if x.abs() < power(0) => Some(0),
+        _ if x.abs() > power(254) && finite => Some(254),
+        _ if x.is_infinite() => Some(255),
+        _ if way == "rz" => down(x.abs()),
+        _ => up(x.abs()).or(Some(255)),
     };
     for (way, finite) in [("rz", false), ("rz", true), ("rp", false), ("rp", true)] {
         let word = if finite { ".satfinite" } else { "" };
