@@ -62,6 +62,8 @@ pub struct CallGraph {
     /// Functions by number, and after them one node for all whose address is taken.
     graph: Digraph,
     components: Components,
+    /// The function of each symbol.
+    of_symbol: Vec<Option<FuncId>>,
 }
 
 impl CallGraph {
@@ -75,6 +77,7 @@ impl CallGraph {
             targets,
             edges,
             mut address_taken,
+            of_symbol,
             ..
         } = finder;
         address_taken.sort_unstable();
@@ -86,7 +89,13 @@ impl CallGraph {
             sites,
             targets,
             address_taken,
+            of_symbol,
         }
+    }
+
+    /// The function that a symbol names.
+    pub(crate) fn function(&self, symbol: SymbolId) -> Option<FuncId> {
+        self.of_symbol.get(symbol.index()).copied().flatten()
     }
 
     /// Every call, by caller and in order; one through a list of functions once for each of them. Where many calls share a

@@ -476,3 +476,11 @@ fn a_grid_has_a_barrier_of_all_blocks() {
                 red.global.add.u32 [%out], %r4;";
     assert_eq!(run(&kernel("", body), 2, 1, &[0]).unwrap(), [4]);
 }
+
+/// Lanes that come to a place in more than two groups go on together.
+#[test]
+fn all_groups_at_a_place_go_on_together() {
+    let body = "mov.u32 %r1, 0;\nLOOP:\nadd.u32 %r1, %r1, 1;\nsetp.le.u32 %p1, %r1, %r0;\n@%p1 bra LOOP;\n\
+        activemask.b32 %r2;\nst.global.u32 [%mine], %r2;";
+    assert_eq!(run(&kernel("", body), 1, 8, &[0; 8]).unwrap(), [0xff; 8]);
+}

@@ -157,7 +157,7 @@ impl<'a> Facts<'a> {
     }
 
     /// What a call writes and reads: its results and its arguments.
-    pub(super) fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
+    pub fn call_lists(&self) -> impl Iterator<Item = (&'a [Operand], Access)> + use<'a> {
         let facts = *self;
         facts.form.parts.iter().filter_map(move |part| {
             let access = match part.role {

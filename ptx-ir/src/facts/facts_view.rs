@@ -275,6 +275,13 @@ impl<'a> Facts<'a> {
         written.filter_map(move |part| Some((facts.operand_at(part)?, part.uniformity)))
     }
 
+    /// Whether it is written with a modifier.
+    #[must_use]
+    pub fn has_modifier(&self, modifier: Modifier) -> bool {
+        let signature = self.inst().map(|i| self.module.signature(i.sig));
+        signature.is_some_and(|s| s.modifiers().any(|m| m == modifier))
+    }
+
     /// The operands with a mark of the form.
     pub fn marked(&self, mark: Marks) -> impl Iterator<Item = Operand> + use<'a> {
         let facts = *self;

@@ -151,21 +151,21 @@ impl Groups {
         Some(index)
     }
 
-    /// Joins a group with another one at the same place; gives the index of the joined group.
-    pub(crate) fn join(&mut self, index: usize) -> usize {
-        let Some(group) = self.all.get(index) else {
-            return index;
-        };
-        let (call, at, mask) = (group.call, group.at, group.mask);
-        let other = self.all.iter().enumerate().position(|(i, g)| {
-            i != index && g.call == call && g.at == at && g.state == State::Ready
-        });
-        let Some(other) = other else { return index };
-        self.all[other].mask |= mask;
-        self.all.swap_remove(index);
-        match other == self.all.len() {
-            true => index,
-            false => other,
+    /// Joins a group with all others at the same place; gives the index of the joined group.
+    pub(crate) fn join(&mut self, mut index: usize) -> usize {
+        while let Some(group) = self.all.get(index) {
+            let (call, at, mask) = (group.call, group.at, group.mask);
+            let other = self.all.iter().enumerate().position(|(i, g)| {
+                i != index && g.call == call && g.at == at && g.state == State::Ready
+            });
+            let Some(other) = other else { break };
+            self.all[other].mask |= mask;
+            self.all.swap_remove(index);
+            index = match other == self.all.len() {
+                true => index,
+                false => other,
+            };
         }
+        index
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptx_ir::{Module, SymbolKind};
+use ptx_isa::Directive;
 use ptx_vm::{Checker, Launch, Machine, StopReason};
 
 /// Bytes of the buffer of each argument.
@@ -124,9 +125,61 @@ fn prepare(
     kernel: &str,
     seed: u64,
 ) -> (Launch, Vec<u64>) {
+    let shape = Shape::new([2, 1, 1], [64, 1, 1]);
+    launch_of(machine, module, kernel, seed, &shape)
+}
+
+/// The CTAs and threads of a launch.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    cluster: [u32; 3],
+}
+
+impl Shape {
+    pub(crate) const fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self::clusters(grid, block, [1; 3])
+    }
+
+    pub(crate) const fn clusters(grid: [u32; 3], block: [u32; 3], cluster: [u32; 3]) -> Self {
+        Self {
+            grid,
+            block,
+            cluster,
+        }
+    }
+}
+
+/// The threads of a CTA that a kernel requires.
+fn required(module: &Module, kernel: &str) -> Option<[u32; 3]> {
+    let header = &module.functions()[module.function(kernel)?];
+    let mut directives = header
+        .interface
+        .directives
+        .of(module.interface_directives())
+        .iter();
+    let required = directives.find(|d| d.directive == Directive::Reqntid)?;
+    let mut threads = [1; 3];
+    for (size, given) in threads.iter_mut().zip(module.pool().slice(required.args)) {
+        *size = u32::try_from(module.pool().integer(*given)?).ok()?;
+    }
+    Some(threads)
+}
+
+/// A launch of a shape with buffers, and their addresses. A required number of threads is respected.
+pub(crate) fn launch_of(
+    machine: &mut Machine<'_>,
+    module: &Module,
+    kernel: &str,
+    seed: u64,
+    shape: &Shape,
+) -> (Launch, Vec<u64>) {
     let all = machine.allocate(2 * ALIGN).unwrap_or(0);
     let start = (all + MARGIN).next_multiple_of(ALIGN);
-    let mut launch = Launch::new(kernel).shape(2, 64);
+    let mut launch = Launch::new(kernel);
+    (launch.grid, launch.cluster) = (shape.grid, shape.cluster);
+    launch.block = required(module, kernel).unwrap_or(shape.block);
     // Arrays in shared memory are too small for some of the arguments.
     launch.shared = 32 << 10;
     let mut buffers = Vec::new();

@@ -1,0 +1,117 @@
+//! What is known of a function from its header and from those that call it.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::FunctionFacts;
+use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
+use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
+
+/// What is known of all calls of a function, or of the launches of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Context {
+    pub(super) function: FuncId,
+    pub(super) kind: FunctionKind,
+    /// In which threads each parameter is the same.
+    pub(super) arguments: Vec<Uniformity>,
+    /// Of which group all threads enter the function, or none.
+    pub(super) entry: Uniformity,
+    /// The threads of a CTA in each dimension, if each launch has as many.
+    threads: Option<[u64; 3]>,
+    /// Whether generic addresses may be those of local memory, which each thread has its own of.
+    pub(super) local_pointers: bool,
+}
+
+impl Context {
+    /// Nothing is known of the arguments of functions yet, and those of kernels are the same in the grid.
+    pub(super) fn new(facts: FunctionFacts<'_>, id: FuncId) -> Self {
+        let header = header(facts, id);
+        let params = header.interface.params.of(facts.module().params());
+        Self {
+            function: id,
+            kind: header.kind,
+            arguments: vec![Uniformity::Grid; params.len()],
+            entry: Uniformity::Grid,
+            threads: threads(facts, header),
+            local_pointers: false,
+        }
+    }
+
+    /// The arguments may be anything.
+    pub(super) fn give_up(&mut self) {
+        self.arguments.fill(Uniformity::Varying);
+        self.entry = Uniformity::Varying;
+    }
+
+    pub(super) fn params<'a>(&self, facts: FunctionFacts<'a>) -> &'a [Param] {
+        let module = facts.module();
+        header(facts, self.function)
+            .interface
+            .params
+            .of(module.params())
+    }
+
+    pub(super) fn returns<'a>(&self, facts: FunctionFacts<'a>) -> &'a [Param] {
+        let module = facts.module();
+        header(facts, self.function)
+            .interface
+            .returns
+            .of(module.params())
+    }
+
+    /// In which threads a component of a special register is the same, if they read it together.
+    pub(super) fn special(&self, register: SpecialReg, component: Option<u8>) -> Uniformity {
+        if register.is_vector() && component == Some(3) {
+            // There is no fourth dimension.
+            return Uniformity::Grid;
+        }
+        let is_thread = register.index_of() == Some(SpecialReg::Ntid);
+        let (Some(threads), Some(component), true) = (self.threads, component, is_thread) else {
+            return register.uniformity();
+        };
+        let component = usize::from(component);
+        let before: u64 = threads.iter().take(component).product();
+        match threads.get(component) {
+            Some(1) => Uniformity::Grid,
+            // Whole warps have the same index.
+            _ if component > 0 && before.is_multiple_of(32) => Uniformity::Warp,
+            _ => register.uniformity(),
+        }
+    }
+}
+
+fn header<'a>(facts: FunctionFacts<'a>, id: FuncId) -> &'a Function {
+    let header = facts.module().functions().get(id);
+    header.unwrap_or(const { &Function::EMPTY })
+}
+
+/// The threads of a CTA in each dimension that a kernel requires.
+fn threads(facts: FunctionFacts<'_>, header: &Function) -> Option<[u64; 3]> {
+    let module = facts.module();
+    let mut all = header
+        .interface
+        .directives
+        .of(module.interface_directives())
+        .iter();
+    let required = all.find(|d| d.directive == Directive::Reqntid)?;
+    let mut threads = [1; 3];
+    let given = module.pool().slice(required.args);
+    for (size, given) in threads.iter_mut().zip(given) {
+        *size = u64::try_from(module.pool().integer(*given)?).ok()?;
+    }
+    Some(threads)
+}
+
+/// Whether a module has variables in local memory.
+pub(super) fn has_local_variables(module: &ptx_ir::Module) -> bool {
+    let is_local = |space: StateSpace| space.base() == StateSpace::Local;
+    let mut symbols = module.symbols().values();
+    let in_module = symbols.any(|s| match s.kind {
+        SymbolKind::Variable(space, _) => is_local(space),
+        _ => false,
+    });
+    in_module
+        || module.definitions().any(|(_, _, body)| {
+            let mut variables = body.vars().values();
+            variables.any(|v| is_local(v.space))
+        })
+}

@@ -1,0 +1,175 @@
+//! The analysis of one function.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{Callees, FunctionFacts};
+use ptx_ir::{Binding, Param, Statement, SymbolId};
+use ptx_isa::{Access, Uniformity};
+
+use super::context::Context;
+use super::graphs::Graphs;
+use super::pass::{Pass, Results};
+use super::{FunctionUniformity, UniformDef};
+use crate::cfg::BlockId;
+use crate::reg_lanes::Variables;
+use crate::ssa::{Ssa, Value};
+
+/// A call of a function of the module, or of another one.
+pub(super) struct Call {
+    pub(super) callee: SymbolId,
+    pub(super) arguments: Vec<Uniformity>,
+    /// The largest group of which all threads call it, or none.
+    pub(super) executed: Uniformity,
+}
+
+/// What is found about a function.
+pub(super) struct Outcome {
+    pub(super) uniformity: FunctionUniformity,
+    /// In which threads each result is the same.
+    pub(super) results: Vec<Uniformity>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// Analyzes a function.
+pub(super) fn analyze(
+    facts: FunctionFacts<'_>,
+    context: &Context,
+    results: Results<'_>,
+) -> Outcome {
+    let graphs = Graphs::new(facts);
+    let variables = Variables::new(facts.body());
+    let Ok(ssa) = Ssa::new(facts, &graphs.cfg, &graphs.dominators, &variables) else {
+        return unknown(facts, context);
+    };
+    let mut pass = Pass::new(facts, &graphs, (&variables, &ssa), context, results);
+    pass.run();
+    Outcome {
+        results: returns(&pass),
+        calls: calls(&pass),
+        uniformity: uniformity(&pass),
+    }
+}
+
+/// Nothing is known of the function.
+fn unknown(facts: FunctionFacts<'_>, context: &Context) -> Outcome {
+    let mut calls = Vec::new();
+    for (inst, _) in facts.body().insts() {
+        if let Some(Callees::Function(callee)) = facts.inst(inst).callees() {
+            calls.push(Call {
+                callee,
+                arguments: Vec::new(),
+                executed: Uniformity::Varying,
+            });
+        }
+    }
+    Outcome {
+        uniformity: FunctionUniformity::default(),
+        results: vec![Uniformity::Varying; context.returns(facts).len()],
+        calls,
+    }
+}
+
+fn uniformity(pass: &Pass<'_>) -> FunctionUniformity {
+    let mut defs = Vec::new();
+    for (id, value) in pass.ssa.values() {
+        if let Value::Def { stmt, variable, .. } = value
+            && variable != pass.ssa.carry()
+        {
+            defs.push(UniformDef {
+                stmt,
+                variable,
+                uniformity: pass.values[id.as_u32() as usize],
+            });
+        }
+    }
+    defs.sort_unstable();
+    let mut guards = Vec::new();
+    for (stmt, statement) in pass.facts.body().statements() {
+        if let Statement::Inst(inst) = statement
+            && let Some((place, _)) = pass.facts.inst(inst).guard_register()
+            && let Some(block) = pass.block(stmt)
+        {
+            guards.push((stmt, pass.place(stmt, place, block)));
+        }
+    }
+    guards.sort_unstable();
+    FunctionUniformity {
+        defs,
+        guards,
+        blocks: pass.executions.clone(),
+        branches: pass.branches.clone(),
+    }
+}
+
+/// In which threads the results of the function are the same.
+fn returns(pass: &Pass<'_>) -> Vec<Uniformity> {
+    let blocks = pass.graphs.cfg.blocks();
+    let returning: Vec<BlockId> = blocks
+        .filter(|(_, b)| b.returns)
+        .map(|(id, _)| id)
+        .collect();
+    // Threads may return at different places.
+    let place = match returning.len() {
+        0 | 1 => Uniformity::Grid,
+        _ => pass
+            .branches
+            .iter()
+            .copied()
+            .fold(Uniformity::Grid, Uniformity::join),
+    };
+    let of = |param: &Param| {
+        let level = match param.binding {
+            Binding::Var(var) => {
+                let levels = returning.iter().map(|block| pass.variable(var, *block));
+                levels.fold(Uniformity::Grid, Uniformity::join)
+            }
+            Binding::Register(decl) => {
+                let registers = pass.facts.body().registers();
+                let of_decl = |variable: u32| {
+                    let register = pass.variables.place(variable).register;
+                    registers.get(register).is_some_and(|r| r.decl == decl)
+                };
+                let returned = pass.ssa.returned().iter();
+                let levels = returned.filter(|r| of_decl(r.variable));
+                let levels = levels.map(|r| pass.read(r.value, r.block));
+                levels
+                    .reduce(Uniformity::join)
+                    .unwrap_or(Uniformity::Varying)
+            }
+            _ => Uniformity::Varying,
+        };
+        level.join(place)
+    };
+    pass.context.returns(pass.facts).iter().map(of).collect()
+}
+
+/// The calls of functions by their names.
+fn calls(pass: &Pass<'_>) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for (stmt, statement) in pass.facts.body().statements() {
+        let Statement::Inst(inst) = statement else {
+            continue;
+        };
+        let of = pass.facts.inst(inst);
+        let (Some(Callees::Function(callee)), Some(block)) = (of.callees(), pass.block(stmt))
+        else {
+            continue;
+        };
+        let lists = of
+            .call_lists()
+            .filter(|(_, access)| *access == Access::Read);
+        let operands = lists.flat_map(|(list, _)| list);
+        let guard = of
+            .guard_register()
+            .map(|(place, _)| pass.place(stmt, place, block));
+        let executed = pass.executions.get(block.as_u32() as usize).copied();
+        calls.push(Call {
+            callee,
+            arguments: operands.map(|o| pass.argument(stmt, block, *o)).collect(),
+            executed: executed
+                .unwrap_or(Uniformity::Varying)
+                .join(guard.unwrap_or(Uniformity::Grid)),
+        });
+    }
+    calls
+}

@@ -1,0 +1,326 @@
+//! Uniformity: in which threads the registers, predicates, blocks and branches of a function are the same.
+//!
+//! # What is compared
+//!
+//! Threads execute the same *instance* of a statement if they execute that statement, came to its function by the same instances of calls, and are in the same
+//! iteration of each loop around it, counted from where the loop was entered (for a loop with several entries: by how often its header was executed). A register is
+//! the same in a group of threads if after each instance of a statement that writes it, all threads of a group that executed this instance hold the same value;
+//! threads that did not execute it do not count, threads whose guard did not hold do. The groups are the grid, the clusters, the CTAs and the warps ([`Uniformity`]).
+//!
+//! A *branch* is the same if all threads of a group that execute the same instance go on to the same place. A *block* is the same if for each of its instances
+//! either all threads of a group that entered the function together execute it, or none.
+//!
+//! # How it is found
+//!
+//! Each value starts as the same in the grid and is lowered by what it depends on:
+//!
+//! * **Data**: operands, special registers ([`SpecialReg::uniformity`](ptx_isa::SpecialReg::uniformity), with `.reqntid`), results that are not a function of the operands
+//!   ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and of a guarded write also the guard and the old value.
+//! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
+//! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
+//! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. Weak loads from memory that may
+//!   be written are the same at most in a warp. Local memory, atomic operations and ordered loads differ.
+//! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of functions
+//!   that other modules may call or whose address is taken, and of calls through addresses.
+//!
+//! # Assumptions
+//!
+//! For weak loads from memory that other threads may write, for special registers that change, and for exchanges between the lanes of a warp, the analysis
+//! assumes that the lanes of a warp that separate at a branch meet again at its immediate post-dominator, and that lanes which go the same way in between stay
+//! together. Code of ptxas waits there; `ptx-vm` does the same for lanes that are apart for at most 1024 steps. The PTX ISA manual does not promise it. Blocks where ways meet
+//! before that, such as the targets of `break` in a loop that lanes leave at different times, do not count as executed together. Undefined values, such as that of
+//! a lane that does not take part in an exchange, are not considered.
+//!
+//! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
+//! change; after eight times, nothing is assumed of these. [`Ssa::new`](crate::ssa::Ssa::new) refuses some functions: all of their values count as varying.
+
+mod blocks;
+mod cells;
+mod context;
+mod control;
+mod function;
+mod graphs;
+mod pass;
+mod statement;
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId, SymbolId};
+
+pub use ptx_isa::Uniformity;
+
+use crate::calls::CallGraph;
+use crate::cfg::BlockId;
+use crate::function_analysis::map_functions;
+use context::Context;
+use function::{Outcome, analyze};
+
+/// How often a function is analyzed before nothing is assumed of its callers and callees.
+const RUNS: u8 = 8;
+
+/// A register that a statement writes.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub struct UniformDef {
+    /// The statement.
+    pub stmt: StmtId,
+    /// The register, as [`Variables`](crate::reg_lanes::Variables) number it.
+    pub variable: u32,
+    /// In which threads it is the same afterwards.
+    pub uniformity: Uniformity,
+}
+
+/// The uniformity of a function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FunctionUniformity {
+    /// In the order of the ids of statements.
+    defs: Vec<UniformDef>,
+    guards: Vec<(StmtId, Uniformity)>,
+    blocks: Vec<Uniformity>,
+    branches: Vec<Uniformity>,
+}
+
+impl FunctionUniformity {
+    /// The registers that a statement writes, by their number.
+    #[must_use]
+    pub fn defs(&self, stmt: StmtId) -> &[UniformDef] {
+        let start = self.defs.partition_point(|d| d.stmt < stmt);
+        let end = self.defs.partition_point(|d| d.stmt <= stmt);
+        self.defs.get(start..end).unwrap_or_default()
+    }
+
+    /// In which threads a register is the same after a statement that writes it.
+    #[must_use]
+    pub fn def(&self, stmt: StmtId, variable: u32) -> Uniformity {
+        let mut defs = self.defs(stmt).iter();
+        let def = defs.find(|d| d.variable == variable);
+        def.map_or(Uniformity::Varying, |d| d.uniformity)
+    }
+
+    /// In which threads the guard of a statement is the same.
+    #[must_use]
+    pub fn guard(&self, stmt: StmtId) -> Uniformity {
+        let at = self.guards.binary_search_by_key(&stmt, |(at, _)| *at);
+        at.map_or(Uniformity::Varying, |at| self.guards[at].1)
+    }
+
+    /// The largest group of which, for each instance of a block of [`Cfg::new`](crate::cfg::Cfg::new), all threads execute it or none.
+    #[must_use]
+    pub fn block(&self, block: BlockId) -> Uniformity {
+        let of = self.blocks.get(block.as_u32() as usize);
+        of.copied().unwrap_or(Uniformity::Varying)
+    }
+
+    /// In which threads a block goes on to the same place.
+    #[must_use]
+    pub fn branch(&self, block: BlockId) -> Uniformity {
+        let of = self.branches.get(block.as_u32() as usize);
+        of.copied().unwrap_or(Uniformity::Varying)
+    }
+}
+
+/// The uniformity of all functions of a module. See the [module documentation](self).
+///
+/// ```
+/// use ptx_analysis::reg_lanes::Variables;
+/// use ptx_analysis::uniformity::{ModuleUniformity, Uniformity};
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u32 n)\n{\n\
+///     .reg .b32 a, b, c;\n\
+///     ld.param.u32 a, [n]; mov.u32 b, %ctaid.x; mad.lo.u32 c, a, b, %tid.x;\n}";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// let uniformity = ModuleUniformity::new(&facts);
+/// let kernel = module.function("k").unwrap();
+/// let body = module.body(kernel).unwrap();
+/// let found: Vec<Uniformity> = body
+///     .statements()
+///     .flat_map(|(stmt, _)| uniformity.function(kernel).unwrap().defs(stmt))
+///     .map(|def| def.uniformity)
+///     .collect();
+/// assert_eq!(found, [Uniformity::Grid, Uniformity::Cta, Uniformity::Varying]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModuleUniformity {
+    functions: Vec<Option<FunctionUniformity>>,
+}
+
+impl ModuleUniformity {
+    /// Analyzes a module.
+    #[must_use]
+    pub fn new(facts: &ModuleFacts<'_>) -> Self {
+        let module = facts.module();
+        let calls = CallGraph::new(facts);
+        let is_alone = |id: FuncId| {
+            let kind = module.functions().get(id).map(|f| f.kind);
+            kind == Some(FunctionKind::Entry) && calls.calls_of(id).next().is_none()
+        };
+        let local_pointers = context::has_local_variables(module);
+        let mut functions = vec![None; module.functions().len()];
+        let alone = map_functions(facts, |id, of| {
+            let no_results = |_: SymbolId, _: usize| Uniformity::Varying;
+            let mut context = Context::new(of, id);
+            context.local_pointers = local_pointers;
+            is_alone(id).then(|| (id, analyze(of, &context, &no_results).uniformity))
+        });
+        for (id, uniformity) in alone.into_iter().flatten() {
+            functions[id.index()] = Some(uniformity);
+        }
+        let mut connected = Connected::new(facts, &calls, local_pointers, |id| !is_alone(id));
+        connected.run();
+        for (at, uniformity) in connected.found.into_iter().enumerate() {
+            if uniformity.is_some() {
+                functions[at] = uniformity;
+            }
+        }
+        Self { functions }
+    }
+
+    /// The uniformity of a function that has a body.
+    #[must_use]
+    pub fn function(&self, id: FuncId) -> Option<&FunctionUniformity> {
+        self.functions.get(id.index())?.as_ref()
+    }
+}
+
+/// The functions that call or are called.
+struct Connected<'a> {
+    facts: &'a ModuleFacts<'a>,
+    calls: &'a CallGraph,
+    /// Those that are called before their callers, as far as there is no recursion.
+    order: Vec<FuncId>,
+    contexts: Vec<Option<Context>>,
+    results: Vec<Option<Vec<Uniformity>>>,
+    found: Vec<Option<FunctionUniformity>>,
+    waiting: Vec<bool>,
+    runs: Vec<u8>,
+}
+
+impl<'a> Connected<'a> {
+    fn new(
+        facts: &'a ModuleFacts<'a>,
+        calls: &'a CallGraph,
+        local_pointers: bool,
+        takes: impl Fn(FuncId) -> bool,
+    ) -> Self {
+        let module = facts.module();
+        let count = module.functions().len();
+        let (mut contexts, mut results) = (vec![None; count], vec![None; count]);
+        let mut order = Vec::new();
+        for (id, function, _) in module.definitions() {
+            let Some(of) = facts.function(id).filter(|_| takes(id)) else {
+                continue;
+            };
+            let mut context = Context::new(of, id);
+            context.local_pointers = local_pointers;
+            let known = function.linkage.is_none() && !calls.is_address_taken(id);
+            let known = known && !calls.callers(id).is_empty();
+            if function.kind != FunctionKind::Entry && !known {
+                context.give_up();
+            }
+            contexts[id.index()] = Some(context);
+            results[id.index()] = Some(vec![
+                Uniformity::Grid;
+                function.interface.returns.len as usize
+            ]);
+            order.push(id);
+        }
+        order.sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
+        let mut waiting = vec![false; count];
+        for id in &order {
+            waiting[id.index()] = true;
+        }
+        Self {
+            facts,
+            calls,
+            order,
+            contexts,
+            results,
+            found: vec![None; count],
+            waiting,
+            runs: vec![0; count],
+        }
+    }
+
+    fn run(&mut self) {
+        let order = self.order.clone();
+        while order.iter().any(|id| self.waiting[id.index()]) {
+            for id in &order {
+                if core::mem::take(&mut self.waiting[id.index()]) {
+                    self.analyze(*id);
+                }
+            }
+        }
+    }
+
+    fn analyze(&mut self, id: FuncId) {
+        let at = id.index();
+        self.runs[at] = self.runs[at].saturating_add(1);
+        let give_up = self.runs[at] > RUNS;
+        let Some(context) = &mut self.contexts[at] else {
+            return;
+        };
+        if give_up && context.kind != FunctionKind::Entry {
+            context.give_up();
+        }
+        let Some(of) = self.facts.function(id) else {
+            return;
+        };
+        let results = |symbol: SymbolId, index: usize| {
+            let callee = self.calls.function(symbol);
+            let results = callee.and_then(|id| self.results.get(id.index())?.as_ref());
+            let result = results.and_then(|r| r.get(index)).copied();
+            result.unwrap_or(Uniformity::Varying)
+        };
+        let context = &*context;
+        let Outcome {
+            uniformity,
+            mut results,
+            calls,
+        } = analyze(of, context, &results);
+        if give_up {
+            results.fill(Uniformity::Varying);
+        }
+        self.found[at] = Some(uniformity);
+        for call in calls {
+            self.enter(&call);
+        }
+        if let Some(old) = &mut self.results[at]
+            && raise(old, &results)
+        {
+            for caller in self.calls.callers(id) {
+                self.waiting[caller.index()] = true;
+            }
+        }
+    }
+
+    /// A function is called.
+    fn enter(&mut self, call: &function::Call) {
+        let callee = self.calls.function(call.callee);
+        let Some(at) = callee.map(|id| id.index()) else {
+            return;
+        };
+        let Some(Some(context)) = self.contexts.get_mut(at) else {
+            return;
+        };
+        let entry = context.entry.join(call.executed);
+        let mut arguments = call.arguments.clone();
+        arguments.resize(context.arguments.len(), Uniformity::Varying);
+        if raise(&mut context.arguments, &arguments) || entry != context.entry {
+            context.entry = entry;
+            self.waiting[at] = true;
+        }
+    }
+}
+
+/// Whether something is the same in fewer threads than before.
+fn raise(old: &mut [Uniformity], new: &[Uniformity]) -> bool {
+    let mut raised = false;
+    for (old, new) in old.iter_mut().zip(new) {
+        raised |= *old < *new;
+        *old = old.join(*new);
+    }
+    raised
+}

@@ -1,0 +1,277 @@
+//! What a statement makes.
+
+use ptx_ir::facts::{Callees, Facts, MemoryAccess, Space};
+use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_isa::{Access, Marks, Modifier, Proxy, ResultUniformity, StateSpace, Uniformity};
+
+use super::cells::each_operand;
+use super::pass::Pass;
+use crate::cfg::BlockId;
+use crate::ssa::{Value, ValueId};
+
+/// The operand `lane-segment` of an exchange within a whole warp: no bits of segments, and a clamp that no lane exceeds.
+const WHOLE_WARP: i64 = 31;
+/// The bits of it that count.
+const SEGMENT_BITS: i64 = 0x1f1f;
+
+impl Pass<'_> {
+    /// Works out the results of a statement again.
+    pub(super) fn statement(&mut self, stmt: StmtId) {
+        let Some(block) = self.block(stmt) else {
+            return;
+        };
+        match self.facts.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => self.inst(stmt, inst, block),
+            Some(Statement::Opaque(_)) => {
+                for def in self.ssa.defs(stmt) {
+                    self.raise(def, Uniformity::Varying);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn inst(&mut self, stmt: StmtId, inst: InstId, block: BlockId) {
+        let facts = self.facts.inst(inst);
+        let defs = self.ssa.defs(stmt);
+        if facts.callees().is_some() {
+            self.call(stmt, &facts, block);
+            return;
+        }
+        let stores = facts.memory().any(|m| m.writes() && is_parameter(&m));
+        if defs.len() == 0 && !stores {
+            return;
+        }
+        let sources = self.sources(stmt, block).join(self.specials(inst, block));
+        if !facts.is_known() {
+            for def in defs {
+                self.raise(def, Uniformity::Varying);
+            }
+            return;
+        }
+        if stores {
+            for access in facts.memory().filter(|m| m.writes() && is_parameter(m)) {
+                if let Some(Operand::Var(var)) = access.base {
+                    self.store(var, sources);
+                }
+            }
+        }
+        let mut level = sources;
+        for access in facts.memory().filter(MemoryAccess::reads) {
+            level = level.join(self.loaded(&facts, &access, sources, block));
+        }
+        let is_special = facts.results().any(|(_, uniformity)| uniformity.is_some());
+        for def in defs {
+            let Value::Def { variable, old, .. } = self.ssa.value(def) else {
+                continue;
+            };
+            let mut of = match is_special {
+                false => level,
+                true => self.stated((stmt, block), &facts, variable, level),
+            };
+            of = of.join(self.kept(&facts, (stmt, block), old));
+            self.raise(def, of);
+        }
+    }
+
+    /// In which threads the registers that a statement reads are the same.
+    pub(super) fn sources(&self, stmt: StmtId, block: BlockId) -> Uniformity {
+        let uses = self.ssa.uses(stmt).iter();
+        let levels = uses.map(|of| self.read(of.value, block));
+        levels.fold(Uniformity::Grid, Uniformity::join)
+    }
+
+    /// In which threads the special registers and addresses are the same that a statement reads.
+    pub(super) fn specials(&self, inst: InstId, block: BlockId) -> Uniformity {
+        let body = self.facts.body();
+        let operands = body.operands(inst);
+        if operands
+            .iter()
+            .all(|o| matches!(o, Operand::Reg(_) | Operand::Small(_) | Operand::Imm(_)))
+        {
+            return Uniformity::Grid;
+        }
+        let mut level = Uniformity::Grid;
+        each_operand(self.facts, operands, &mut |operand| {
+            let of = match operand {
+                Operand::Special(register) => self.special(register, None, block),
+                Operand::Lane(selector, at) => match body.pool().get(at) {
+                    Operand::Special(register) => self.special(register, selector.element(), block),
+                    _ => Uniformity::Grid,
+                },
+                Operand::Name(_) => Uniformity::Varying,
+                _ => Uniformity::Grid,
+            };
+            level = level.join(of);
+        });
+        level
+    }
+
+    fn special(
+        &self,
+        register: ptx_isa::SpecialReg,
+        component: Option<u8>,
+        block: BlockId,
+    ) -> Uniformity {
+        let level = self.context.special(register, component);
+        match register.is_volatile() {
+            false => level,
+            true => self.at_most_warp(level, block),
+        }
+    }
+
+    /// What threads get that read something at the same time which changes: those of a warp that come to the block together get the same.
+    fn at_most_warp(&self, level: Uniformity, block: BlockId) -> Uniformity {
+        match self.control.is_together(block) {
+            true => level.join(Uniformity::Warp),
+            false => Uniformity::Varying,
+        }
+    }
+
+    /// In which threads the memory that is read at addresses is the same; `address` is that of these.
+    fn loaded(
+        &self,
+        facts: &Facts<'_>,
+        access: &MemoryAccess,
+        address: Uniformity,
+        block: BlockId,
+    ) -> Uniformity {
+        if access.access != Access::Read || facts.is_multimem() {
+            return Uniformity::Varying;
+        }
+        if access.proxy == Proxy::ReadOnly {
+            return address;
+        }
+        match access.space {
+            Space::State(space) => match space.base() {
+                StateSpace::Const => address,
+                StateSpace::Param => match access.base {
+                    Some(Operand::Var(var)) => self.variable(var, block),
+                    base => self.cells.level(base),
+                },
+                StateSpace::Global | StateSpace::Shared => self.changing(access, address, block),
+                _ => Uniformity::Varying,
+            },
+            Space::Generic if self.context.local_pointers => Uniformity::Varying,
+            Space::Generic => self.changing(access, address, block),
+            Space::Texture => address,
+            _ => Uniformity::Varying,
+        }
+    }
+
+    /// The same of memory that other threads may change.
+    fn changing(&self, access: &MemoryAccess, address: Uniformity, block: BlockId) -> Uniformity {
+        match access.order {
+            Some(Modifier::Weak) => self.at_most_warp(address, block),
+            _ => Uniformity::Varying,
+        }
+    }
+
+    /// In which threads a result is the same, as the form states it; `level` is that of all operands.
+    fn stated(
+        &mut self,
+        (stmt, block): (StmtId, BlockId),
+        facts: &Facts<'_>,
+        variable: u32,
+        level: Uniformity,
+    ) -> Uniformity {
+        let mut results = facts.results();
+        let stated = results.find(|(operand, _)| {
+            let mut places = facts.places(operand);
+            places.any(|place| self.variables.of(place).contains(&variable))
+        });
+        let stated = stated.and_then(|(_, uniformity)| uniformity);
+        let marked = |mark| {
+            let operands = facts.marked(mark);
+            let levels = operands.map(|o| self.argument(stmt, block, o));
+            levels.fold(Uniformity::Grid, Uniformity::join)
+        };
+        match stated {
+            None => level,
+            Some(ResultUniformity::Group(group)) if group >= Uniformity::Warp => {
+                group.join(self.at_most_warp(marked(Marks::PARTICIPANTS), block))
+            }
+            Some(ResultUniformity::Group(group)) => {
+                let participants = marked(Marks::PARTICIPANTS);
+                let counted = facts.marked(Marks::THREAD_COUNT).next().is_some();
+                let executed = self.executions.get(block.as_u32() as usize);
+                let all = executed.is_some_and(|of| *of <= group);
+                self.collective.push(stmt);
+                match counted || !all {
+                    true => self.at_most_warp(participants, block),
+                    false => group.join(participants),
+                }
+            }
+            Some(ResultUniformity::LaneValue) if self.is_broadcast(facts) => {
+                let index = marked(Marks::LANE_INDEX);
+                self.at_most_warp(index.join(marked(Marks::PARTICIPANTS)), block)
+            }
+            Some(_) => Uniformity::Varying,
+        }
+    }
+
+    /// Whether an exchange gives the value of the lane of an index to the whole warp.
+    fn is_broadcast(&self, facts: &Facts<'_>) -> bool {
+        let pool = self.facts.body().pool();
+        let mut segments = facts.marked(Marks::LANE_SEGMENT);
+        let whole = |o: Operand| {
+            pool.integer(o)
+                .is_some_and(|c| c & SEGMENT_BITS == WHOLE_WARP)
+        };
+        facts.has_modifier(Modifier::Idx) && segments.all(whole)
+    }
+
+    /// In which threads what remains of an old value, and whether it remains, is the same.
+    fn kept(
+        &self,
+        facts: &Facts<'_>,
+        (stmt, block): (StmtId, BlockId),
+        old: Option<ValueId>,
+    ) -> Uniformity {
+        let Some(old) = old else {
+            return Uniformity::Grid;
+        };
+        let guard = facts.guard_register().map(|(place, _)| place);
+        let Some(place) = guard else {
+            return Uniformity::Varying;
+        };
+        self.read(old, block).join(self.place(stmt, place, block))
+    }
+
+    /// What a call returns.
+    fn call(&mut self, stmt: StmtId, facts: &Facts<'_>, block: BlockId) {
+        let callee = match facts.callees() {
+            Some(Callees::Function(symbol)) => Some(symbol),
+            _ => None,
+        };
+        let guard = facts.guard_register().map(|(place, _)| place);
+        let guard = guard.map_or(Uniformity::Grid, |place| self.place(stmt, place, block));
+        let lists = facts
+            .call_lists()
+            .filter(|(_, access)| *access == Access::Write);
+        for (at, operand) in lists.flat_map(|(list, _)| list).enumerate() {
+            let returned = callee.map_or(Uniformity::Varying, |id| (self.results)(id, at));
+            match *operand {
+                Operand::Var(var) => self.store(var, returned.join(guard)),
+                other => {
+                    let Some(place) = facts.place(other) else {
+                        continue;
+                    };
+                    for def in self.ssa.defs(stmt) {
+                        let Value::Def { variable, old, .. } = self.ssa.value(def) else {
+                            continue;
+                        };
+                        if self.variables.of(place).contains(&variable) {
+                            let kept = self.kept(facts, (stmt, block), old);
+                            self.raise(def, returned.join(kept));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_parameter(access: &MemoryAccess) -> bool {
+    matches!(access.space, Space::State(space) if space.base() == StateSpace::Param)
+}

@@ -1,0 +1,162 @@
+//! In which threads values are the same, rule by rule. `ptx-vm/tests/uniformity` compares with what happens when kernels run.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use ptx_analysis::cfg::Cfg;
+use ptx_analysis::uniformity::ModuleUniformity;
+use ptx_ir::facts::ModuleFacts;
+
+const REGISTERS: &str = ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n";
+
+/// The uniformity of the last write of `%r1` in `k`, of the branch of its first block, and of its last block.
+fn found(header: &str, before: &str, body: &str) -> [&'static str; 3] {
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n{before}\n.entry k(.param .u64 data, .param .u32 n) {header}\n{{\n{REGISTERS}{body}\nret;\n}}\n"
+    );
+    let parsed = ptx_parse::parse_str(&text);
+    let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{text}");
+    let module = parsed.module;
+    let facts = ModuleFacts::new(&module);
+    let all = ModuleUniformity::new(&facts);
+    let kernel = module.function("k").unwrap();
+    let of = all.function(kernel).unwrap();
+    let facts = facts.function(kernel).unwrap();
+    let body = facts.body();
+    let mut last = "none";
+    for (stmt, _) in body.statements() {
+        for def in of.defs(stmt) {
+            let register = &body.registers()[ptx_ir::RegId::new(def.variable)];
+            let name = module.name(body.reg_decls()[register.decl].name);
+            if (name, register.number) == ("%r", 1) {
+                last = def.uniformity.name();
+            }
+        }
+    }
+    let cfg = Cfg::new(facts);
+    let end = cfg.blocks().next_back().unwrap().0;
+    [last, of.branch(Cfg::ENTRY).name(), of.block(end).name()]
+}
+
+fn value(body: &str) -> &'static str {
+    found("", "", body)[0]
+}
+
+#[test]
+fn operands() {
+    assert_eq!(value("ld.param.u32 %r1, [n];"), "grid");
+    assert_eq!(value("mov.u32 %r1, %ctaid.x;"), "cta");
+    assert_eq!(value("mov.u32 %r1, %clusterid.x;"), "cluster");
+    assert_eq!(value("mov.u32 %r1, %tid.x;"), "varying");
+    assert_eq!(value("mov.u32 %r2, %tid.x; mov.u32 %r1, 7;"), "grid");
+    assert_eq!(value("mov.u32 %r1, %clock;"), "warp");
+    assert_eq!(
+        value("mov.u32 %r2, %ctaid.x; add.u32 %r1, %r2, %r3;"),
+        "varying"
+    );
+}
+
+#[test]
+fn required_threads() {
+    let y = "mov.u32 %r1, %tid.y;";
+    assert_eq!(found(".reqntid 64", "", y)[0], "grid");
+    assert_eq!(found(".reqntid 64, 4", "", y)[0], "warp");
+    assert_eq!(found(".reqntid 16, 4", "", y)[0], "varying");
+    assert_eq!(found(".maxntid 64", "", y)[0], "varying");
+    assert_eq!(
+        found(".reqntid 64", "", "mov.u32 %r1, %tid.x;")[0],
+        "varying"
+    );
+}
+
+#[test]
+fn guards() {
+    let guarded = |r: &str| {
+        format!("mov.u32 %r1, 0; mov.u32 %r2, {r}; setp.eq.u32 %p1, %r2, 1; @%p1 mov.u32 %r1, 1;")
+    };
+    assert_eq!(value(&guarded("%ctaid.x")), "cta");
+    assert_eq!(value(&guarded("%laneid")), "varying");
+}
+
+/// A value that depends on which way a thread came.
+#[test]
+fn joins() {
+    let join = |r: &str| {
+        format!(
+            "mov.u32 %r2, {r}; setp.eq.u32 %p1, %r2, 1; mov.u32 %r3, 5;\n@%p1 bra L; mov.u32 %r3, 6;\nL: add.u32 %r1, %r3, 1;"
+        )
+    };
+    assert_eq!(found("", "", &join("%ctaid.x")), ["cta", "cta", "grid"]);
+    assert_eq!(
+        found("", "", &join("%tid.x")),
+        ["varying", "varying", "grid"]
+    );
+    // A branch inside of one way that is the same for all who come there.
+    let inner = "mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r2, 1; ld.param.u32 %r4, [n]; setp.eq.u32 %p2, %r4, 1;\n@%p1 bra L;\n\
+        mov.u32 %r3, 5; @%p2 bra M; mov.u32 %r3, 6;\nM: add.u32 %r1, %r3, 1;\nL: bar.warp.sync -1;";
+    assert_eq!(value(inner), "grid");
+}
+
+/// What is the same in each iteration differs after a loop that threads leave at different times.
+#[test]
+fn loops() {
+    let body = |r: &str, read: &str| {
+        format!(
+            "mov.u32 %r2, {r}; mov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 1; {read}\nsetp.lt.u32 %p1, %r3, %r2; @%p1 bra L;\n"
+        )
+    };
+    assert_eq!(value(&body("%tid.x", "add.u32 %r1, %r3, 1;")), "grid");
+    let after = |r: &str| body(r, "") + "add.u32 %r1, %r3, 1;";
+    assert_eq!(value(&after("%tid.x")), "varying");
+    assert_eq!(value(&after("%ctaid.x")), "cta");
+}
+
+#[test]
+fn exchanges_and_memory() {
+    let lane = "mov.u32 %r2, %laneid; setp.eq.u32 %p1, %r2, 1;";
+    let after = |body: &str| value(&format!("{lane} {body}"));
+    assert_eq!(after("vote.sync.ballot.b32 %r1, %p1, -1;"), "warp");
+    assert_eq!(after("vote.sync.ballot.b32 %r1, %p1, %r2;"), "varying");
+    assert_eq!(after("shfl.sync.idx.b32 %r1, %r2, 3, 31, -1;"), "warp");
+    assert_eq!(
+        after("shfl.sync.idx.b32 %r1, %r2, 3, 0x1c03, -1;"),
+        "varying"
+    );
+    assert_eq!(after("shfl.sync.bfly.b32 %r1, %r2, 3, 31, -1;"), "varying");
+    assert_eq!(after("barrier.cta.red.popc.u32 %r1, 0, %p1;"), "cta");
+    assert_eq!(after("barrier.cta.red.popc.u32 %r1, 0, 64, %p1;"), "warp");
+    let load = |how: &str| value(&format!("ld.param.u64 %rd1, [data]; {how} %r1, [%rd1];"));
+    assert_eq!(load("ld.global.u32"), "warp");
+    assert_eq!(load("ld.global.nc.u32"), "grid");
+    assert_eq!(load("ld.relaxed.gpu.global.u32"), "varying");
+    assert_eq!(load("ld.local.u32"), "varying");
+    let atom = "ld.param.u64 %rd1, [data]; atom.global.add.u32 %r1, [%rd1], 1;";
+    assert_eq!(value(atom), "varying");
+    // Lanes come there one after the other.
+    let apart = format!(
+        "{lane} mov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 1; setp.eq.u32 %p1, %r3, %r2; @%p1 bra M; setp.lt.u32 %p2, %r3, 9; @%p2 bra L; bra N;\n\
+        M: mov.u32 %r1, %clock;\nN: bar.warp.sync -1;"
+    );
+    assert_eq!(value(&apart), "varying");
+}
+
+#[test]
+fn calls() {
+    let twice = ".func (.reg .b32 %r1) f(.reg .b32 %a) { add.u32 %r1, %a, %a; ret; }";
+    let call = |argument: &str| format!("mov.u32 %r2, {argument}; call (%r1), f, (%r2);");
+    assert_eq!(found("", twice, &call("%ctaid.x"))[0], "cta");
+    assert_eq!(found("", twice, &call("%tid.x"))[0], "varying");
+    let visible = twice.replace(".func", ".visible .func");
+    assert_eq!(found("", &visible, &call("%ctaid.x"))[0], "varying");
+    let recursive = ".func (.reg .b32 %r1) f(.reg .b32 %a) { .reg .pred %p; setp.eq.u32 %p, %a, 0; mov.u32 %r1, 1; @%p bra E; sub.u32 %a, %a, 1; \
+        call (%r1), f, (%a); E: ret; }";
+    assert_eq!(found("", recursive, &call("%ctaid.x"))[0], "cta");
+    assert_eq!(found("", recursive, &call("%tid.x"))[0], "varying");
+    let memory = ".func (.param .b32 out) f(.param .b32 in) { .reg .b32 %r; ld.param.b32 %r, [in]; st.param.b32 [out], %r; ret; }";
+    let call = |argument: &str| {
+        format!(
+            "{{ .param .b32 a; .param .b32 b; mov.u32 %r2, {argument}; st.param.b32 [a], %r2; call (b), f, (a); ld.param.b32 %r1, [b]; }}"
+        )
+    };
+    assert_eq!(found("", memory, &call("%ctaid.x"))[0], "cta");
+    assert_eq!(found("", memory, &call("%tid.x"))[0], "varying");
+}

@@ -1,0 +1,118 @@
+//! What `ptx_analysis::uniformity` says against what happens when kernels run: nothing that it calls uniform ever differs.
+//!
+//! All kernels of the corpora that the machine runs, and random ones, in several shapes of launches. The test of all of them is ignored: it takes a minute.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+mod instances;
+#[path = "../common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod launches;
+mod observed;
+#[path = "../common/random/mod.rs"]
+mod random;
+mod random_kernels;
+mod tally;
+
+use std::sync::{Arc, Mutex};
+
+use launches::{Shape, launch_of};
+use observed::Observer;
+use ptx_analysis::uniformity::ModuleUniformity;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FunctionKind, Module};
+use ptx_vm::{Machine, RunOptions};
+use tally::Tally;
+
+/// Shapes of launches; kernels with a required size of CTAs have the other dimensions of these.
+const SHAPES: [Shape; 4] = [
+    Shape::new([2, 2, 1], [16, 4, 2]),
+    Shape::new([3, 1, 2], [33, 3, 1]),
+    Shape::new([2, 1, 1], [96, 1, 1]),
+    Shape::clusters([4, 1, 1], [64, 1, 1], [2, 1, 1]),
+];
+
+/// Runs the kernels of a module, and compares.
+fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
+    let facts = ModuleFacts::new(module);
+    let uniformity = ModuleUniformity::new(&facts);
+    let kernels = module.definitions();
+    let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+    let mut tally = Tally::default();
+    for (id, function, _) in kernels {
+        let kernel = module.name(function.name);
+        let observer = Observer::new(&facts, &uniformity, id);
+        for (seed, shape) in (1..).zip(shapes) {
+            let mut machine = Machine::new(module);
+            let (mut launch, _) = launch_of(&mut machine, module, kernel, seed, shape);
+            launch.limits.steps = steps;
+            observer.begin(&launch);
+            let options = RunOptions::new().observed_by(&observer);
+            let done = machine.launch_with(&launch, options).is_ok();
+            observer.end(done);
+        }
+        observer.finish(&mut tally, &format!("{name}: {kernel}"));
+    }
+    tally
+}
+
+/// Checks files on all cores.
+fn check_files(files: Vec<files::Entry>, steps: u64, shapes: &[Shape]) -> Tally {
+    let work = Mutex::new(files);
+    let total = Arc::new(Mutex::new(Tally::default()));
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let Some(entry) = work.lock().unwrap().pop() else {
+                        return;
+                    };
+                    let module = ptx_parse::parse(&entry.read()).module;
+                    let tally = check(&module, &entry.name, steps, shapes);
+                    total.lock().unwrap().add(tally);
+                }
+            });
+        }
+    });
+    let total = total.lock().unwrap();
+    total.clone()
+}
+
+fn valid(folder: &std::path::Path, most_bytes: u64) -> Vec<files::Entry> {
+    let mut all = files::entries(folder);
+    all.retain(|e| e.verdict == "ok");
+    all.retain(|e| std::fs::metadata(&e.path).is_ok_and(|m| m.len() <= most_bytes));
+    all
+}
+
+#[test]
+fn nothing_called_uniform_differs_in_small_kernels() {
+    let files = valid(&files::own(), 12_000);
+    let tally = check_files(files, 1_500, &SHAPES[..2]);
+    tally.assert_sound(300_000);
+}
+
+#[test]
+fn nothing_called_uniform_differs_in_random_kernels() {
+    random_kernels::check_all(150).assert_sound(50_000);
+}
+
+#[test]
+#[ignore = "a minute; CI runs it"]
+fn nothing_called_uniform_differs() {
+    let mut files = valid(&files::own(), 1 << 18);
+    files.extend(valid(&files::shared(), 1 << 16));
+    let is_compiled = |e: &files::Entry| !e.name.starts_with("hand") && !e.name.starts_with("gen");
+    let (compiled, others) = files.into_iter().partition(is_compiled);
+    let compiled = check_files(compiled, 1_000, &SHAPES);
+    println!("compiled kernels: {}", compiled.precision());
+    let mut tally = compiled.clone();
+    tally.add(check_files(others, 1_000, &SHAPES));
+    tally.add(random_kernels::check_all(1_500));
+    println!("{} observations", tally.observations());
+    tally.assert_sound(10_000_000);
+    compiled.assert_precise();
+}

@@ -1,0 +1,447 @@
+//! Compares what threads hold and do.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Mutex;
+
+use ptx_analysis::calls::CallGraph;
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::reg_lanes::Variables;
+use ptx_analysis::uniformity::{ModuleUniformity, Uniformity};
+use ptx_ir::facts::{Flow, FunctionFacts, ModuleFacts};
+use ptx_ir::{FuncId, InstId, Module};
+use ptx_isa::{Proxy, StateSpace};
+use ptx_vm::{
+    AccessUse, ExecutedStep, Launch, StepAccess, StepObserver, StepPlace, StepRegister, StepState,
+};
+
+use super::instances::{Shape, Thread};
+use super::tally::Tally;
+
+/// Something that threads may hold or do alike.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) enum What {
+    /// A register after an instruction.
+    Def(FuncId, InstId, u32),
+    /// The guard of an instruction.
+    Guard(FuncId, InstId),
+    /// Where the block goes on that an instruction ends.
+    Branch(FuncId, InstId),
+}
+
+impl What {
+    const fn is_def(self) -> bool {
+        matches!(self, Self::Def(..))
+    }
+}
+
+/// What was seen of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) claimed: Uniformity,
+    /// By group, the largest first: whether threads of it were compared, and whether they differed.
+    pub(crate) compared: [bool; 4],
+    pub(crate) differed: [bool; 4],
+    /// How many values of threads were compared.
+    pub(crate) observations: u64,
+}
+
+/// What is known of a function.
+#[derive(Debug)]
+struct Function {
+    shape: Shape,
+    variables: Variables,
+    /// By instruction.
+    insts: HashMap<InstId, Inst>,
+}
+
+/// What is known of an instruction.
+#[derive(Copy, Clone, Debug)]
+struct Inst {
+    flow: Flow,
+    is_guarded: bool,
+    /// Whether it ends a block that goes on to several places.
+    branches: bool,
+    /// Whether it reads what nothing may write meanwhile.
+    reads_constants: bool,
+}
+
+impl Function {
+    fn new(facts: FunctionFacts<'_>) -> Self {
+        let shape = Shape::new(facts);
+        let inst = |(id, _): (InstId, &ptx_ir::Inst)| {
+            let of = facts.inst(id);
+            let mut accesses = of.memory();
+            let inst = Inst {
+                flow: of.flow(),
+                is_guarded: of.guard().is_some(),
+                branches: shape.branches(id) && matches!(of.flow(), Flow::Jump | Flow::Table),
+                reads_constants: accesses.any(|m| m.proxy == Proxy::ReadOnly),
+            };
+            (id, inst)
+        };
+        Self {
+            insts: facts.body().insts().map(inst).collect(),
+            variables: Variables::new(facts.body()),
+            shape,
+        }
+    }
+}
+
+/// An instance of a block, and of the calls by which threads came to its function.
+type Entered = (FuncId, BlockId, u64);
+
+/// The lanes of a warp.
+#[derive(Debug)]
+struct Warp {
+    threads: Vec<Thread>,
+    /// The lanes that have not ended.
+    live: u32,
+    /// The steps since all of them executed one together.
+    apart: u32,
+    /// Whether they did not for more than a limit, so that the machine lets them run in turns: then they need not meet again after a branch.
+    in_turns: bool,
+}
+
+impl Warp {
+    fn new() -> Self {
+        Self {
+            threads: vec![Thread::default(); 32],
+            live: 0,
+            apart: 0,
+            in_turns: false,
+        }
+    }
+
+    /// Lanes execute an instruction; those of `ended` end with it.
+    fn step(&mut self, mask: u32, ended: u32) {
+        self.live |= mask;
+        self.apart = match mask == self.live {
+            true => 0,
+            false => self.apart + 1,
+        };
+        self.in_turns |= self.apart >= TURN;
+        self.live &= !ended;
+    }
+}
+
+/// Steps apart after which lanes may run in turns.
+const TURN: u32 = 1_000;
+
+#[derive(Debug, Default)]
+struct State {
+    launch: Option<Launch>,
+    warps: HashMap<([u32; 3], u32), Warp>,
+    /// Whether lanes of the current warp, and of any warp of the launch, ran in turns.
+    in_turns: bool,
+    any_in_turns: bool,
+    seen: HashMap<What, Seen>,
+    /// The first value of each instance in each group.
+    first: HashMap<(What, u64, u64), u64>,
+    /// How many threads of a group entered an instance of a block, with the calls that they came by.
+    entered: HashMap<(Entered, u64), (u64, u32)>,
+    /// How many threads of a group entered a function by the same calls.
+    calls: HashMap<(FuncId, u64, u64), u32>,
+    wrong_blocks: Vec<String>,
+    /// The bytes in global memory that were read as constants, and those that were written.
+    constants: HashSet<u64>,
+    written: HashSet<u64>,
+    /// Whether a kernel writes what it reads as a constant, which it must not.
+    is_invalid: bool,
+}
+
+/// Observes the launches of a kernel.
+#[derive(Debug)]
+pub(crate) struct Observer<'a> {
+    module: &'a Module,
+    uniformity: &'a ModuleUniformity,
+    functions: HashMap<FuncId, Function>,
+    /// Whether instances can be told apart.
+    is_known: bool,
+    state: Mutex<State>,
+}
+
+impl<'a> Observer<'a> {
+    pub(crate) fn new(
+        facts: &ModuleFacts<'a>,
+        uniformity: &'a ModuleUniformity,
+        kernel: FuncId,
+    ) -> Self {
+        let calls = CallGraph::new(facts);
+        let mut functions = HashMap::new();
+        for id in calls.reachable([kernel]) {
+            functions.extend(facts.function(id).map(|of| (id, Function::new(of))));
+        }
+        Self {
+            module: facts.module(),
+            uniformity,
+            is_known: !functions.values().any(|f| f.shape.has_empty_blocks),
+            functions,
+            state: Mutex::default(),
+        }
+    }
+
+    /// A launch begins.
+    pub(crate) fn begin(&self, launch: &Launch) {
+        let mut state = self.state.lock().unwrap();
+        state.launch = Some(launch.clone());
+        state.warps.clear();
+        state.any_in_turns = false;
+        state.first.clear();
+        state.entered.clear();
+        state.calls.clear();
+        state.constants.clear();
+        state.written.clear();
+    }
+
+    /// A launch came to its end, or failed: then threads are missing.
+    pub(crate) fn end(&self, done: bool) {
+        let mut state = self.state.lock().unwrap();
+        let state = &mut *state;
+        state.is_invalid |= !state.constants.is_disjoint(&state.written);
+        for (((function, block, _), group), (path, count)) in &state.entered {
+            let all = state.calls.get(&(*function, *path, *group));
+            if done && !state.any_in_turns && all != Some(count) {
+                let text = format!("{function:?} {block:?}: {count} of {all:?} threads");
+                state.wrong_blocks.push(text);
+            }
+        }
+    }
+
+    /// Adds what was seen.
+    pub(crate) fn finish(&self, tally: &mut Tally, name: &str) {
+        let state = self.state.lock().unwrap();
+        if state.is_invalid {
+            return;
+        }
+        for (what, seen) in &state.seen {
+            tally.count(seen, what.is_def(), || {
+                format!("{name}: {}", self.text(*what))
+            });
+        }
+        tally.blocks(name, &state.wrong_blocks);
+    }
+
+    /// What it is, for people.
+    fn text(&self, what: What) -> String {
+        let (What::Def(function, inst, _)
+        | What::Guard(function, inst)
+        | What::Branch(function, inst)) = what;
+        let body = self.module.body(function).unwrap();
+        let mut statements = body.statements();
+        let statement = statements.find(|(_, s)| *s == ptx_ir::Statement::Inst(inst));
+        let span = body.source_span(statement.unwrap().0);
+        let text = String::from_utf8_lossy(span.of(self.module.source())).into_owned();
+        format!("{what:?}: {text}")
+    }
+}
+
+impl StepObserver for Observer<'_> {
+    fn step(&self, step: &ExecutedStep<'_>) {
+        let place = &step.place;
+        let function = self.functions.get(&place.function);
+        let Some(function) = function.filter(|_| self.is_known) else {
+            return;
+        };
+        let Some((block, stmt, _)) = function.shape.place(place.inst) else {
+            return;
+        };
+        let mut state = self.state.lock().unwrap();
+        let claims = self.uniformity.function(place.function).unwrap();
+        let groups = groups(state.launch.as_ref().unwrap(), place);
+        let resumed = step.state == StepState::Resumed;
+        let inst = function.insts[&place.inst];
+        if !resumed {
+            state.together(step, inst.flow);
+        }
+        let keys = match resumed {
+            true => state.resumed(step),
+            false => state.executed(step, &function.shape, (block, claims.block(block)), &groups),
+        };
+        let holds = |lane: usize| u64::from(place.active >> lane & 1);
+        state.note_memory(step, inst.reads_constants);
+        if inst.is_guarded && !resumed {
+            let what = What::Guard(place.function, place.inst);
+            let claimed = claims.guard(stmt);
+            state.compare((what, claimed), (step.lanes, &keys), &groups, &holds);
+        }
+        if inst.branches && !resumed {
+            let what = What::Branch(place.function, place.inst);
+            let index = |lane: usize| match (inst.flow, step.reads) {
+                (Flow::Table, [index, ..]) => index.bits(lane) as u64,
+                _ => holds(lane),
+            };
+            let claimed = claims.branch(block);
+            state.compare((what, claimed), (step.lanes, &keys), &groups, &index);
+        }
+        if !matches!(step.state, StepState::Done | StepState::Resumed) {
+            return;
+        }
+        for write in step.writes {
+            let StepRegister::Register(register) = write.register() else {
+                continue;
+            };
+            let variable = function.variables.of(register).start;
+            let what = What::Def(place.function, place.inst, variable);
+            let value = |lane: usize| {
+                let bits = write.bits(lane);
+                bits as u64 ^ ((bits >> 64) as u64).rotate_left(17)
+            };
+            let claimed = claims.def(stmt, variable);
+            state.compare((what, claimed), (step.lanes, &keys), &groups, &value);
+        }
+    }
+}
+
+/// The groups that a warp belongs to.
+fn groups(launch: &Launch, place: &StepPlace) -> [u64; 4] {
+    let cluster: Vec<u32> = place
+        .block
+        .iter()
+        .zip(launch.cluster)
+        .map(|(b, c)| b / c)
+        .collect();
+    [
+        0,
+        hash(("cluster", cluster)),
+        hash(("cta", place.block)),
+        hash(("warp", place.block, place.first_thread)),
+    ]
+}
+
+fn hash(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 == 1)
+}
+
+impl State {
+    /// The instances of an instruction whose results lanes get.
+    fn resumed(&self, step: &ExecutedStep<'_>) -> [u64; 32] {
+        let warp = (step.place.block, step.place.first_thread);
+        let mut keys = [0; 32];
+        for lane in lanes(step.lanes) {
+            let warp = self.warps.get(&warp);
+            let depth = step.place.depth as usize;
+            keys[lane] = warp.map_or(0, |w| w.threads[lane].last(depth));
+        }
+        keys
+    }
+
+    /// Notes which lanes of a warp are together.
+    fn together(&mut self, step: &ExecutedStep<'_>, flow: Flow) {
+        let place = &step.place;
+        let ends = flow == Flow::Exit || flow == Flow::Return && place.depth == 0;
+        let ended = if ends { place.active } else { 0 };
+        let warp = (place.block, place.first_thread);
+        let warp = self.warps.entry(warp).or_insert_with(Warp::new);
+        warp.step(place.mask, ended);
+        self.in_turns = warp.in_turns;
+        self.any_in_turns |= warp.in_turns;
+    }
+
+    /// Lanes execute an instruction of a block; gives its instances.
+    fn executed(
+        &mut self,
+        step: &ExecutedStep<'_>,
+        shape: &Shape,
+        (block, claimed): (BlockId, Uniformity),
+        groups: &[u64; 4],
+    ) -> [u64; 32] {
+        let place = &step.place;
+        let warp = (place.block, place.first_thread);
+        let warp = self.warps.entry(warp).or_insert_with(Warp::new);
+        let mut keys = [0; 32];
+        for lane in lanes(step.lanes) {
+            let depth = place.depth as usize;
+            let executed = warp.threads[lane].execute(shape, place.inst, depth);
+            keys[lane] = executed.instance;
+            if executed.calls {
+                for group in groups {
+                    let call = (place.function, executed.path, *group);
+                    *self.calls.entry(call).or_default() += 1;
+                }
+            }
+            if executed.enters && claimed < Uniformity::Varying {
+                let group = groups[claimed as usize];
+                let entered = (place.function, block, executed.instance);
+                let count = self.entered.entry((entered, group));
+                count.or_insert((executed.path, 0)).1 += 1;
+            }
+            if step.state == StepState::Waits {
+                warp.threads[lane].wait(depth);
+            }
+        }
+        keys
+    }
+
+    /// Notes which constants are read and what is written.
+    fn note_memory(&mut self, step: &ExecutedStep<'_>, constants: bool) {
+        let global = |a: &&StepAccess| a.space == StateSpace::Global;
+        for access in step.accesses.iter().filter(global) {
+            let bytes = access.address..access.address + access.bytes.min(64);
+            if access.usage != AccessUse::Read {
+                self.written.extend(bytes);
+            } else if constants {
+                self.constants.extend(bytes);
+            }
+        }
+    }
+
+    /// Compares the values of lanes with each other, and with those of other threads that execute the same instance.
+    fn compare(
+        &mut self,
+        (what, claimed): (What, Uniformity),
+        (mask, keys): (u32, &[u64; 32]),
+        groups: &[u64; 4],
+        value: &dyn Fn(usize) -> u64,
+    ) {
+        if claimed == Uniformity::Warp && self.in_turns {
+            return;
+        }
+        let new = || Seen {
+            claimed,
+            compared: [false; 4],
+            differed: [false; 4],
+            observations: 0,
+        };
+        let seen = self.seen.entry(what).or_insert_with(new);
+        let mut left = mask;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let same = lanes(left).filter(|l| keys[*l] == keys[first]);
+            let same = same.fold(0u32, |all, lane| all | 1 << lane);
+            left &= !same;
+            let of_first = value(first);
+            if claimed < Uniformity::Varying {
+                seen.observations += u64::from(same.count_ones());
+            }
+            if same.count_ones() > 1 {
+                seen.compared[3] = true;
+                if lanes(same).any(|lane| value(lane) != of_first) {
+                    seen.differed = [true; 4];
+                }
+            }
+            for (at, group) in groups.iter().enumerate() {
+                if seen.differed[at] {
+                    continue;
+                }
+                let mut compared = true;
+                let known = self.first.entry((what, keys[first], *group));
+                let known = *known.or_insert_with(|| {
+                    compared = false;
+                    of_first
+                });
+                seen.compared[at] |= compared;
+                // A larger group contains this one.
+                if known != of_first {
+                    seen.differed[..=at].fill(true);
+                }
+            }
+        }
+    }
+}
