@@ -16,13 +16,14 @@ import type { PanelOf } from "./panels/panel";
 import { problemsPanel, summary } from "./panels/problems";
 import { requirementsPanel } from "./panels/requirements";
 import { rewritesPanel } from "./panels/rewrites";
+import { runPanel } from "./panels/run";
 import { statisticsPanel } from "./panels/statistics";
 import { Tabs } from "./panels/tabs";
 import type { Session } from "./session";
 import { isDark, startTheme } from "./theme";
 import { toolbar } from "./toolbar";
 
-const panels: PanelOf[] = [problemsPanel, controlFlowPanel, livenessPanel, requirementsPanel, statisticsPanel, rewritesPanel, explainPanel];
+const panels: PanelOf[] = [problemsPanel, controlFlowPanel, livenessPanel, requirementsPanel, statisticsPanel, rewritesPanel, runPanel, explainPanel];
 /** How long nothing is typed before a panel is computed again, in milliseconds; the list of problems is already known. */
 const PANEL_DELAY = 150;
 const FOLDING_DELAY = 400;

@@ -4,6 +4,7 @@ import { element } from "../dom";
 import type { Statistics } from "../server/protocol";
 import type { Session } from "../session";
 import { note, type Panel } from "./panel";
+import { table } from "./table";
 
 type Column = [title: string, value: (f: Statistics) => string | number];
 
@@ -32,15 +33,6 @@ export function statisticsPanel(session: Session): Panel {
 
 function nameOf(f: Statistics): string {
   return f.demangled ?? f.name;
-}
-
-/** A table; rows begin with their name. */
-function table(titles: string[], rows: (string | number | Node)[][], caption: string): HTMLElement {
-  const head = element("tr", {}, ...titles.map((title) => element("th", { scope: "col" }, title)));
-  const cells = (row: (string | number | Node)[]): HTMLElement[] =>
-    row.map((value, index) => element(index ? "td" : "th", index ? {} : { scope: "row" }, typeof value === "number" ? String(value) : value));
-  const body = rows.map((row) => element("tr", {}, ...cells(row)));
-  return element("div", { class: "scrolled" }, element("table", { class: "data" }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body)));
 }
 
 function overview(functions: Statistics[]): HTMLElement {

@@ -95,6 +95,68 @@ export interface Rewritten {
   notes: string[];
 }
 
+/** A parameter of a kernel: `ptxkit/kernels`. */
+export interface KernelParameter {
+  name: string | null;
+  type: string;
+  bytes: number | null;
+  /** Whether it may be the address of a buffer. */
+  pointer: boolean;
+}
+
+export interface Kernel {
+  name: string;
+  demangled: string | null;
+  parameters: KernelParameter[];
+}
+
+/** An argument for a parameter. */
+export type Argument = { value: string } | { buffer: { type: string; count: number; fill: string; values: string } };
+
+/** A launch: `ptxkit/run`. */
+export interface Launch {
+  kernel: string;
+  grid: [number, number, number];
+  block: [number, number, number];
+  shared: number;
+  steps: number;
+  checks: string[];
+  profile: boolean;
+  arguments: Argument[];
+}
+
+/** What ended a launch, or what a checker found. */
+export interface RunProblem {
+  code: string | null;
+  message: string;
+  help: string | null;
+  range: Range | null;
+}
+
+/** A buffer after a launch. */
+export interface BufferAfter {
+  /** The index of the parameter. */
+  parameter: number;
+  type: string;
+  count: number;
+  changed: number;
+  /** The first ones. */
+  values: string[];
+  /** Elements at equal distances; `null` where one is not finite. */
+  samples: (number | null)[];
+}
+
+/** What a launch did. */
+export interface Ran {
+  /** `null` if it failed. */
+  steps: number | null;
+  output: string;
+  error: RunProblem | null;
+  findings: RunProblem[];
+  buffers: BufferAfter[];
+  profile: { line: number; executions: number; lanes: number; bytes: number }[] | null;
+}
+
 /** A function in the answer to `ptxkit/statistics`, which is the one of `ptxkit stats --json`. */
 export interface Statistics {
   name: string;

@@ -11,6 +11,9 @@ async function compile(): Promise<WebAssembly.Module> {
   return isDeclared ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
+/** The compiled server, which all workers share. */
+let compiled: Promise<WebAssembly.Module> | null = null;
+
 export class Server implements Transport {
   private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   private readonly handlers = new Set<(message: string) => void>();
@@ -27,7 +30,8 @@ export class Server implements Transport {
       this.fail(event.message || "its script could not be loaded");
     });
     // The script of the worker is loaded at the same time.
-    compile().then(
+    compiled ??= compile();
+    compiled.then(
       (module) => this.worker.postMessage(module),
       (error: unknown) => this.fail(String(error)),
     );
@@ -49,6 +53,12 @@ export class Server implements Transport {
   onFailure(failed: (message: string) => void): void {
     this.failed = failed;
     if (this.failure !== null) failed(this.failure);
+  }
+
+  /** Ends the worker, whatever it does. */
+  stop(): void {
+    this.handlers.clear();
+    this.worker.terminate();
   }
 
   private fail(message: string): void {

@@ -5,6 +5,7 @@ mod explain;
 mod functions;
 mod liveness;
 mod requirements;
+mod run;
 mod statistics;
 
 use lsp_types::TextDocumentIdentifier;
@@ -49,6 +50,10 @@ pub(crate) fn answer(server: &mut Server, name: &str, params: Option<&RawValue>)
     match name {
         "explain" => to_json(explain::explain(&parse::<Explain>(params)?.word)),
         "rewrites" => to_json(rewrites::all()),
+        "run" => {
+            let p: run::Run = parse(params)?;
+            to_json(run::run(server.document(&p.text_document.uri)?, &p)?)
+        }
         "rewrite" => {
             let p: Rewrite = parse(params)?;
             let document = server.document(&p.text_document.uri)?;
@@ -57,6 +62,7 @@ pub(crate) fn answer(server: &mut Server, name: &str, params: Option<&RawValue>)
         _ => {
             let of: fn(&Document, &About) -> Answer = match name {
                 "functions" => |d, _| to_json(functions::functions(d)),
+                "kernels" => |d, _| to_json(run::kernels(d)),
                 "controlFlow" => |d, p| to_json(control_flow::control_flow(d, p)?),
                 "liveness" => |d, p| to_json(liveness::liveness(d, function(d.module(), p)?)),
                 "statistics" => |d, p| to_json(statistics::statistics(d, p)?),
