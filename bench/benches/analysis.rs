@@ -9,12 +9,15 @@ use divan::counter::BytesCount;
 use ptx_analysis::block_summary::Summary;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::constants::Constants;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::liveness::Liveness;
+use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::value_numbering::ValueNumbers;
+use ptx_analysis::values::Values;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
@@ -52,6 +55,29 @@ fn facts(bencher: Bencher<'_, '_>, name: &str) {
     bencher
         .counter(bytes)
         .bench_local(|| ModuleFacts::new(&module).module().bodies().len());
+}
+
+/// Affine forms, trip counts and accesses, without the facts and analyses before them.
+#[divan::bench(args = names())]
+fn values_and_accesses(bencher: Bencher<'_, '_>, name: &str) {
+    let module = ptx_parse::parse(text(name)).module;
+    let facts = ModuleFacts::new(&module);
+    let functions = module.definitions().filter_map(|(id, ..)| {
+        let function = facts.function(id)?;
+        let analysis = FunctionAnalysis::new(function);
+        let (cfg, variables) = (analysis.cfg(), analysis.variables());
+        let ssa = Ssa::new(function, cfg, analysis.dominators(), variables).ok()?;
+        Some((function, analysis, ssa))
+    });
+    let functions: Vec<_> = functions.collect();
+    let bytes = BytesCount::new(module.source().len());
+    bencher.counter(bytes).bench_local(|| {
+        let accesses = |(facts, analysis, ssa): &(_, FunctionAnalysis, Ssa)| {
+            let values = Values::new(*facts, analysis, ssa);
+            Accesses::new(*facts, analysis, ssa, &values).all().len()
+        };
+        functions.iter().map(accesses).sum::<usize>()
+    });
 }
 
 #[divan::bench(args = names())]

@@ -13,12 +13,13 @@
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | `container_choice` | which modules of a binary file are meant, with the feature `container` |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
-//! | [`values`] | values of scalar types as text |
+//! | [`values`], [`affine_text`] | values of scalar types, and affine forms, as text |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]
 
+pub mod affine_text;
 pub mod basic_blocks;
 #[cfg(feature = "container")]
 pub mod container_choice;

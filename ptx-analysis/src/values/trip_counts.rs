@@ -62,6 +62,12 @@ impl TripCount {
         }
     }
 
+    /// Whether it is only true if a value does not wrap around before it gets to its bound.
+    #[must_use]
+    pub fn assumes_no_wrap(&self) -> bool {
+        matches!(&self.count, Count::Affine(distance) if distance.assumes_no_wrap)
+    }
+
     /// The number of executions, given the values of the symbols; `None` if one of these is unknown.
     #[must_use]
     pub fn evaluate(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {

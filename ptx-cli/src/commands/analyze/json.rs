@@ -14,6 +14,7 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
+use super::values::FunctionValues;
 use crate::functions::Chosen;
 use crate::select::Selection;
 use ptx_report::basic_blocks::BasicBlocks;
@@ -80,6 +81,9 @@ pub(super) fn write(
             facts: function,
             body: function.body(),
             effects: FactsWriter::new(module, function.body()),
+            values: (options.insts || !analysis.loops().is_empty())
+                .then(|| FunctionValues::new(function, &analysis))
+                .flatten(),
             analysis: &analysis,
             lines: &lines,
             source_lines: &source_lines,
@@ -100,6 +104,8 @@ struct Writer<'a> {
     facts: FunctionFacts<'a>,
     body: &'a Body,
     analysis: &'a FunctionAnalysis,
+    /// `None` where nothing is asked about them.
+    values: Option<FunctionValues>,
     blocks: BasicBlocks<'a>,
     effects: FactsWriter<'a>,
     lines: &'a LineIndex,
@@ -175,6 +181,8 @@ impl<'a> Writer<'a> {
         self.id_or_null(self.blocks.loop_header(id));
         let depth = self.analysis.loops().depth(id);
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
+        let (values, names) = (self.values.as_ref(), self.effects.names());
+        FunctionValues::trip_count(values, self.facts, self.analysis, names, id, self.out);
         self.registers(id);
         self.text("}");
     }
@@ -273,6 +281,8 @@ impl<'a> Writer<'a> {
                     self.text(",\"guard\":");
                     self.effects.guard(&facts, self.out);
                     self.effects.effects(&facts, self.out);
+                    let (values, names) = (self.values.as_ref(), self.effects.names());
+                    FunctionValues::inst(values, self.facts, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 Statement::Opaque(opaque) => {
@@ -284,6 +294,8 @@ impl<'a> Writer<'a> {
                     );
                     let mentions = self.facts.opaque(opaque);
                     self.effects.unknown(mentions, self.out);
+                    let (values, names) = (self.values.as_ref(), self.effects.names());
+                    FunctionValues::inst(values, self.facts, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 _ => {}

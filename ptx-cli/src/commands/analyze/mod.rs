@@ -4,6 +4,7 @@ mod json;
 #[cfg(test)]
 pub(crate) mod schema;
 mod text;
+mod values;
 
 use std::io::Write;
 
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     /// One JSON object per file
     #[arg(long)]
     json: bool,
-    /// Include what each instruction reads and writes, and its memory accesses
+    /// Include what each instruction reads and writes, its memory accesses, and affine forms of its results
     #[arg(long, requires = "json")]
     insts: bool,
     #[command(flatten)]

@@ -41,12 +41,21 @@ struct Block {
     ipdom: Option<u32>,
     loop_header: Option<u32>,
     loop_depth: u32,
+    trip_count: Option<TripCount>,
     uses: Vec<String>,
     kills: Vec<String>,
     defs: Vec<String>,
     returned: Vec<String>,
     live_in: Option<Vec<String>>,
     live_out: Option<Vec<String>>,
+}
+
+#[derive(JsonSchema)]
+struct TripCount {
+    count: Option<u64>,
+    form: String,
+    exact: bool,
+    assumes_no_wrap: bool,
 }
 
 #[derive(JsonSchema)]
@@ -64,6 +73,18 @@ struct Inst {
     guard: Option<String>,
     #[serde(flatten)]
     facts: Facts,
+    affine: Vec<Form>,
+    coalescing: Option<String>,
+    stride: Option<i64>,
+    sectors: Option<u64>,
+    degree: Option<u64>,
+    assumes: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+struct Form {
+    register: String,
+    form: String,
 }
 
 #[derive(JsonSchema)]

@@ -1,0 +1,232 @@
+//! What is known of values, loops and accesses before a function runs, as JSON.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::memory_access::{Access, Accesses, Pattern};
+use ptx_analysis::ssa::Ssa;
+use ptx_analysis::values::{Symbol, Values};
+use ptx_ir::StmtId;
+use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_isa::StateSpace;
+use ptx_report::affine_text::AffineText;
+use ptx_report::json_text::{comma, string};
+use ptx_report::register_names::RegisterNames;
+
+/// The values of a function and its accesses to memory.
+pub(super) struct FunctionValues {
+    ssa: Ssa,
+    values: Values,
+    accesses: Accesses,
+    /// The first access of each statement.
+    first_access: HashMap<StmtId, usize>,
+}
+
+impl FunctionValues {
+    /// `None` for functions with too many phis.
+    pub(super) fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
+        let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
+        let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).ok()?;
+        let values = Values::new(facts, analysis, &ssa);
+        let accesses = Accesses::new(facts, analysis, &ssa, &values);
+        let mut first_access = HashMap::new();
+        for (at, access) in accesses.all().iter().enumerate() {
+            first_access.entry(access.stmt).or_insert(at);
+        }
+        Some(Self {
+            ssa,
+            values,
+            accesses,
+            first_access,
+        })
+    }
+
+    fn text<'a>(&'a self, facts: FunctionFacts<'a>, names: &'a RegisterNames) -> AffineText<'a> {
+        AffineText::new(facts.module(), facts.body(), &self.values, &self.ssa, names)
+    }
+
+    /// Writes the trip count of the loop whose header a block is.
+    pub(super) fn trip_count(
+        of: Option<&Self>,
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        names: &RegisterNames,
+        block: BlockId,
+        out: &mut Vec<u8>,
+    ) {
+        out.extend_from_slice(b",\"trip_count\":");
+        let loops = analysis.loops();
+        let header = loops.header(block) == Some(block);
+        let id = loops.innermost(block).filter(|_| header);
+        let count = of
+            .zip(id)
+            .and_then(|(of, id)| Some((of, of.values.trip_count(id)?)));
+        let Some((of, count)) = count else {
+            out.extend_from_slice(b"null");
+            return;
+        };
+        out.extend_from_slice(b"{\"count\":");
+        match count.most() {
+            Some(most) => {
+                let _ = write!(out, "{most}");
+            }
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"form\":");
+        string(out, &of.text(facts, names).trip_count(count));
+        let _ = write!(
+            out,
+            ",\"exact\":{},\"assumes_no_wrap\":{}}}",
+            count.is_exact,
+            count.assumes_no_wrap()
+        );
+    }
+
+    /// Writes the affine forms of what an instruction writes, and how lanes access memory.
+    pub(super) fn inst(
+        of: Option<&Self>,
+        facts: FunctionFacts<'_>,
+        names: &RegisterNames,
+        stmt: StmtId,
+        out: &mut Vec<u8>,
+    ) {
+        out.extend_from_slice(b",\"affine\":[");
+        if let Some(of) = of {
+            of.forms(facts, names, stmt, out);
+        }
+        out.push(b']');
+        let request = of.and_then(|of| of.access(stmt));
+        let request = request.and_then(|a| Some((a, a.request?)));
+        let Some((access, request)) = request else {
+            out.extend_from_slice(
+                b",\"coalescing\":null,\"stride\":null,\"sectors\":null,\"degree\":null,\"assumes\":[]",
+            );
+            return;
+        };
+        let _ = write!(
+            out,
+            ",\"coalescing\":\"{}\",\"stride\":",
+            request.pattern.name()
+        );
+        match request.pattern {
+            Pattern::Scattered => out.extend_from_slice(b"null"),
+            _ => {
+                let _ = write!(out, "{}", request.offsets[1]);
+            }
+        }
+        let space = match access.space {
+            Space::State(space) => Some(space.base()),
+            _ => None,
+        };
+        let mut number = |key: &str, value: Option<u64>| {
+            let _ = match value {
+                Some(value) => write!(out, ",\"{key}\":{value}"),
+                None => write!(out, ",\"{key}\":null"),
+            };
+        };
+        let is_global = matches!(space, None | Some(StateSpace::Global | StateSpace::Const));
+        let is_shared = space == Some(StateSpace::Shared);
+        number("sectors", is_global.then_some(request.sectors));
+        number("degree", is_shared.then(|| request.degree()));
+        out.extend_from_slice(b",\"assumes\":[");
+        let mut first = true;
+        let assumptions = request.assumptions;
+        for (is_assumed, name) in [
+            (assumptions.one_dimension, "one_dimension"),
+            (assumptions.no_wrap, "no_wrap"),
+        ] {
+            if is_assumed {
+                comma(out, &mut first);
+                string(out, name);
+            }
+        }
+        out.push(b']');
+    }
+
+    fn forms(
+        &self,
+        facts: FunctionFacts<'_>,
+        names: &RegisterNames,
+        stmt: StmtId,
+        out: &mut Vec<u8>,
+    ) {
+        let text = self.text(facts, names);
+        let mut first = true;
+        for def in self.ssa.defs(stmt) {
+            let form = self.values.affine(def);
+            let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
+            let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
+            let Some(variable) = self.ssa.variable(def).filter(|_| !is_own) else {
+                continue;
+            };
+            comma(out, &mut first);
+            out.extend_from_slice(b"{\"register\":");
+            string(out, names.get(variable));
+            out.extend_from_slice(b",\"form\":");
+            string(out, &text.form(&form));
+            out.push(b'}');
+        }
+    }
+
+    /// The first access of a statement to memory that is not a parameter.
+    fn access(&self, stmt: StmtId) -> Option<&Access> {
+        let all = self.accesses.all();
+        let start = *self.first_access.get(&stmt)?;
+        let mut of_statement = all.get(start..)?.iter().take_while(|a| a.stmt == stmt);
+        let is_param = |a: &Access| matches!(a.space, Space::State(space) if space.base() == StateSpace::Param);
+        of_statement.find(|a| !is_param(a))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    #[test]
+    fn fields_of_values() {
+        let text = ".version 8.5\n.target sm_90\n.address_size 64\n.shared .align 4 .b8 s[4096];\n\
+            .entry k(.param .u64 p, .param .u32 n)\n{\n.reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<3>;\n\
+            ld.param.u64 %d0, [p];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.b32 %r2, 0;\n\
+            L: mul.lo.s32 %r3, %r2, 128;\nmad.lo.s32 %r3, %r1, 8, %r3;\nld.shared.u32 %r3, [%r3];\n\
+            add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p, %r2, %r0;\n@%p bra L;\n\
+            mad.wide.u32 %d1, %r1, 4, %d0;\nst.global.u32 [%d1+4], %r3;\nret;\n}\n";
+        let module = ptx_parse::parse_str(text).module;
+        let mut out = Vec::new();
+        let options = super::super::json::Options {
+            insts: true,
+            functions: &crate::functions::Chosen::all(),
+            fields: None,
+        };
+        super::super::json::write("", &module, &options, &mut out).unwrap();
+        let object: Value = serde_json::from_slice(&out).unwrap();
+        let function = &object["functions"][0];
+        assert_eq!(function["blocks"][0]["trip_count"], Value::Null);
+        assert_eq!(
+            function["blocks"][1]["trip_count"],
+            json!({"count": null, "form": "1 + max(0, n - 1)", "exact": true, "assumes_no_wrap": false})
+        );
+        let insts = function["insts"].as_array().unwrap();
+        let of = |mnemonic: &str| insts.iter().find(|i| i["mnemonic"] == mnemonic).unwrap();
+        let form = |mnemonic: &str| of(mnemonic)["affine"][0]["form"].as_str().unwrap();
+        assert_eq!(form("mad.lo.s32"), "8*%tid.x + 128*loop0");
+        assert_eq!(form("mad.wide.u32"), "p + 4*%tid.x");
+        let load = of("ld.shared.u32");
+        assert_eq!(
+            (&load["coalescing"], &load["stride"]),
+            (&json!("strided"), &json!(8))
+        );
+        assert_eq!(
+            (&load["degree"], &load["sectors"]),
+            (&json!(2), &Value::Null)
+        );
+        assert_eq!(load["assumes"], json!(["one_dimension"]));
+        let store = of("st.global.u32");
+        assert_eq!(
+            (&store["coalescing"], &store["sectors"]),
+            (&json!("consecutive"), &json!(4))
+        );
+        assert_eq!(of("ret")["coalescing"], Value::Null);
+    }
+}

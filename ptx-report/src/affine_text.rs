@@ -1,0 +1,155 @@
+//! Affine forms and trip counts as text.
+
+use std::fmt::Write as _;
+
+use ptx_analysis::ssa::{Ssa, Value};
+use ptx_analysis::values::{Affine, Count, Symbol, SymbolId, TripCount, Values, VariableRef};
+use ptx_ir::{Body, EntityId, Module, VarId};
+
+use crate::register_names::RegisterNames;
+
+/// Writes the affine forms of a function, with the names that its text has.
+#[derive(Debug)]
+pub struct AffineText<'a> {
+    module: &'a Module,
+    body: &'a Body,
+    values: &'a Values,
+    ssa: &'a Ssa,
+    names: &'a RegisterNames,
+}
+
+impl<'a> AffineText<'a> {
+    /// For the function with this body and these values.
+    #[must_use]
+    pub const fn new(
+        module: &'a Module,
+        body: &'a Body,
+        values: &'a Values,
+        ssa: &'a Ssa,
+        names: &'a RegisterNames,
+    ) -> Self {
+        Self {
+            module,
+            body,
+            values,
+            ssa,
+            names,
+        }
+    }
+
+    /// A form: `p + 4*%tid.x + 16`.
+    #[must_use]
+    pub fn form(&self, form: &Affine) -> String {
+        let mut text = String::new();
+        for term in form.terms() {
+            let name = self.symbol(term.symbol);
+            let sign = if term.factor < 0 { "-" } else { "+" };
+            match (text.is_empty(), term.factor < 0) {
+                (true, true) => text.push('-'),
+                (true, false) => {}
+                (false, _) => {
+                    let _ = write!(text, " {sign} ");
+                }
+            }
+            match term.factor.unsigned_abs() {
+                1 => text += &name,
+                factor => {
+                    let _ = write!(text, "{factor}*{name}");
+                }
+            }
+        }
+        let constant = form.constant();
+        match (text.is_empty(), constant) {
+            (true, constant) => text = constant.to_string(),
+            (false, 0) => {}
+            (false, constant) => {
+                let sign = if constant < 0 { '-' } else { '+' };
+                let _ = write!(text, " {sign} {}", constant.unsigned_abs());
+            }
+        }
+        text
+    }
+
+    /// A trip count: `10`, or `1 + max(0, (n - %tid.x)/256)`, where quotients are rounded up.
+    #[must_use]
+    pub fn trip_count(&self, count: &TripCount) -> String {
+        let distance = match &count.count {
+            Count::Constant(count) => return count.to_string(),
+            Count::Affine(distance) => distance,
+            _ => return String::new(),
+        };
+        let (from, to) = match distance.step > 0 {
+            true => (&distance.start, &distance.bound),
+            false => (&distance.bound, &distance.start),
+        };
+        let mut text = self.form(to);
+        match (from.terms(), from.constant()) {
+            ([], 0) => {}
+            ([], constant) => {
+                let sign = if constant < 0 { '+' } else { '-' };
+                let _ = write!(text, " {sign} {}", constant.unsigned_abs());
+            }
+            _ => {
+                let _ = write!(text, " - ({})", self.form(from));
+            }
+        }
+        if distance.inclusive {
+            text += " + 1";
+        }
+        match distance.step.unsigned_abs() {
+            1 => format!("1 + max(0, {text})"),
+            step => format!("1 + max(0, ({text})/{step})"),
+        }
+    }
+
+    fn variable(&self, variable: VarId) -> String {
+        let variable = self.body.vars().get(variable);
+        variable.map_or(String::new(), |v| self.numbered(v.name, v.number))
+    }
+
+    fn numbered(&self, name: ptx_ir::NameId, number: Option<u32>) -> String {
+        let number = number.map_or(String::new(), |n| n.to_string());
+        format!("{}{number}", self.module.name(name))
+    }
+
+    /// The name of a symbol.
+    fn symbol(&self, id: SymbolId) -> String {
+        match self.values.symbol(id) {
+            Some(Symbol::Special(register, component)) => {
+                let component = match register.is_vector() {
+                    true => [".x", ".y", ".z", ".w"].get(usize::from(component)),
+                    false => None,
+                };
+                format!("{register}{}", component.unwrap_or(&""))
+            }
+            Some(Symbol::Parameter {
+                variable, offset, ..
+            }) => match offset {
+                0 => self.variable(variable),
+                offset => format!("{}[{offset}]", self.variable(variable)),
+            },
+            Some(Symbol::Variable(VariableRef::Module(symbol))) => {
+                let symbol = self.module.symbols().get(symbol);
+                let name = symbol.map(|s| self.numbered(s.name, s.number));
+                format!("&{}", name.unwrap_or_default())
+            }
+            Some(Symbol::Variable(VariableRef::Local(variable))) => {
+                format!("&{}", self.variable(variable))
+            }
+            Some(Symbol::Window(space)) => format!("generic({space})"),
+            Some(Symbol::Counter(id)) => format!("loop{}", id.as_u32()),
+            Some(Symbol::Product(a, b)) => format!("{}*{}", self.symbol(a), self.symbol(b)),
+            Some(Symbol::Value { value, signed }) => {
+                let variable = self.ssa.variable(value);
+                let name = variable.map_or("", |v| self.names.get(v));
+                let sign = if signed { "signed " } else { "" };
+                match self.ssa.value(value) {
+                    // The value that the statement at this index wrote.
+                    Value::Def { stmt, .. } => format!("({sign}{name}@{})", stmt.index()),
+                    _ => format!("({sign}{name}#{})", value.as_u32()),
+                }
+            }
+            _ => String::from("?"),
+        }
+    }
+}
