@@ -129,7 +129,7 @@ impl FunctionUniformity {
 ///
 /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u32 n)\n{\n\
 ///     .reg .b32 a, b, c;\n\
-///     ld.param.u32 a, [n]; mov.u32 b, %ctaid.x; mad.lo.u32 c, a, b, %tid.x;\n}";
+///     ld.param.u32 a, [n]; mov.u32 b, %ctaid.x; mov.u32 c, %tid.x;\n}";
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
 /// let uniformity = ModuleUniformity::new(&facts);
