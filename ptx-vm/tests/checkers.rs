@@ -1,6 +1,6 @@
 //! The checkers find what is wrong in the kernels of `tests/checkers`, at the instructions that are marked, and nothing else.
 //!
-//! A kernel says at its beginning how it is launched: `// grid 2 block 64 cluster 2 shared 1024`, all of them optional, and for each parameter
+//! A kernel says at its beginning how it is launched: `// grid 4,2 block 64 cluster 2,2 shared 1024`, all of them optional, and for each parameter
 //! `// in BYTES` for memory that the host wrote, `// out BYTES` for memory that it did not write, or `// u32 NUMBER`. A line with `// error: TEXT` has a
 //! report whose message contains the text, and `// other` marks the other side of all reports that have one.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
@@ -29,13 +29,13 @@ fn launch(text: &str, checks: Checks) -> (Vec<Report>, Option<String>) {
         let words: Vec<&str> = header.split_whitespace().collect();
         for pair in words.chunks(2) {
             let [name, value] = pair else { break };
-            let Ok(value) = value.parse::<u32>() else {
-                break;
-            };
+            let mut sizes = value.split(',').map_while(|n| n.parse::<u32>().ok());
+            let Some(value) = sizes.next() else { break };
+            let mut shape = || [value, sizes.next().unwrap_or(1), 1];
             match *name {
-                "grid" => launch.grid = [value, 1, 1],
-                "block" => launch.block = [value, 1, 1],
-                "cluster" => launch.cluster = [value, 1, 1],
+                "grid" => launch.grid = shape(),
+                "block" => launch.block = shape(),
+                "cluster" => launch.cluster = shape(),
                 "shared" => launch.shared = value,
                 "u32" => launch = launch.argument(value.to_le_bytes()),
                 "in" | "out" => {

@@ -1,6 +1,7 @@
 //! What is known about an access to memory.
 
 use super::scope::Scope;
+use crate::execute::Clusters;
 
 /// What an access does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -59,11 +60,11 @@ impl Access {
     }
 
     /// Whether both are strong and each one's scope has the thread of the other one.
-    pub(super) fn is_strong_with(&self, other: &Self, cluster_size: u64) -> bool {
+    pub(super) fn is_strong_with(&self, other: &Self, clusters: Clusters) -> bool {
         let (Some(a), Some(b)) = (self.kind.strength(), other.kind.strength()) else {
             return false;
         };
-        let cluster = |block: u32| u64::from(block) / cluster_size;
+        let cluster = |block: u32| clusters.of_linear(block.into());
         match a.min(b) {
             Scope::Device => true,
             Scope::Cluster => cluster(self.block) == cluster(other.block),

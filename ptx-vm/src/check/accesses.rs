@@ -4,6 +4,7 @@ use super::access::{Access, Kind};
 use super::clock::Clock;
 use super::records::{Number, Records};
 use super::scope::Scope;
+use crate::execute::Clusters;
 use crate::lanes::lanes;
 
 /// The most accesses of a place that are known besides the last one; older ones are forgotten.
@@ -21,7 +22,7 @@ pub(super) struct ByLanes {
 pub(super) struct New<'c> {
     pub(super) access: Access,
     pub(super) number: Number,
-    pub(super) cluster_size: u64,
+    pub(super) clusters: Clusters,
     /// Whether it is in shared memory.
     pub(super) shared: bool,
     /// What the lanes know about others.
@@ -80,7 +81,7 @@ impl New<'_> {
     /// Whether an earlier access, of which at least one writes, is not ordered with it.
     fn conflicts(&self, earlier: &Access, by: u32, own: u32) -> bool {
         earlier.bytes & self.access.bytes != 0
-            && !self.access.is_strong_with(earlier, self.cluster_size)
+            && !self.access.is_strong_with(earlier, self.clusters)
             && !self.is_attempt(earlier)
             && !self.follows(earlier, by, own)
     }

@@ -68,7 +68,7 @@ impl Checkers {
 
     /// What the threads of a cluster know that arrive at its barrier, and those that arrived in the last phase.
     fn cluster(&mut self, grid: &Grid<'_>, block: u64) -> &mut (Option<Clock>, Option<Clock>) {
-        let cluster = block / grid.cluster_size();
+        let cluster = grid.clusters().of_linear(block);
         self.clusters.entry(cluster).or_default()
     }
 
@@ -101,7 +101,7 @@ impl Checkers {
     /// All threads of a CTA leave a barrier together: what they did before is ordered with what they do next. Gives whether there can be one
     /// interval more.
     fn next_interval(&mut self, grid: &Grid<'_>, block: u64) -> bool {
-        let only_threads_of_cta = grid.cluster_size() == 1 && self.copies == 0;
+        let only_threads_of_cta = grid.clusters().size() == 1 && self.copies == 0;
         let state = self.block(grid, block);
         if state.interval + 1 == ASYNCHRONOUS {
             return false;

@@ -13,7 +13,7 @@ use super::places::{PLACE, Places};
 use super::published::Home;
 use super::reports::{Actor, Text};
 use super::scope::Scope;
-use crate::execute::{Execution, Grid, Memory, Touch, Use};
+use crate::execute::{Clusters, Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Step};
 
@@ -38,7 +38,7 @@ struct Accessing<'a> {
     informed: bool,
     /// What is the same for all lanes.
     common: Access,
-    cluster_size: u64,
+    clusters: Clusters,
     touch: &'a Touch<'a>,
 }
 
@@ -126,7 +126,7 @@ impl Checkers {
             clock,
             informed: warp.clock.informed,
             common,
-            cluster_size: of.grid.cluster_size(),
+            clusters: of.grid.clusters(),
             touch,
         }
     }
@@ -220,7 +220,7 @@ impl Checkers {
         let block = of.grid.linear(of.block.index);
         let home = Home {
             block,
-            cluster: block / of.grid.cluster_size(),
+            cluster: of.grid.clusters().of_linear(block),
         };
         let owner = match touch.memory {
             Memory::Shared(rank) => Some(of.grid.of_rank(of.block.index, rank)),
@@ -281,7 +281,7 @@ impl Accessing<'_> {
         let mut new = New {
             access: self.common,
             number: places.number(self.common),
-            cluster_size: self.cluster_size,
+            clusters: self.clusters,
             shared: matches!(self.touch.memory, Memory::Shared(_)),
             clock: &self.clock,
             informed: self.informed,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptx_ir::{FuncId, InstId, Module, Span, Statement};
 
 use super::block::Cluster;
+use super::clusters::Clusters;
 use super::order::Order;
 use super::warp::Failure;
 use crate::error::{RunError, StopReason};
@@ -87,9 +88,12 @@ impl Grid<'_> {
         self.linear(core::array::from_fn(|i| start(i).saturating_add(inner[i])))
     }
 
-    /// The number of CTAs of a cluster.
-    pub(crate) fn cluster_size(&self) -> u64 {
-        self.cluster.iter().map(|&n| u64::from(n)).product()
+    /// The shape of the clusters.
+    pub(crate) const fn clusters(&self) -> Clusters {
+        Clusters {
+            blocks: self.blocks,
+            cluster: self.cluster,
+        }
     }
 
     /// Where an instruction is in the source.
@@ -112,30 +116,10 @@ impl Grid<'_> {
         taken.unwrap_or(0)
     }
 
-    fn clusters(&self) -> [u32; 3] {
-        core::array::from_fn(|i| self.blocks[i] / self.cluster[i].max(1))
-    }
-
-    pub(super) fn cluster_count(&self) -> u64 {
-        self.clusters().map(u64::from).iter().product()
-    }
-
-    /// `%clusterid` of a number.
-    pub(super) fn cluster_index(&self, number: u64) -> [u32; 3] {
-        let [x, y, _] = self.clusters().map(u64::from);
-        [number % x, number / x % y, number / (x * y)].map(|i| i as u32)
-    }
-
-    /// The number of a cluster.
-    fn cluster_number(&self, index: [u32; 3]) -> u64 {
-        let ([x, y, _], [a, b, c]) = (self.clusters().map(u64::from), index.map(u64::from));
-        a + x * (b + y * c)
-    }
-
-    /// Adds to what a cluster printed.
-    pub(super) fn print(&self, cluster: [u32; 3], text: Vec<u8>) {
+    /// Adds to what the cluster of a CTA printed.
+    pub(super) fn print(&self, block: [u32; 3], text: Vec<u8>) {
         if let Ok(mut output) = self.output.lock() {
-            let number = self.cluster_number(cluster);
+            let number = self.clusters().of_block(block);
             output.entry(number).or_default().extend(text);
         }
     }
@@ -143,10 +127,7 @@ impl Grid<'_> {
     /// What was printed, in the order of clusters: of all, or up to the one of an error, where later ones may have run on other threads.
     pub(crate) fn printed(&self, error: Option<&RunError>) -> Vec<u8> {
         let error = error.filter(|_| self.is_independent());
-        let last = error.map_or(u64::MAX, |error| {
-            let of = |i: usize| error.block[i] / self.cluster[i].max(1);
-            self.cluster_number([of(0), of(1), of(2)])
-        });
+        let last = error.map_or(u64::MAX, |error| self.clusters().of_block(error.block));
         let output = self.output.lock().map(|mut all| core::mem::take(&mut *all));
         let output = output.unwrap_or_default().into_iter();
         let shown = output.filter(|(number, _)| *number <= last);
@@ -160,8 +141,7 @@ impl Grid<'_> {
 
     /// A cluster came to its end.
     pub(super) fn cluster_ended(&self) {
-        let blocks = self.cluster.iter().map(|&n| u64::from(n)).product();
-        self.progress.add_blocks(blocks);
+        self.progress.add_blocks(self.clusters().size());
     }
 
     /// The steps that are allowed.
@@ -216,7 +196,7 @@ pub(crate) fn run(
 
 /// Runs all CTAs on this thread. They begin in the order of their indices; one that waits for later ones lets these run.
 fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Result<(), RunError> {
-    let all = grid.cluster_count();
+    let all = grid.clusters().count();
     let order = Order::new(grid.schedule, all);
     let mut waiting: VecDeque<Cluster> = VecDeque::new();
     let mut next = 0;
@@ -224,7 +204,7 @@ fn run_in_order(grid: &Grid<'_>, observer: &mut Option<super::Observing>) -> Res
         let mut cluster = match next < all && waiting.len() < grid.limits.resident_clusters {
             true => {
                 next += 1;
-                Cluster::new(grid, grid.cluster_index(order.at(next - 1)))?
+                Cluster::new(grid, grid.clusters().index(order.at(next - 1)))?
             }
             false => match waiting.pop_front() {
                 Some(cluster) => cluster,

@@ -30,7 +30,7 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
             *error = Some((number, found));
         }
     };
-    let all = grid.cluster_count();
+    let all = grid.clusters().count();
     let mut start = 0;
     while start < all && failed.load(Ordering::Relaxed) == u64::MAX {
         let count = BATCH.min(all - start);
@@ -45,7 +45,7 @@ pub(super) fn run(grid: &Grid<'_>, executor: &dyn Executor) -> Result<(), RunErr
 
 /// Runs a cluster to its end.
 fn run_cluster(grid: &Grid<'_>, number: u64) -> Result<(), RunError> {
-    let mut cluster = Cluster::new(grid, grid.cluster_index(number))?;
+    let mut cluster = Cluster::new(grid, grid.clusters().index(number))?;
     while !cluster.is_done() {
         if !cluster.run_observed(grid, TURN, &mut None)? {
             let mut error = RunError::new(StopReason::Deadlock);

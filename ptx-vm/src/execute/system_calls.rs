@@ -30,7 +30,7 @@ impl Execution<'_> {
                         |address: u64| self.text(address, lane).map_err(|(reason, _)| reason);
                     let (written, count) =
                         format::format(&text, read, string).map_err(|reason| (reason, lane))?;
-                    self.grid.print(self.block.cluster, written);
+                    self.grid.print(self.block.index, written);
                     (count, 4)
                 }
                 "malloc" => {
