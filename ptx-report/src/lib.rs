@@ -13,7 +13,7 @@
 //! | [`control_flow`] | drawings of control-flow graphs |
 //! | `container_choice` | which modules of a binary file are meant, with the feature `container` |
 //! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
-//! | [`values`], [`affine_text`] | values of scalar types, and affine forms, as text |
+//! | [`scalars`], [`affine_text`] | values of scalar types, and affine forms, as text |
 //! | [`live_lists`] | how long lists of live registers may be |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
@@ -35,8 +35,8 @@ pub mod operand_text;
 pub mod register_names;
 pub mod requirements;
 pub mod retarget;
+pub mod scalars;
 pub mod source_frames;
-pub mod values;
 
 mod generated {
     pub(crate) mod pages;

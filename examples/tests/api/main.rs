@@ -8,3 +8,4 @@ mod ir;
 mod isa;
 mod listed;
 mod queries;
+mod values;

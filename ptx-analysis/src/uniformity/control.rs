@@ -128,13 +128,8 @@ impl<'a> Control<'a> {
         for &to in successors {
             self.visit(to, to, (branch, stop));
         }
-        while let Some(Reverse((_, from))) = self.work.pop() {
-            let from = BlockId::from_u32(from);
-            let since = BlockId::from_u32(self.visits[from.as_u32() as usize].since);
-            for to in graphs.frontiers.of(from) {
-                self.visit(to, since, (branch, stop));
-            }
-        }
+        self.follow(branch, stop);
+        changes.loops |= self.pass_headers(branch, stop, level);
         match self.visits_left {
             0 => self.give_up(level),
             _ => {
@@ -142,6 +137,39 @@ impl<'a> Control<'a> {
                 changes
             }
         }
+    }
+
+    /// Follows all ways from the blocks that were come to.
+    fn follow(&mut self, branch: BlockId, stop: Option<BlockId>) {
+        let graphs = self.graphs;
+        while let Some(Reverse((_, from))) = self.work.pop() {
+            let from = BlockId::from_u32(from);
+            let since = BlockId::from_u32(self.visits[from.as_u32() as usize].since);
+            for to in graphs.frontiers.of(from) {
+                self.visit(to, since, (branch, stop));
+            }
+        }
+    }
+
+    /// Where a way leads to the next iteration of a loop before all ways meet in that loop, threads are in different iterations from then on;
+    /// whether that is new.
+    fn pass_headers(&mut self, branch: BlockId, stop: Option<BlockId>, level: Uniformity) -> bool {
+        let (graphs, mut changed) = (self.graphs, false);
+        let mut around = graphs.loops.innermost(branch);
+        while let Some(id) = around {
+            let info = graphs.loops.get(id);
+            let header = info.map(|l| l.header());
+            let meets_inside = stop.is_some_and(|stop| graphs.loops.contains(id, stop));
+            if let Some(header) = header.filter(|_| meets_inside && header != stop)
+                && self.visits[header.as_u32() as usize].query == self.query
+            {
+                changed |= self.leave(id, level);
+                self.begin_at(header, true);
+                self.follow(branch, stop);
+            }
+            around = info.and_then(|l| l.parent());
+        }
+        changed
     }
 
     /// Threads leave a loop at different times, by different edges; whether that is new.

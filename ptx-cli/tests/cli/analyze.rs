@@ -39,7 +39,8 @@ fn functions_are_analysed() {
     let guarded = serde_json::json!({
         "line": 16, "block": 1, "mnemonic": "mov.b32", "guard": "%p", "reads": ["%p", "%r1"], "writes": [],
         "cond_writes": ["%r2"], "memory": [], "side_effects": false, "known": true,
-        "source": [], "inline_asm": false,
+        "source": [], "inline_asm": false, "affine": [{"register": "%r2", "form": "loop0 + 1"}],
+        "assumes": [], "coalescing": null, "stride": null, "sectors": null, "degree": null,
     });
     assert_eq!(kernel["insts"][2], guarded);
     assert_eq!(kernel["pressure"]["max_b32_units"], 2);

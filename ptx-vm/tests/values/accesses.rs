@@ -94,7 +94,10 @@ impl Threads<'_> {
             let buffer = |at: u64| at.wrapping_sub(start) / BUFFER;
             if let Some(pointer) = pointer.filter(|p| (1..18).contains(&buffer(*p))) {
                 self.checked.pointers += 1;
-                if lanes().any(|lane| buffer(addresses.at[lane]) != buffer(pointer)) {
+                // What is in no buffer is beyond the end of one.
+                let differs =
+                    |at: u64| (1..18).contains(&buffer(at)) && buffer(at) != buffer(pointer);
+                if lanes().any(|lane| differs(addresses.at[lane])) {
                     return Some("provenance");
                 }
             }

@@ -7,7 +7,7 @@ use ptx_isa::ScalarType;
 
 use super::npy::Layout;
 use ptx_report::clean;
-use ptx_report::values;
+use ptx_report::scalars;
 
 /// An argument.
 #[derive(Clone, Debug)]
@@ -65,8 +65,8 @@ impl FromStr for Argument {
             "bytes" => Ok(Self::Bytes(hex(rest)?)),
             "buffer" => named(rest),
             _ => {
-                let ty = values::scalar_type(kind).map_err(|why| format!("{why}; {FORMS}"))?;
-                Ok(Self::Values(ty, values::bytes(ty, rest)?))
+                let ty = scalars::scalar_type(kind).map_err(|why| format!("{why}; {FORMS}"))?;
+                Ok(Self::Values(ty, scalars::bytes(ty, rest)?))
             }
         }
     }
@@ -139,7 +139,7 @@ fn layout(text: &str) -> Result<Layout, String> {
         "" => Some(Vec::new()),
         _ => sizes.collect(),
     };
-    Layout::new(values::scalar_type(ty)?, shape.ok_or_else(wrong)?)
+    Layout::new(scalars::scalar_type(ty)?, shape.ok_or_else(wrong)?)
 }
 
 /// A number of bytes: decimal digits, or hexadecimal ones after `0x`; `K`, `M` and `G` are powers of 1024.

@@ -8,7 +8,7 @@ use ptx_report::function_stats::{Parameter, Signature};
 
 use super::memory::Memory;
 use super::plan::Passed;
-use ptx_report::values;
+use ptx_report::scalars;
 
 /// The bytes of each parameter.
 pub(super) fn bytes(
@@ -89,13 +89,13 @@ fn one(
         )),
         Passed::Values(of, bytes) if bytes.len() as u64 != size => Err(format!(
             "`{}:` has {}; {}",
-            values::name(*of),
+            scalars::name(*of),
             counted(bytes.len(), "byte"),
             expected(ty, size)
         )),
         Passed::Values(of, _) if ty.is_some_and(|ty| differ(ty, *of)) => Err(format!(
             "`{}:` is another kind of value; {}",
-            values::name(*of),
+            scalars::name(*of),
             expected(ty, size)
         )),
         Passed::Values(_, bytes) => Ok(bytes.clone()),
@@ -117,10 +117,10 @@ fn expected(ty: Option<ScalarType>, size: u64) -> String {
         1 if ty.bits() == 64 && !ty.is_float() => {
             format!(
                 "expected `{}:VALUE` or a buffer such as `in:FILE.npy`",
-                values::name(ty)
+                scalars::name(ty)
             )
         }
-        1 => format!("expected `{}:VALUE`", values::name(ty)),
+        1 => format!("expected `{}:VALUE`", scalars::name(ty)),
         _ => format!("expected `bytes:` with {size} bytes"),
     }
 }

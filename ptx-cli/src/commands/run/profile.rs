@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::ValueEnum;
 use ptx_analysis::source_lines::SourceLines;
-use ptx_report::values;
+use ptx_report::scalars;
 use ptx_vm::{InstructionProfile, MatrixProfile, Profile};
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ fn matrix(of: &MatrixProfile) -> JsonMatrix {
     let [rows, columns, depth] = of.shape;
     JsonMatrix {
         shape: format!("m{rows}n{columns}k{depth}"),
-        factors: of.factors.map(values::name),
+        factors: of.factors.map(scalars::name),
         sparse: of.sparse,
         products: of.products,
         multiply_adds: of.multiply_adds,

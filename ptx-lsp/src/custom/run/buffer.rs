@@ -2,7 +2,7 @@
 
 use ptx_analysis::fold::{number, number_bits};
 use ptx_isa::ScalarType;
-use ptx_report::values;
+use ptx_report::scalars;
 use ptx_vm::Machine;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,7 @@ impl Buffer {
         machine: &mut Machine<'_>,
         parameter: usize,
     ) -> Result<Allocated, String> {
-        let ty = values::scalar_type(&self.ty)?;
+        let ty = scalars::scalar_type(&self.ty)?;
         let each = u64::from(ty.bits() / 8).max(1);
         let bytes = self
             .count
@@ -102,7 +102,7 @@ impl Buffer {
             return Ok(vec![0; wanted]);
         }
         if self.fill == Fill::Values {
-            let part = values::bytes(ty, &self.values)?;
+            let part = scalars::bytes(ty, &self.values)?;
             return Ok(part.iter().copied().cycle().take(wanted).collect());
         }
         let element = ty.element().unwrap_or(ty);
@@ -161,13 +161,13 @@ impl Allocated {
         let samples = elements.clone().step_by(step).map(|e| self.number(bits(e)));
         After {
             parameter: self.parameter,
-            ty: values::name(self.ty),
+            ty: scalars::name(self.ty),
             count: elements.len(),
             changed: changed.filter(|(now, before)| now != before).count(),
             values: elements
                 .clone()
                 .take(SHOWN)
-                .map(|e| values::plain(self.ty, bits(e)))
+                .map(|e| scalars::plain(self.ty, bits(e)))
                 .collect(),
             samples: samples.collect(),
         }
@@ -180,7 +180,7 @@ impl Allocated {
         let bits = bits & (u128::MAX >> (128 - width));
         let value = match number(element, bits) {
             Some(value) => value,
-            None => values::plain(element, bits).parse().ok()?,
+            None => scalars::plain(element, bits).parse().ok()?,
         };
         value.is_finite().then_some(value)
     }

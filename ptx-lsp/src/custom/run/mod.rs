@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use lsp_types::TextDocumentIdentifier;
 use ptx_ir::{Module, Param, Severity};
-use ptx_report::values;
+use ptx_report::scalars;
 use ptx_vm::{Checker, Checks, Launch, Machine};
 use serde::Deserialize;
 
@@ -139,8 +139,8 @@ fn checks(names: &[String]) -> Result<Checks, Failure> {
 /// The bytes of values such as `5` or `f32:1.5`.
 fn value(param: &Param, text: &str) -> Result<Vec<u8>, String> {
     if let Some((name, rest)) = text.split_once(':') {
-        return values::bytes(values::scalar_type(name.trim())?, rest);
+        return scalars::bytes(scalars::scalar_type(name.trim())?, rest);
     }
     let ty = param.ty.known().ok_or("its type is not known")?;
-    values::bytes(ty, text)
+    scalars::bytes(ty, text)
 }

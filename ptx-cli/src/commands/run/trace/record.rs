@@ -1,8 +1,8 @@
 //! A step of a trace, as it is written in JSON.
 
 use ptx_isa::ScalarType;
+use ptx_report::scalars::{name, plain, text};
 use ptx_report::source_frames::JsonFrame;
-use ptx_report::values::{name, plain, text};
 use ptx_vm::{AccessUse, ExecutedStep, RegisterValues, StepAccess, StepState};
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ const DIGITS: usize = 17;
 ///
 /// ```
 /// use ptx_isa::ScalarType;
-/// use ptx_report::values::text;
+/// use ptx_report::scalars::text;
 /// assert_eq!(text(ScalarType::S32, 0xffff_ffff), "-1");
 /// assert_eq!(text(ScalarType::U32, 300), "300 (0x12c)");
 /// assert_eq!(text(ScalarType::F32, 0x3dcc_cccd), "0.1 (0x3dcccccd)");
