@@ -77,12 +77,12 @@ impl Records {
     }
 
     /// How many accesses are remembered.
-    pub(super) const fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
     /// Whether there may be no numbers for as many accesses again.
-    pub(super) const fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.first as usize + self.all.len() >= LAST / 2
     }
 

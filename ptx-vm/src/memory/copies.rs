@@ -54,14 +54,16 @@ impl Device {
     fn write_part(&self, address: u64, from: &[u8]) -> Result<(), Fault> {
         let before = (address.next_multiple_of(WORD as u64) - address) as usize;
         let (first, rest) = from.split_at(before.min(from.len()));
-        let (words, last) = rest.as_chunks::<WORD>();
+        let words = rest.chunks_exact(WORD);
+        let last = words.remainder();
         let mut at = address;
         for byte in first {
             self.write(at, 1, (*byte).into())?;
             at += 1;
         }
         for word in words {
-            self.write(at, WORD as u8, u32::from_le_bytes(*word).into())?;
+            let word = word.try_into().map_or(0, u32::from_le_bytes);
+            self.write(at, WORD as u8, word.into())?;
             at += WORD as u64;
         }
         for byte in last {
