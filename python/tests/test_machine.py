@@ -235,6 +235,7 @@ def test_profiles():
     [memory] = load.memory
     assert (memory.space, memory.bytes, memory.requests) == (".global", 160, 2)
     assert (memory.sectors, memory.passes, memory.bank_conflicts) == (5, 0, 0)
+    assert load.to_dict()["memory"] == [memory.to_dict()]
     assert load.to_dict() == {
         "function": "scale",
         "line": load.line,
@@ -252,4 +253,5 @@ def test_products_of_matrices_in_profiles():
     assert row.executions == 6 and "m8n8k16" in repr(row.matrix)
     assert (row.matrix.shape, row.matrix.factors, row.matrix.sparse) == ((8, 8, 16), (".s8", ".s8"), False)
     assert (row.matrix.products, row.matrix.multiply_adds) == (6, 6 * 8 * 8 * 16)
-    assert row.to_dict()["matrix"]["products"] == 6
+    assert row.matrix.to_dict()["products"] == 6
+    assert row.to_dict()["matrix"] == row.matrix.to_dict()
