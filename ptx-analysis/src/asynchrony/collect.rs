@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Callees, Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
 use ptx_ir::{FunctionKind, InstId, Operand, StmtId};
 use ptx_isa::{Action, Proxy, StateSpace};
 
@@ -120,7 +120,7 @@ impl<'a> Collector<'a> {
                 self.barriers += 1;
                 Some(Kind::Barrier(self.barriers - 1))
             }
-            _ if is_opaque_call(facts) => Some(Kind::Call),
+            _ if may_do_anything(facts) => Some(Kind::Call),
             _ => None,
         });
         let conditional = facts.guard().is_some();
@@ -129,17 +129,6 @@ impl<'a> Collector<'a> {
             conditional,
             kind,
         }));
-    }
-
-    /// Adds the end of the function, if the last instruction of a block ends it.
-    pub(super) fn exit(&mut self, inst: InstId) {
-        if matches!(self.facts.inst(inst).flow(), Flow::Return | Flow::Exit) {
-            self.events.push(Event {
-                inst,
-                conditional: false,
-                kind: Kind::Exit,
-            });
-        }
     }
 
     /// Whether an instruction only moves registers: to others, or to the stack. Compilers emit them between an operation and its wait, and
@@ -253,11 +242,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Whether a call may do anything to asynchronous operations.
-fn is_opaque_call(facts: Facts<'_>) -> bool {
-    facts.flow() == Flow::Unknown
-        || facts
-            .callees()
-            .is_some_and(|c| !matches!(c, Callees::Function(_)))
-        || facts.flow() == Flow::Call
+/// Whether an instruction may do anything to asynchronous operations.
+fn may_do_anything(facts: Facts<'_>) -> bool {
+    matches!(facts.flow(), Flow::Call | Flow::Unknown)
 }

@@ -63,10 +63,8 @@ pub(super) enum Kind {
     Allocate,
     Free,
     Relinquish,
-    /// A function is called.
+    /// A function is called, or the instruction is not known.
     Call,
-    /// The function ends here.
-    Exit,
 }
 
 /// Something that an instruction does.
@@ -102,19 +100,14 @@ impl Events {
         let mut next = 0;
         for (_, block) in analysis.cfg().blocks() {
             starts.push(collector.events.len() as u32);
-            let mut last = None;
             for (stmt, statement) in body.range(block.first, block.end) {
                 if let ptx_ir::Statement::Inst(inst) = statement {
                     if let Some(position) = positions.get_mut(ptx_ir::EntityId::index(inst)) {
                         *position = next;
                     }
                     next += 1;
-                    last = Some(inst);
                     collector.instruction(stmt, inst);
                 }
-            }
-            if let Some(inst) = last.filter(|_| block.exits) {
-                collector.exit(inst);
             }
         }
         starts.push(collector.events.len() as u32);

@@ -17,7 +17,7 @@
 //! instruction, and if the two accesses certainly overlap. Accesses whose addresses cannot be compared are assumed to be correct if any data
 //! arrived in the variable before, as in a loop that copies into one buffer and reads another.
 //!
-//! A call of a function that itself contains such instructions may do anything: nothing is known to be pending after it.
+//! A call and an instruction that is not known may do anything: nothing is known to be pending after them.
 //!
 //! Cost: linear in the instructions, times the bound on operations that are followed at once, which is 256.
 
@@ -48,7 +48,7 @@ use events::Events;
 pub enum Rule {
     /// Memory that an asynchronous copy writes is accessed before the copy was waited for.
     CopyNotAwaited,
-    /// Memory that an asynchronous copy reads is written, or the thread ends, before the copy was waited for.
+    /// Memory that an asynchronous copy reads is written before the copy was waited for.
     SourceNotAwaited,
     /// A register of an asynchronous product of a warpgroup is accessed before the product was waited for.
     ProductNotAwaited,
