@@ -32,6 +32,7 @@ COMMANDS = [
     (["grep", "*", "--json"], ["grep"]),
     (["grep", "*", "--json", "--count"], ["grep-count"]),
     (["grep", "*", "--json", "--list=functions"], ["grep-list"]),
+    (["lint", "--format", "json"], ["check", "check-clean"]),
     (["list", "--json", "ptx-container/tests/data/k.a"], ["list"]),
     (["parse", "--json"], ["parse"]),
     (["link", "--json"], ["link"]),

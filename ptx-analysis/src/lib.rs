@@ -13,6 +13,7 @@ pub mod calls;
 pub mod cfg;
 pub mod constants;
 pub mod dataflow;
+pub mod dead_code;
 pub mod fold;
 pub mod function_analysis;
 pub mod graph;

@@ -9,8 +9,8 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
-    instrument, link, list, lsp, minify, parse, rename, requires, retarget, rewrite, roundtrip,
-    run, source, stats, table, tokens,
+    instrument, link, lint, list, lsp, minify, parse, rename, requires, retarget, rewrite,
+    roundtrip, run, source, stats, table, tokens,
 };
 use crate::generate::Generate;
 use crate::output::{self, Color, Status, Verbosity};
@@ -73,6 +73,7 @@ macro_rules! commands {
 
 commands! {
     Check(check::Args) => check::run,
+    Lint(lint::Args) => lint::run,
     Gate(gate::Args) => gate::run,
     Requires(requires::Args) => requires::run,
     Retarget(retarget::Args) => retarget::run,

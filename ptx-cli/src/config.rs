@@ -96,7 +96,7 @@ impl Text {
     ) -> Result<Vec<Entry<'t>>> {
         let sections = self.entries(table);
         for section in &sections {
-            section.expect_one_of(&["check", "gate"])?;
+            section.expect_one_of(&["check", "gate", "lint"])?;
         }
         let section = sections.into_iter().find(|s| s.key == name);
         section.map_or(Ok(Vec::new()), |s| s.value.table())

@@ -61,10 +61,11 @@ fn every_key_is_described() {
     let run = "run --format json --profile --kernel fill --block 8";
     let mut runs: Vec<&str> = run.split(' ').collect();
     runs.extend([&*kernel, "out:/dev/null:u8[8]", "u8:1", "u32:8"]);
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 23] = [
         &["list", "--json", &container],
         &runs,
         &["check", "--format", "json"],
+        &["lint", "--format", "json"],
         &["requires", "--json"],
         &["requires", "--json", "--target", "sm_50"],
         &["stats", "--json", "--mnemonics"],

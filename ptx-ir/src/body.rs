@@ -1,6 +1,8 @@
 //! The body of a function: dense tables of statements, instructions, operands and names.
 
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 
 use ptx_isa::Directive;
 
@@ -12,8 +14,8 @@ use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
 use crate::statements::Statements;
 use crate::{
-    DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId,
-    RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
+    DeclId, DirectiveId, FuncId, InstId, LabelId, Module, NameId, OpaqueId, OperandRef,
+    PrototypeId, RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
 };
 
 /// A statement of a body.
@@ -373,6 +375,19 @@ impl Body {
                 Statement::Function(id) => Some(id),
                 _ => None,
             })
+    }
+
+    /// The name of a register, as it is written.
+    #[must_use]
+    pub fn register_name(&self, module: &Module, register: RegId) -> String {
+        let decl = self.reg_decl_of(register);
+        let mut name = String::from(decl.map_or("", |d| module.name(d.name)));
+        if let Some(r) = self.registers.get(register)
+            && decl.is_some_and(|d| d.count.is_some())
+        {
+            name.push_str(&format!("{}", r.number));
+        }
+        name
     }
 
     /// The declaration of a register.

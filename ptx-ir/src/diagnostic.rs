@@ -48,6 +48,7 @@ macro_rules! codes {
         /// | 12xx | rules of a project, which `ptxkit gate` checks |
         /// | 13xx | errors while a kernel is executed |
         /// | 14xx | what the checkers of `ptxkit run --check` find |
+        /// | 15xx | what `ptxkit lint` finds |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -230,6 +231,24 @@ codes! {
     MbarrierAccess = 1428, "an ordinary access to an mbarrier object";
     PendingCopy = 1429, "an access before an asynchronous copy is complete";
     DataRace = 1441, "a data race";
+
+    BarrierDivergence = 1501, "a barrier in divergent code";
+    WarpMask = 1502, "a warp instruction whose mask does not name the lanes that execute it";
+    AsyncCopyWait = 1503, "an access before an asynchronous copy was waited for";
+    WgmmaProtocol = 1504, "a product of a warpgroup without a fence or a wait";
+    Tcgen05Protocol = 1505, "tensor memory that is accessed, allocated or freed at the wrong time";
+    MbarrierInit = 1506, "an mbarrier object that is used before it is initialized";
+    ProxyFence = 1507, "a missing proxy fence";
+    FenceStrength = 1508, "a fence that is missing, redundant or wider than needed";
+    UninitialisedRegister = 1509, "a register that is read before it is written";
+    SharedRace = 1510, "accesses to shared memory without a barrier between them";
+    MisalignedVector = 1511, "an access to an address that may not be aligned";
+    DeadCode = 1512, "code without effect";
+    Uncoalesced = 1513, "an access to global memory that is not coalesced";
+    BankConflict = 1514, "an access to shared memory with bank conflicts";
+    MissedVector = 1515, "adjacent accesses that could be one";
+    GenericSpace = 1516, "a generic access whose state space is known";
+    DeprecatedFeature = 1517, "a deprecated feature";
 }
 
 impl Code {

@@ -15,6 +15,7 @@
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //! | [`container`] | `ptx-container` | `container` | PTX in fatbins, executables, libraries, objects and archives |
 //! | [`diff`] | `ptx-diff` | `diff` | what differs between two modules |
+//! | [`lint`] | `ptx-lint` | `lint` | likely bugs and slow code |
 //! | [`vm`] | `ptx-vm` | `vm` | runs kernels without a GPU |
 //!
 //! All of these features but `container` and `vm`, which need `std`, are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
@@ -51,6 +52,9 @@ pub use ptx_edit as edit;
 pub use ptx_ir as ir;
 #[doc(inline)]
 pub use ptx_isa as isa;
+#[cfg(feature = "lint")]
+#[doc(inline)]
+pub use ptx_lint as lint;
 #[cfg(feature = "parse")]
 #[doc(inline)]
 pub use ptx_parse as parse;

@@ -79,6 +79,17 @@ pub enum Certainty {
     Definite,
 }
 
+impl Certainty {
+    /// `possible` or `definite`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Possible => "possible",
+            Self::Definite => "definite",
+        }
+    }
+}
+
 /// An instruction that breaks a protocol.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]

@@ -14,6 +14,7 @@ pub(crate) mod gate;
 pub(crate) mod grep;
 pub(crate) mod instrument;
 pub(crate) mod link;
+pub(crate) mod lint;
 pub(crate) mod list;
 pub(crate) mod lsp;
 pub(crate) mod minify;

@@ -53,6 +53,20 @@ pub(crate) struct Finding<'a> {
     source: &'a [JsonFrame],
     #[serde(flatten)]
     pub(crate) measured: Option<&'a Measured>,
+    #[serde(flatten)]
+    pub(crate) linted: Option<&'a Linted>,
+}
+
+/// What a lint says of its finding.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Linted {
+    pub(crate) lint: &'static str,
+    /// `definite` or `possible`.
+    pub(crate) certainty: &'static str,
+    /// Of bank conflicts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) degree: Option<u32>,
 }
 
 /// A value that a limit excludes.
@@ -133,6 +147,7 @@ impl<'s> Report<'s> {
             demangled: place.function.as_deref().and_then(demangle),
             source: &place.source,
             measured: None,
+            linted: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use ptx_ir::{Code, Diagnostic, Patch, Severity, Span};
 use serde_json::{Value, json};
 
 use super::Report;
+use super::json::Linted;
 use ptx_report::source_frames::JsonFrame;
 
 /// The beginning of a log, up to its results.
@@ -31,7 +32,12 @@ pub(crate) const TAIL: &str = "]}]}";
 
 impl Report<'_> {
     /// A result, with the source lines of its place.
-    pub(crate) fn sarif(&self, diagnostic: &Diagnostic, source: &[JsonFrame]) -> Value {
+    pub(crate) fn sarif(
+        &self,
+        diagnostic: &Diagnostic,
+        source: &[JsonFrame],
+        linted: Option<&Linted>,
+    ) -> Value {
         let mut result = json!({
             "ruleId": diagnostic.code.to_string(),
             "level": match diagnostic.severity {
@@ -51,6 +57,9 @@ impl Report<'_> {
         if let Some(result) = result.as_object_mut() {
             if !related.is_empty() {
                 result.insert("relatedLocations".to_owned(), related.into());
+            }
+            if let Some(linted) = linted {
+                result.insert("properties".to_owned(), json!(linted));
             }
             if !diagnostic.fix.is_empty() {
                 result.insert("fixes".to_owned(), json!([self.sarif_fix(diagnostic)]));

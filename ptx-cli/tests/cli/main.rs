@@ -16,6 +16,7 @@ mod explain;
 mod fmt;
 mod gate;
 mod instrument;
+mod lint;
 mod names;
 mod parse;
 mod program;

@@ -106,14 +106,6 @@ impl<'a> View<'a> {
 
     /// The name of a register.
     pub(super) fn name(&self, register: RegId) -> String {
-        let body = self.body();
-        let decl = body.reg_decl_of(register);
-        let mut name = String::from(decl.map_or("", |d| self.module().name(d.name)));
-        if let Some(r) = body.registers().get(register)
-            && decl.is_some_and(|d| d.count.is_some())
-        {
-            name.push_str(&format!("{}", r.number));
-        }
-        name
+        self.body().register_name(self.module(), register)
     }
 }

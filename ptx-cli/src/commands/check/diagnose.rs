@@ -5,10 +5,10 @@ use ptx_ir::{Code, Diagnostic, Module, Severity, SourceText, Span};
 use ptx_verify::Options;
 
 use super::Args;
-use super::allowed::Allowed;
+use super::filter::{Filter, Kinds};
 use super::kinds::{LINK, MISTAKES, UNUSED};
 use crate::input::Source;
-use crate::render::json::Measured;
+use crate::render::json::{Linted, Measured};
 use ptx_report::source_frames::{Finder, Place};
 
 pub(crate) struct Checked {
@@ -27,10 +27,11 @@ pub(crate) struct Found {
     pub(crate) mistakes: Vec<(Span, String)>,
 }
 
-/// Where a diagnostic is, and which values of a limit it is about.
+/// Where a diagnostic is, which values of a limit it is about, and what a lint says of it.
 pub(crate) struct Detail {
     pub(crate) place: Place,
     pub(crate) measured: Option<Measured>,
+    pub(crate) linted: Option<Linted>,
 }
 
 /// How often a text is repaired: a fix can uncover another mistake.
@@ -82,17 +83,14 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Modu
     }
     diagnostics.sort_by_key(|d| d.span.start);
     let warning = |d: &Diagnostic| d.severity == Severity::Warning;
-    let allowed = match diagnostics.iter().any(warning) {
-        true => Allowed::new(&parsed.module),
-        false => Allowed::default(),
+    let has_warnings = diagnostics.iter().any(warning);
+    let kinds = Kinds {
+        allow: &args.allow,
+        deny: &args.deny,
+        ..Kinds::default()
     };
-    diagnostics.retain_mut(|d| allowed.keeps(d));
-    diagnostics.retain(|d| !(warning(d) && args.allow.iter().any(|k| k.holds(d.code))));
-    let denied = |d: &&mut Diagnostic| warning(d) && args.deny.iter().any(|k| k.holds(d.code));
-    diagnostics
-        .iter_mut()
-        .filter(denied)
-        .for_each(|d| d.severity = Severity::Error);
+    let filter = Filter::new(&parsed.module, has_warnings, kinds);
+    diagnostics.retain_mut(|d| filter.keeps(d));
     if args.allow_unknown {
         let unknown = diagnostics.iter_mut().filter(|d| is_unknown(d.code));
         unknown.for_each(|d| d.severity = Severity::Warning);
@@ -100,7 +98,7 @@ fn diagnose(source: &SourceText, options: &Options, args: &Args) -> (Found, Modu
     let found = Found {
         details: details(&parsed.module, &diagnostics),
         diagnostics,
-        mistakes: allowed.mistakes,
+        mistakes: filter.into_mistakes(),
     };
     (found, parsed.module)
 }
@@ -117,6 +115,7 @@ pub(crate) fn details(module: &Module, diagnostics: &[Diagnostic]) -> Vec<Detail
         .map(|d| Detail {
             place: finder.place(d.span.start),
             measured: None,
+            linted: None,
         })
         .collect()
 }

@@ -10,11 +10,15 @@ pub(crate) enum Kind {
     All,
     Unused,
     Link,
+    Deprecated,
     One(Code),
 }
 
 /// The warning about names that other modules must define.
 pub(super) const LINK: Code = Code::UnresolvedExtern;
+
+/// What the name `deprecated` means: a warning of `ptxkit check` and a lint have it.
+const DEPRECATED: [Code; 2] = [Code::Deprecated, Code::DeprecatedFeature];
 
 pub(super) const UNUSED: [Code; 3] = [
     Code::UnusedRegister,
@@ -26,18 +30,30 @@ pub(super) const UNUSED: [Code; 3] = [
 pub(super) const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
 
 impl Kind {
-    pub(super) fn holds(self, code: Code) -> bool {
+    pub(crate) fn holds(self, code: Code) -> bool {
         match self {
             Self::All => true,
             Self::Unused => UNUSED.contains(&code),
             Self::Link => code == LINK,
+            Self::Deprecated => DEPRECATED.contains(&code),
             Self::One(one) => one == code,
         }
     }
 }
 
+/// A kind that `ptxkit check` reports, by its name.
+pub(super) fn checked_kind(text: &str) -> Result<Kind, String> {
+    let lints = || ptx_lint::Lint::ALL.iter().map(|lint| lint.code());
+    match kind(text)? {
+        Kind::One(code) if lints().any(|lint| lint == code) => {
+            Err(format!("`{text}` is a lint, which `ptxkit lint` reports"))
+        }
+        kind => Ok(kind),
+    }
+}
+
 /// A kind by its name.
-pub(super) fn kind(text: &str) -> Result<Kind, String> {
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
     let same =
         |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
@@ -45,6 +61,7 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
         "all" => Ok(Kind::All),
         "unused" => Ok(Kind::Unused),
         "link" => Ok(Kind::Link),
+        "deprecated" => Ok(Kind::Deprecated),
         text => match Code::ALL.iter().find(same) {
             Some(code) if is_warning(*code) => Ok(Kind::One(*code)),
             Some(code) => Err(format!("{code} is an error, not a warning; {}", expected())),

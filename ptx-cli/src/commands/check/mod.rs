@@ -3,7 +3,8 @@
 pub(crate) mod allowed;
 mod baseline;
 pub(crate) mod diagnose;
-mod kinds;
+pub(crate) mod filter;
+pub(crate) mod kinds;
 pub(crate) mod report;
 mod writer;
 
@@ -18,7 +19,7 @@ use crate::destination::Place;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use diagnose::check;
-use kinds::{Kind, kind};
+use kinds::{Kind, checked_kind, kind};
 use ptx_report::counted;
 use report::{Reporter, Reporting};
 
@@ -62,14 +63,14 @@ pub(crate) struct Args {
     #[arg(long)]
     deny_warnings: bool,
     /// Report these warnings as errors: a code, its name such as ignored-modifier, `unused`, `link` or `all`
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = checked_kind)]
     deny: Vec<Kind>,
     /// Do not report these warnings
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
     /// Report these warnings, which are off by default: `unused`, `unwritten-register`, `misaligned-access`, `all`, or `link` for
     /// names that other modules must define
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "KIND", value_parser = checked_kind)]
     warn: Vec<Kind>,
     #[command(flatten)]
     reporting: Reporting,
@@ -138,8 +139,8 @@ impl Args {
             match &*entry.key {
                 "target" => args.target = args.target.or(value.one(target)?),
                 "ptx-version" => args.ptx_version = args.ptx_version.or(value.one(version)?),
-                "warn" => args.warn.extend(value.each(kind)?),
-                "deny" => args.deny.extend(value.each(kind)?),
+                "warn" => args.warn.extend(value.each(checked_kind)?),
+                "deny" => args.deny.extend(value.each(checked_kind)?),
                 "allow" => args.allow.extend(value.each(kind)?),
                 "deny-warnings" => args.deny_warnings |= value.flag()?,
                 _ => args.reporting.set_baseline(text.path(value.text()?)),

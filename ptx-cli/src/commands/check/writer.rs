@@ -115,6 +115,7 @@ impl Writer {
             Format::Json => {
                 let mut finding = report.finding(diagnostic, place);
                 finding.measured = detail.measured.as_ref();
+                finding.linted = detail.linted.as_ref();
                 return Ok(serde_json::to_string(&finding)?);
             }
             Format::Short => return Ok(report.short(diagnostic)),
@@ -130,7 +131,7 @@ impl Writer {
                 Ok(self.renderer.render_with(&source, diagnostic, note))
             }
             Format::Sarif => {
-                let result = report.sarif(diagnostic, &place.source);
+                let result = report.sarif(diagnostic, &place.source, detail.linted.as_ref());
                 Ok(serde_json::to_string(&result)?)
             }
             _ => Ok(report.github(diagnostic, note)),

@@ -1,0 +1,179 @@
+//! `ptxkit lint`: reports likely bugs and slow code.
+
+mod examine;
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use ptx_lint::{Certainty, Lint, Options};
+
+use super::check::kinds::{Kind, kind};
+use super::check::report::{Reporter, Reporting};
+use crate::config::ConfigFile;
+use crate::input::{self, Files};
+use crate::output::{Out, Status};
+use crate::query::similar;
+use examine::examine;
+
+/// Report likely bugs and slow code
+///
+/// Each finding is a warning. It is definite if it is proven, possible if it depends on what is not known before the kernel runs. Files
+/// are not checked as by `ptxkit check`, but errors of their syntax are reported. The exit status is 1 if there are errors or definite
+/// findings, or warnings with --deny-warnings.
+///
+/// A comment `// ptxkit: allow(LINT)` turns a lint off: at the end of a line for that line, on a separate line for the statement,
+/// declaration or function after it, before the first token for the whole file.
+///
+/// The section `lint` of ptxkit.toml has defaults for only, certainty, warn, deny, allow, deny-warnings and baseline.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit lint kernel.ptx
+  ptxkit lint --certainty definite build/
+  ptxkit lint --only dead-code --format json kernel.ptx
+  ptxkit lint --list
+  ptxkit explain PTX1512                                 # what a code means
+  ptxkit lint --write-baseline known.json build/         # record what is found today,
+  ptxkit lint --baseline known.json build/               # and report only what is new")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// List the lints
+    #[arg(long, exclusive = true)]
+    list: bool,
+    /// Run only this lint. May be repeated
+    #[arg(long, value_name = "LINT", value_parser = lint)]
+    only: Vec<Lint>,
+    /// Report findings that are at least this certain [default: possible]
+    #[arg(long, value_enum, value_name = "CERTAINTY")]
+    certainty: Option<Least>,
+    /// Exit with status 1 if there are warnings
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Report these findings as errors: a lint, its code or `all`
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    deny: Vec<Kind>,
+    /// Do not report these findings
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    allow: Vec<Kind>,
+    /// Report these findings, whatever --allow and ptxkit.toml say
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    warn: Vec<Kind>,
+    #[command(flatten)]
+    reporting: Reporting,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+/// How certain findings must be.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+enum Least {
+    /// All of them
+    Possible,
+    /// Those that are proven
+    Definite,
+}
+
+impl Least {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::from_str(text, false)
+            .map_err(|_| format!("unknown certainty {text}; expected possible or definite"))
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    if args.list {
+        list(&mut out)?;
+        return Ok(Status::Ok);
+    }
+    let args = &args.with_defaults()?;
+    let mut status = Status::Ok;
+    let inputs = args.files.list()?;
+    let mut reporter = Reporter::new(&args.reporting)?;
+    reporter.begin(&mut out)?;
+    let mut options = Options::default();
+    if !args.only.is_empty() {
+        options.lints.retain(|lint| args.only.contains(lint));
+    }
+    if args.certainty == Some(Least::Definite) {
+        options.certainty = Certainty::Definite;
+    }
+    let work = |source| examine(source, &options, args);
+    input::in_order(&inputs, &mut out, &mut status, work, |out, mut checked| {
+        let (errors, warnings) = reporter.report(&mut checked, out)?;
+        let linted = checked
+            .found
+            .details
+            .iter()
+            .filter_map(|d| d.linted.as_ref());
+        let definite = Certainty::Definite.name();
+        let proven = linted.filter(|l| l.certainty == definite).count();
+        let denied = args.deny_warnings && warnings > 0;
+        Ok(Status::of(errors + proven > 0 || denied))
+    })?;
+    reporter.end(&mut out)?;
+    out.flush()?;
+    reporter.summary(inputs.len());
+    Ok(status)
+}
+
+/// Writes a line for each lint.
+fn list(out: &mut Out) -> Result<()> {
+    let width = Lint::ALL.iter().map(|l| l.name().len()).max().unwrap_or(0);
+    for lint in Lint::ALL {
+        let (name, code) = (lint.name(), lint.code());
+        writeln!(out, "{name:width$}  {code}  {}", code.title())?;
+    }
+    Ok(out.flush()?)
+}
+
+impl Args {
+    /// With the defaults in the section `lint` of a file.
+    fn with_defaults(&self) -> Result<Self> {
+        let mut args = self.clone();
+        let Some(text) = self.config.read()? else {
+            return Ok(args);
+        };
+        let table = text.parse()?;
+        for entry in text.section(table.get_ref(), "lint")? {
+            let keys = [
+                "only",
+                "certainty",
+                "warn",
+                "deny",
+                "allow",
+                "deny-warnings",
+                "baseline",
+            ];
+            entry.expect_one_of(&keys)?;
+            let value = entry.value;
+            match &*entry.key {
+                "only" if args.only.is_empty() => args.only = value.each(lint)?,
+                "only" => {}
+                "certainty" => args.certainty = args.certainty.or(value.one(Least::read)?),
+                "warn" => args.warn.extend(value.each(kind)?),
+                "deny" => args.deny.extend(value.each(kind)?),
+                "allow" => args.allow.extend(value.each(kind)?),
+                "deny-warnings" => args.deny_warnings |= value.flag()?,
+                _ => args.reporting.set_baseline(text.path(value.text()?)),
+            }
+        }
+        Ok(args)
+    }
+}
+
+/// A lint by its name or code.
+fn lint(text: &str) -> Result<Lint, String> {
+    let is_code = |lint: &Lint| lint.code().to_string().eq_ignore_ascii_case(text);
+    let mut all = Lint::ALL.iter().copied();
+    let found = Lint::from_name(text).or_else(|| all.find(is_code));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = Lint::ALL.iter().map(|lint| lint.name()).collect();
+        match similar(text, &names) {
+            Some(hint) => format!("unknown lint {text}; {hint}"),
+            None => format!("unknown lint {text}; `ptxkit lint --list` lists all"),
+        }
+    })
+}

@@ -1,0 +1,37 @@
+//! Lints: what assembles and is probably wrong or slow.
+//!
+//! [`lint`] examines a module, [`Linter`] one function at a time. Each [`Finding`] is a warning with the code of its [`Lint`], and states its
+//! [`Certainty`]: definite findings are proven, possible ones depend on what the analyses do not know. `docs/linting.md` describes the lints.
+//!
+//! ```
+//! use ptx_ir::facts::ModuleFacts;
+//! use ptx_lint::{Certainty, Lint, Options, lint};
+//!
+//! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; mov.u32 a, %tid.x; ret; }";
+//! let module = ptx_parse::parse(text).module;
+//! let found = lint(&ModuleFacts::new(&module), &Options::default());
+//! assert_eq!((found[0].lint, found[0].certainty), (Lint::DeadCode, Certainty::Definite));
+//! assert_eq!(found[0].diagnostic.code.to_string(), "PTX1512");
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[macro_use]
+extern crate alloc;
+
+/// `docs/linting.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/linting.md")]
+struct Guide;
+
+mod context;
+mod finding;
+mod linter;
+mod lints;
+mod options;
+
+pub use finding::Finding;
+pub use linter::{Linter, lint};
+pub use lints::Lint;
+pub use options::Options;
+pub use ptx_analysis::asynchrony::Certainty;

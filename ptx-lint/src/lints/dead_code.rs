@@ -1,0 +1,17 @@
+//! `dead-code`: code that control never reaches, results that are never read, and variables that are only written.
+
+mod compilers;
+mod only_written;
+mod unread;
+mod unreachable;
+
+use alloc::vec::Vec;
+
+use crate::Finding;
+use crate::context::FunctionContext;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    unreachable::check(cx, found);
+    unread::check(cx, found);
+    only_written::check(cx, found);
+}

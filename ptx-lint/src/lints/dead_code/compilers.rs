@@ -1,0 +1,141 @@
+//! Dead instructions that compilers leave, which are not reported: those of inline assembly, copies, results of calls, and instructions that
+//! another one repeats.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::source_lines::FunctionLines;
+use ptx_ir::facts::Space;
+use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
+use ptx_isa::{Access, StateSpace};
+
+use crate::context::{FunctionContext, Reached};
+
+/// The section of the PTX ISA manual about moves and conversions.
+const MOVES: &str = "9.7.9.";
+
+/// How many instructions before and after a dead one may repeat it.
+const NEAR: usize = 2;
+
+/// What compilers leave.
+pub(super) struct Leftovers<'a> {
+    cx: &'a FunctionContext<'a>,
+    lines: FunctionLines<'a, 'a>,
+    /// The variables that calls write, in order.
+    results: Vec<VarId>,
+}
+
+impl<'a> Leftovers<'a> {
+    pub(super) fn new(cx: &'a FunctionContext<'a>) -> Self {
+        let mut results = Vec::new();
+        for (_, statement) in cx.body().statements() {
+            if let Statement::Inst(inst) = statement {
+                let lists = cx.facts().inst(inst).call_lists();
+                let written = lists.filter(|(_, access)| *access == Access::Write);
+                results.extend(written.flat_map(|(list, _)| list).filter_map(variable));
+            }
+        }
+        results.sort_unstable();
+        Self {
+            lines: cx.source_lines().function(cx.body()),
+            cx,
+            results,
+        }
+    }
+
+    pub(super) fn contains(&self, inst: &Reached<'_>) -> bool {
+        self.lines.is_inline_asm(inst.stmt)
+            || self.is_copy(inst)
+            || self.is_result(inst)
+            || self.is_on_the_stack(inst)
+            || self.is_repeated(inst)
+    }
+
+    /// Whether it moves or converts registers, or the address of a variable.
+    fn is_copy(&self, inst: &Reached<'_>) -> bool {
+        let read = inst.facts.parts().filter(|(_, usage)| usage.reads());
+        let mut sources = read.map(|(operand, _)| operand);
+        let plain = |operand| !matches!(operand, Operand::Special(_) | Operand::Lane(..));
+        inst.facts.section().starts_with(MOVES)
+            && inst.facts.memory().next().is_none()
+            && sources.all(plain)
+    }
+
+    /// Whether it loads what a call returns.
+    fn is_result(&self, inst: &Reached<'_>) -> bool {
+        let of_call = |var| self.results.binary_search(&var).is_ok();
+        let bases = inst.facts.memory().filter_map(|access| access.base);
+        bases.filter_map(|base| variable(&base)).any(of_call)
+    }
+
+    /// Whether it loads from local memory, as code that is not optimized does for each use of a variable.
+    fn is_on_the_stack(&self, inst: &Reached<'_>) -> bool {
+        let all = self.cx.accesses().map_or(&[][..], |accesses| accesses.all());
+        let mut own = all.iter().filter(|access| access.stmt == inst.stmt);
+        own.any(|access| access.space == Space::State(StateSpace::Local))
+    }
+
+    /// Whether an instruction near it computes the same.
+    fn is_repeated(&self, inst: &Reached<'_>) -> bool {
+        let Some(block) = self.cx.cfg().of_statement(inst.stmt) else {
+            return false;
+        };
+        let Some(block) = self.cx.cfg().block(block) else {
+            return false;
+        };
+        let statements = self.cx.body().range(block.first, block.end);
+        let insts: Vec<(StmtId, InstId)> = statements
+            .filter_map(|(stmt, statement)| match statement {
+                Statement::Inst(inst) => Some((stmt, inst)),
+                _ => None,
+            })
+            .collect();
+        let Some(at) = insts.iter().position(|(stmt, _)| *stmt == inst.stmt) else {
+            return false;
+        };
+        let from = at.saturating_sub(NEAR);
+        let near = insts.iter().enumerate().skip(from).take(2 * NEAR + 1);
+        let mut near = near.filter(|(i, _)| *i != at);
+        near.any(|(i, (_, other))| {
+            self.computes_same(*other, inst) || i < at && self.reloads(*other, inst)
+        })
+    }
+
+    fn computes_same(&self, other: InstId, inst: &Reached<'_>) -> bool {
+        let body = self.cx.body();
+        let signature = |inst: InstId| body.inst(inst).map(|i| i.sig);
+        let sources = |inst: InstId| {
+            let f = self.cx.facts().inst(inst);
+            let read = f.parts().filter(|(_, usage)| usage.reads());
+            let operands: Vec<Operand> = read.map(|(operand, _)| operand).collect();
+            operands
+        };
+        let alike = signature(other) == signature(inst.inst);
+        alike && self.same(&sources(other), &sources(inst.inst))
+    }
+
+    /// Whether it loads what another instruction stored: the value of an assignment.
+    fn reloads(&self, store: InstId, inst: &Reached<'_>) -> bool {
+        let stored = self.cx.facts().inst(store);
+        let stored = stored.memory().filter(|a| a.access == Access::Write);
+        let stored: Vec<Operand> = stored.filter_map(|a| a.operand).collect();
+        let loaded: Vec<Operand> = inst.facts.memory().filter_map(|a| a.operand).collect();
+        !loaded.is_empty() && self.same(&stored, &loaded)
+    }
+
+    /// Whether operands are written alike.
+    fn same(&self, some: &[Operand], others: &[Operand]) -> bool {
+        let pool = self.cx.body().pool();
+        let plain = |operand: &Operand| match operand {
+            Operand::Address(id) => pool.address(*id).map(|a| (a.base, pool.integer(a.offset))),
+            other => Some((*other, pool.integer(*other))),
+        };
+        some.len() == others.len() && some.iter().map(plain).eq(others.iter().map(plain))
+    }
+}
+
+fn variable(operand: &Operand) -> Option<VarId> {
+    match operand {
+        Operand::Var(var) => Some(*var),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! The lints: a file for each of them, and a line in the list below.
+
+use alloc::vec::Vec;
+
+use ptx_ir::Code;
+
+use crate::Finding;
+use crate::context::FunctionContext;
+
+macro_rules! lints {
+    ($($module:ident: $variant:ident = $code:ident, $name:literal, [$($needs:ident)?];)*) => {
+        $(mod $module;)*
+
+        /// A lint.
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Lint {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant,
+            )*
+        }
+
+        impl Lint {
+            /// Every lint, in the order of the codes.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its name, as in `dead-code`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// The code of what it reports.
+            #[must_use]
+            pub const fn code(self) -> Code {
+                match self {
+                    $(Self::$variant => Code::$code,)*
+                }
+            }
+
+            /// Whether it asks in which threads values are the same.
+            pub(crate) const fn needs_uniformity(self) -> bool {
+                match self {
+                    $(Self::$variant => {
+                        let needs: &[&str] = &[$(stringify!($needs))?];
+                        !needs.is_empty()
+                    })*
+                }
+            }
+
+            /// Looks for mistakes in a function.
+            pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+                match self {
+                    $(Self::$variant => $module::check(context, found),)*
+                }
+            }
+        }
+    };
+}
+
+// The file, the lint, its code, its name, and `[uniformity]` if it asks in which threads values are the same.
+lints! {
+    dead_code: DeadCode = DeadCode, "dead-code", [];
+}
+
+impl Lint {
+    /// The lint with a name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|lint| lint.name() == name)
+    }
+}

@@ -1,0 +1,101 @@
+//! `uninitialised-register`: registers that are read before they are written, on some paths or on all.
+
+mod conditions;
+mod search;
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::dead_code::LiveCode;
+use ptx_analysis::ssa::{Ssa, Use};
+use ptx_ir::{Span, StmtId};
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+use search::Search;
+
+/// The reads of a register that was not written.
+struct Reads {
+    certainty: Certainty,
+    first: StmtId,
+    others: Vec<StmtId>,
+    /// Where it is written on other paths.
+    written: Option<StmtId>,
+}
+
+/// One finding for each register, at its first read.
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let Some(ssa) = cx.ssa() else { return };
+    let mut search = Search::new(cx, ssa);
+    if !search.has_candidates() {
+        return;
+    }
+    let live = LiveCode::new(cx.facts(), ssa);
+    let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
+    for inst in cx.instructions().filter(|i| live.contains(i.stmt)) {
+        for read in ssa.uses(inst.stmt) {
+            if let Some((certainty, written)) = search.certainty(read) {
+                add(&mut all, read, certainty, written);
+            }
+        }
+    }
+    for (variable, reads) in all {
+        found.push(finding(cx, ssa, variable, reads));
+    }
+}
+
+fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written: Option<StmtId>) {
+    let new = Reads {
+        certainty,
+        first: read.stmt,
+        others: Vec::new(),
+        written,
+    };
+    match all.get_mut(&read.variable) {
+        None => {
+            all.insert(read.variable, new);
+        }
+        // What is certain hides what is not.
+        Some(reads) if reads.certainty < certainty => *reads = new,
+        Some(reads) if reads.certainty == certainty => reads.others.push(read.stmt),
+        Some(_) => {}
+    }
+}
+
+fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32, reads: Reads) -> Finding {
+    let name = name(cx, ssa, variable);
+    let (message, help) = match reads.certainty {
+        Certainty::Definite => (
+            format!("{name} is read here and was not written before"),
+            "write it first, or read the register that was meant",
+        ),
+        Certainty::Possible => (
+            format!("{name} may be read here before it is written"),
+            "write it on every path, or read it only where it was written",
+        ),
+    };
+    let finding = cx.finding(Lint::UninitialisedRegister, reads.certainty, reads.first, message);
+    let mut finding = finding.with_help(help);
+    if let Some(stmt) = reads.written {
+        finding = finding.with_label(cx.span(stmt), "written here, but not on every path");
+    }
+    let others: Vec<Span> = reads.others.iter().map(|stmt| cx.span(*stmt)).collect();
+    finding.diagnostic.repeats = others.into();
+    finding
+}
+
+/// The name of a variable of the dataflow analyses, for a message.
+fn name(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32) -> String {
+    if variable == ssa.carry() {
+        return String::from("the carry flag");
+    }
+    let place = cx.analysis().variables().place(variable);
+    let register = cx.body().register_name(cx.module(), place.register);
+    let element = place.lane.and_then(|lane| ["x", "y", "z", "w"].get(usize::from(lane)));
+    match element {
+        Some(element) => format!("`{register}.{element}`"),
+        None => format!("`{register}`"),
+    }
+}

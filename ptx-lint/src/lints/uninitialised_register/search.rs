@@ -1,0 +1,203 @@
+//! Where the values of reads come from.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::graph::Csr;
+use ptx_analysis::ssa::{Ssa, Use, Value, ValueId};
+use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
+
+use super::conditions::{Condition, Conditions, exclude};
+use crate::context::FunctionContext;
+
+/// How many values are looked at for one read; with more, the register is taken to be written.
+const MOST_VALUES: usize = 512;
+
+/// Answers whether values may be those that registers had when the function began.
+pub(super) struct Search<'a> {
+    cx: &'a FunctionContext<'a>,
+    ssa: &'a Ssa,
+    conditions: Conditions<'a>,
+    /// For each value whether it may be undefined, if no condition is considered.
+    suspects: Vec<bool>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(cx: &'a FunctionContext<'a>, ssa: &'a Ssa) -> Self {
+        Self {
+            cx,
+            ssa,
+            conditions: Conditions::new(cx, ssa),
+            suspects: suspects(cx, ssa),
+        }
+    }
+
+    /// Whether any register may be read before it is written.
+    pub(super) fn has_candidates(&self) -> bool {
+        self.suspects.contains(&true)
+    }
+
+    /// Whether what is read may be undefined, or certainly is, and where it is written on other paths.
+    pub(super) fn certainty(&mut self, read: &Use) -> Option<(Certainty, Option<StmtId>)> {
+        if !self.is_suspect(read.value) {
+            return None;
+        }
+        let known = self.conditions.at(read.stmt);
+        let (undefined, written) = self.may_be_undefined(read.value, &known)?;
+        if !undefined {
+            return None;
+        }
+        Some(match self.is_undefined(read.value, &known) {
+            true => (Certainty::Definite, None),
+            false => (Certainty::Possible, written),
+        })
+    }
+
+    fn is_suspect(&self, value: ValueId) -> bool {
+        self.suspects.get(value.as_u32() as usize) == Some(&true)
+    }
+
+    /// The guard of what writes a value.
+    fn guard(&self, stmt: StmtId) -> Option<Condition> {
+        match self.cx.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => self.conditions.guard(stmt, inst),
+            _ => None,
+        }
+    }
+
+    /// Whether a value may be undefined where these conditions hold, and a statement that writes it on other paths; `None` if
+    /// that takes too long.
+    fn may_be_undefined(
+        &mut self,
+        value: ValueId,
+        known: &[Condition],
+    ) -> Option<(bool, Option<StmtId>)> {
+        let (mut seen, mut work) = (BTreeSet::from([value]), vec![value]);
+        let (mut undefined, mut written) = (false, None);
+        while let Some(value) = work.pop() {
+            let mut next = Vec::new();
+            match self.ssa.value(value) {
+                Value::Entry { .. } => undefined |= self.is_suspect(value),
+                Value::Def { stmt, old, .. } => {
+                    written = written.max(Some(stmt));
+                    let guard = self.guard(stmt);
+                    let holds = guard.is_some_and(|guard| known.contains(&guard));
+                    next.extend(old.filter(|_| !holds));
+                }
+                Value::Phi { block, .. } => {
+                    let mut edges = self.cx.cfg().in_edges(block);
+                    for &argument in self.ssa.args(value) {
+                        // At the entry of the function, the last argument is the value at the start.
+                        let excluded = edges.next().is_some_and(|(_, edge)| {
+                            exclude(&self.conditions.along(edge), known)
+                        });
+                        next.extend((!excluded).then_some(argument));
+                    }
+                }
+                Value::Unknown => {}
+            }
+            for value in next {
+                if self.is_suspect(value) && seen.insert(value) {
+                    work.push(value);
+                } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
+                    written = written.max(Some(stmt));
+                }
+            }
+            if seen.len() > MOST_VALUES {
+                return None;
+            }
+        }
+        Some((undefined, written))
+    }
+
+    /// Whether a value is undefined on every path on which these conditions hold.
+    fn is_undefined(&self, value: ValueId, known: &[Condition]) -> bool {
+        // Conditions are about the last time that the predicates were written: not about earlier iterations.
+        let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, true)]);
+        while let Some((value, same_iteration)) = work.pop() {
+            match self.ssa.value(value) {
+                Value::Entry { .. } if self.is_suspect(value) => {}
+                Value::Def { stmt, old: Some(old), .. } if same_iteration => {
+                    let guard = self.guard(stmt).map(|(guard, is)| (guard, !is));
+                    if !guard.is_some_and(|guard| known.contains(&guard)) {
+                        return false;
+                    }
+                    if seen.insert(old) {
+                        work.push((old, true));
+                    }
+                }
+                Value::Phi { .. } => {
+                    for &argument in self.ssa.args(value) {
+                        if seen.insert(argument) {
+                            work.push((argument, false));
+                        }
+                    }
+                }
+                _ => return false,
+            }
+            if seen.len() > MOST_VALUES {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// For each value whether it may be one that a register had when the function began, by any path. The caller writes parameters.
+fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
+    let parameters = parameters(cx);
+    let variables = cx.analysis().variables();
+    let is_parameter = |variable: u32| {
+        let register = cx.body().registers().get(variables.place(variable).register);
+        let decl = register.map(|r| r.decl);
+        variable != ssa.carry() && decl.is_some_and(|decl| parameters.binary_search(&decl).is_ok())
+    };
+    let sources = |id: ValueId| {
+        let old = match ssa.value(id) {
+            Value::Def { stmt, old, .. } => old.filter(|_| is_known(cx, stmt)),
+            _ => None,
+        };
+        let all = ssa.args(id).iter().copied().chain(old);
+        all.map(move |from| (from.as_u32(), id))
+    };
+    let values = (0..ssa.len() as u32).map(ValueId::new);
+    let reaches: Csr<ValueId> = Csr::new(ssa.len(), values.flat_map(sources));
+    let mut suspects = vec![false; ssa.len()];
+    let starts = ssa.values().filter(|(_, value)| match value {
+        Value::Entry { variable } => !is_parameter(*variable),
+        _ => false,
+    });
+    let mut work: Vec<ValueId> = starts.map(|(id, _)| id).collect();
+    while let Some(value) = work.pop() {
+        match suspects.get_mut(value.as_u32() as usize) {
+            Some(seen @ false) => *seen = true,
+            _ => continue,
+        }
+        work.extend(reaches.row(value.as_u32()));
+    }
+    suspects
+}
+
+/// Whether what a statement writes is known: only under its guard, if it has one.
+fn is_known(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
+    match cx.body().statement(stmt) {
+        Some(Statement::Inst(inst)) => cx.facts().inst(inst).is_known(),
+        _ => false,
+    }
+}
+
+/// The declarations of registers that are parameters of the function, in order.
+fn parameters(cx: &FunctionContext<'_>) -> Vec<RegDeclId> {
+    let function = cx.module().functions().get(cx.id());
+    let params = function.map(|f| f.interface.params).unwrap_or_default();
+    let declared = params.of(cx.module().params()).iter();
+    let mut declared: Vec<RegDeclId> = declared
+        .filter_map(|p| match p.binding {
+            Binding::Register(decl) => Some(decl),
+            _ => None,
+        })
+        .collect();
+    declared.sort_unstable();
+    declared
+}

@@ -1,0 +1,94 @@
+//! What lints report on the kernels of compilers: nothing definite but what is explained here, and little that is possible.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+
+#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ptx_ir::facts::ModuleFacts;
+use ptx_lint::{Certainty, Finding, Lint, Options, lint};
+
+/// Possible findings of all lints per 1,000 instructions, at most.
+const MOST: f64 = 2.0;
+
+/// Definite findings: the lint, the beginnings of names of files, what names of functions contain, and why.
+const EXPLAINED: &[(Lint, &str, &str, &str)] = &[(
+    Lint::DeadCode,
+    "small.llc19",
+    "",
+    "the source stores to `pool` and never loads from it",
+)];
+
+fn is_explained(finding: &Finding, file: &str, function: &str) -> bool {
+    let mut explained = EXPLAINED.iter();
+    explained.any(|(lint, start, part, _)| {
+        *lint == finding.lint && file.starts_with(start) && function.contains(part)
+    })
+}
+
+fn check_corpus(folder: &Path) {
+    let (mut instructions, mut definite) = (0, Vec::new());
+    let mut counts: BTreeMap<(Lint, Certainty), usize> = BTreeMap::new();
+    for entry in files::entries(folder) {
+        // Files by hand have mistakes on purpose.
+        if entry.name.starts_with("broken/") || entry.name.starts_with("hand/") {
+            continue;
+        }
+        let file = entry.name.rsplit('/').next().unwrap_or_default();
+        let text = entry.read();
+        let module = ptx_parse::parse(&text).module;
+        let bodies = module.definitions();
+        instructions += bodies
+            .map(|(_, _, body)| body.insts().count())
+            .sum::<usize>();
+        for finding in lint(&ModuleFacts::new(&module), &Options::default()) {
+            *counts.entry((finding.lint, finding.certainty)).or_default() += 1;
+            let function = module.functions().get(finding.function);
+            let function = function.map_or("", |f| module.name(f.name));
+            if finding.certainty == Certainty::Definite && !is_explained(&finding, file, function) {
+                let before = &text[..finding.diagnostic.span.start as usize];
+                let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+                let what = &finding.diagnostic.message;
+                definite.push(format!("{file}:{line}: {}: {what}", finding.lint.name()));
+            }
+        }
+    }
+    let thousands = instructions as f64 / 1000.0;
+    println!("{instructions} instructions");
+    for ((lint, certainty), count) in &counts {
+        let rate = *count as f64 / thousands;
+        let (name, certainty) = (lint.name(), certainty.name());
+        println!("{name:24} {certainty:8} {count:6} {rate:8.3} per 1,000 instructions");
+    }
+    let possible = counts
+        .iter()
+        .filter(|((_, c), _)| *c == Certainty::Possible);
+    let rate = possible.map(|(_, count)| *count).sum::<usize>() as f64 / thousands;
+    assert!(instructions > 10_000, "{instructions} instructions");
+    assert!(
+        rate <= MOST,
+        "{rate} possible findings per 1,000 instructions"
+    );
+    let (count, shown) = (definite.len(), definite.iter().take(40));
+    let shown: Vec<&str> = shown.map(String::as_str).collect();
+    assert!(
+        count == 0,
+        "{count} definite findings:\n{}",
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn kernels_of_compilers_have_few_findings() {
+    check_corpus(&files::own());
+}
+
+#[test]
+#[ignore = "needs ../shared/corpus"]
+fn kernels_of_the_shared_corpus_have_few_findings() {
+    check_corpus(&files::shared());
+}

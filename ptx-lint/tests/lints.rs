@@ -1,0 +1,123 @@
+//! The findings of lints in the files of the folder `lints`, which has a folder for each lint.
+//!
+//! A comment `//~ dead-code definite` is on each line with a finding, with `degree=8` after it for bank conflicts, and with `, ` between several
+//! of them; no other line has one. All lints examine a file, unless its first line is `//@ only: dead-code, deprecated`.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptx_ir::facts::ModuleFacts;
+use ptx_lint::{Certainty, Finding, Lint, Options, lint};
+
+/// How many findings of each lint the files must have at least, and how many functions without.
+const LEAST: usize = 10;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lints")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder exists");
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn options(text: &str) -> Options {
+    let mut options = Options::default();
+    let first = text.lines().next().unwrap_or_default();
+    if let Some(names) = first.strip_prefix("//@ only: ") {
+        let known = |name: &str| Lint::from_name(name.trim()).expect("the name of a lint");
+        options.lints = names.split(',').map(known).collect();
+    }
+    options
+}
+
+/// The lines of a finding: its own and those with the same cause.
+fn lines(finding: &Finding, text: &str) -> BTreeSet<usize> {
+    let d = &finding.diagnostic;
+    let places = [d.span].into_iter().chain(d.repeats.iter().copied());
+    let line = |start: u32| text[..start as usize].matches('\n').count() + 1;
+    places.map(|span| line(span.start)).collect()
+}
+
+/// What the comments of a file say.
+fn expected(text: &str) -> BTreeSet<(usize, String)> {
+    let mut all = BTreeSet::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some((_, findings)) = line.split_once("//~ ") {
+            all.extend(findings.split(", ").map(|f| (number, f.trim().to_owned())));
+        }
+    }
+    all
+}
+
+fn found(text: &str, path: &Path) -> Vec<Finding> {
+    let parsed = ptx_parse::parse(text.as_bytes());
+    assert!(
+        parsed.diagnostics.is_empty(),
+        "{path:?}: {:?}",
+        parsed.diagnostics
+    );
+    lint(&ModuleFacts::new(&parsed.module), &options(text))
+}
+
+fn described(findings: &[Finding], text: &str) -> BTreeSet<(usize, String)> {
+    let mut all = BTreeSet::new();
+    for finding in findings {
+        let mut what = format!("{} {}", finding.lint.name(), finding.certainty.name());
+        if let Some(degree) = finding.degree {
+            what += &format!(" degree={degree}");
+        }
+        let lines = lines(finding, text).into_iter();
+        all.extend(lines.map(|line| (line, what.clone())));
+    }
+    all
+}
+
+#[test]
+fn findings_are_where_they_are_expected() {
+    for group in entries(&folder()) {
+        let name = group.file_name().and_then(|n| n.to_str()).expect("a name");
+        let lint = Lint::from_name(name).expect("a folder has the name of a lint");
+        let (mut faulty, mut correct) = (0, 0);
+        for path in entries(&group) {
+            let text = fs::read_to_string(&path).expect("a text");
+            let findings = found(&text, &path);
+            assert_eq!(described(&findings, &text), expected(&text), "{path:?}");
+            let of_lint = findings.iter().filter(|f| f.lint == lint);
+            let functions: BTreeSet<_> = of_lint.clone().map(|f| f.function).collect();
+            let module = ptx_parse::parse(text.as_bytes()).module;
+            faulty += of_lint.count();
+            correct += module.definitions().count() - functions.len();
+        }
+        println!("{name}: {faulty} findings, {correct} functions without");
+        assert!(
+            faulty >= LEAST && correct >= LEAST,
+            "{name}: {faulty}, {correct}"
+        );
+    }
+}
+
+#[test]
+fn every_lint_has_files() {
+    for lint in Lint::ALL {
+        assert!(folder().join(lint.name()).is_dir(), "{}", lint.name());
+    }
+}
+
+#[test]
+fn messages_tell_the_certainty() {
+    for path in entries(&folder()).iter().flat_map(|group| entries(group)) {
+        let text = fs::read_to_string(&path).expect("a text");
+        for finding in found(&text, &path) {
+            let message = &finding.diagnostic.message;
+            let may = message.split([' ', ',']).any(|word| word == "may");
+            let possible = finding.certainty == Certainty::Possible;
+            assert_eq!(may, possible, "{path:?}: {message}");
+        }
+    }
+}
