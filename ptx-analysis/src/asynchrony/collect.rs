@@ -1,14 +1,17 @@
 //! What instructions do to asynchronous operations, from the facts about them.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
-use ptx_ir::{FunctionKind, InstId, Operand, StmtId};
-use ptx_isa::{Action, Proxy, StateSpace};
+use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
+use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
 use super::events::{Access, Event, Kind, Operation};
 use super::mechanism::{Mechanism, Phase, phases};
-use super::places::{Place, Places};
+use super::place::Place;
+use super::places::Places;
+use crate::cfg::{Block, BlockId, Cfg};
 use crate::dataflow::BitSet;
 use crate::fold::is_copy;
 use crate::function_analysis::FunctionAnalysis;
@@ -23,7 +26,16 @@ pub(super) struct Collector<'a> {
     registers: BitSet,
     pub(super) operations: Vec<Operation>,
     pub(super) events: Vec<Event>,
+    pub(super) on_edges: BTreeMap<BlockId, (bool, Event)>,
+    /// The block, and its last instruction.
+    block: BlockId,
+    block_is_selected: bool,
+    /// Whether only some threads of the CTA execute the instruction.
+    is_selected: bool,
+    last: Option<(StmtId, InstId)>,
     barriers: u32,
+    /// Whether operations access global memory through the async proxy.
+    follows_global: bool,
     pub(super) is_kernel: bool,
 }
 
@@ -31,16 +43,17 @@ pub(super) struct Collector<'a> {
 fn is_relevant(facts: Facts<'_>) -> bool {
     !facts.asynchronous().is_empty()
         || object_kind(facts.action()).is_some()
-        || tensor_kind(facts.action()).is_some()
-}
-
-fn tensor_kind(action: Option<Action>) -> Option<Kind> {
-    Some(match action? {
-        Action::TensorAllocate => Kind::Allocate,
-        Action::TensorFree => Kind::Free,
-        Action::TensorRelinquish => Kind::Relinquish,
-        _ => return None,
-    })
+        || matches!(
+            facts.action(),
+            Some(
+                Action::TensorAllocate
+                    | Action::TensorFree
+                    | Action::TensorRelinquish
+                    | Action::TensorMap
+                    | Action::ClusterArrive
+                    | Action::ClusterWait
+            )
+        )
 }
 
 /// What is done to an mbarrier object.
@@ -56,6 +69,14 @@ fn object_kind(action: Option<Action>) -> Option<fn(Place) -> Kind> {
         Action::MbarrierTest | Action::MbarrierWait => Kind::Await,
         _ => return None,
     })
+}
+
+fn cluster_kind(action: Option<Action>) -> Option<Kind> {
+    match action? {
+        Action::ClusterArrive => Some(Kind::ClusterArrive),
+        Action::ClusterWait => Some(Kind::ClusterWait),
+        _ => None,
+    }
 }
 
 /// The registers that an operation accesses after its instruction was executed: of a product those of its matrices, of a load from tensor
@@ -95,15 +116,35 @@ impl<'a> Collector<'a> {
             registers,
             operations: Vec::new(),
             events: Vec::new(),
+            on_edges: BTreeMap::new(),
+            block: Cfg::ENTRY,
+            block_is_selected: false,
+            is_selected: false,
+            last: None,
             barriers: 0,
+            follows_global: insts().any(|i| i.proxy() == Proxy::Async),
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
         })
+    }
+
+    /// A block begins.
+    pub(super) fn begin(&mut self, id: BlockId, block: &Block) {
+        self.block = id;
+        let conditions = self.places.conditions();
+        self.block_is_selected = conditions.is_some_and(|c| c.selects_block(id));
+        let mut range = self.facts.body().range(block.first, block.end).rev();
+        self.last = range.find_map(|(stmt, statement)| match statement {
+            Statement::Inst(inst) => Some((stmt, inst)),
+            _ => None,
+        });
     }
 
     /// Adds what an instruction does, accesses first.
     pub(super) fn instruction(&mut self, stmt: StmtId, inst: InstId) {
         let facts = self.facts.inst(inst);
         let mut kinds = Vec::new();
+        let guarded = facts.guard().and(self.places.conditions());
+        self.is_selected = self.block_is_selected || guarded.is_some_and(|c| c.selects(stmt));
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
@@ -112,23 +153,91 @@ impl<'a> Collector<'a> {
             kinds.extend(self.memory(facts, stmt, &access));
         }
         self.phases(facts, stmt, inst, &mut kinds);
-        kinds.extend(tensor_kind(facts.action()));
-        kinds.extend(match facts.action() {
-            Some(Action::WarpgroupFence) => Some(Kind::WarpgroupFence),
-            _ if facts.is_fence() && facts.proxy() == Proxy::Async => Some(Kind::ProxyFence),
-            _ if facts.is_barrier() => {
-                self.barriers += 1;
-                Some(Kind::Barrier(self.barriers - 1))
-            }
-            _ if may_do_anything(facts) => Some(Kind::Call),
-            _ => None,
-        });
+        kinds.extend(self.tensor(facts, stmt));
+        kinds.extend(self.synchronization(facts));
+        kinds.extend(cluster_kind(facts.action()));
+        kinds.extend(self.map_fence(facts, stmt));
+        let (block, selected) = (self.block, self.is_selected);
         let conditional = facts.guard().is_some();
         self.events.extend(kinds.into_iter().map(|kind| Event {
             inst,
+            block,
             conditional,
+            selected,
             kind,
         }));
+    }
+
+    /// Fences, barriers and calls.
+    fn synchronization(&mut self, facts: Facts<'_>) -> Option<Kind> {
+        Some(match facts.action() {
+            Some(Action::WarpgroupFence) => Kind::WarpgroupFence,
+            Some(Action::TensorFenceBefore) => Kind::TensorFenceBefore,
+            Some(Action::TensorFenceAfter) => Kind::TensorFenceAfter,
+            _ if facts.is_fence() && facts.proxy() == Proxy::Async => {
+                let has = |modifier| facts.has_modifier(modifier);
+                let shared = has(Modifier::SharedCta) || has(Modifier::SharedCluster);
+                let global = has(Modifier::Global);
+                Kind::ProxyFence {
+                    shared: shared || !global,
+                    global: global || !shared,
+                }
+            }
+            Some(Action::ClusterArrive) => {
+                self.barriers += 1;
+                Kind::Barrier(self.barriers - 1)
+            }
+            _ if facts.is_barrier() => {
+                self.barriers += 1;
+                Kind::Barrier(self.barriers - 1)
+            }
+            _ if may_do_anything(facts) => Kind::Call,
+            _ => return None,
+        })
+    }
+
+    /// Fences for tensor maps.
+    fn map_fence(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Kind> {
+        if !facts.is_fence() || facts.proxy() != Proxy::Tensormap {
+            return None;
+        }
+        match facts.order()? {
+            Modifier::Acquire => {
+                let pool = self.facts.body().pool();
+                let mut access = MemoryAccess::ANY;
+                (access.base, access.offset) = match facts.parts().next()?.0 {
+                    Operand::Address(id) => {
+                        let address = pool.address(id)?;
+                        let offset = match address.offset {
+                            Operand::Absent => Some(0),
+                            offset => pool.integer(offset),
+                        };
+                        (Some(address.base), offset)
+                    }
+                    other => (Some(other), Some(0)),
+                };
+                Some(Kind::MapAcquire(self.places.of(stmt, &access)))
+            }
+            _ => Some(Kind::MapRelease),
+        }
+    }
+
+    /// What is done to tensor memory.
+    fn tensor(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Kind> {
+        let integer = |this: &Self| {
+            let last = facts.parts().last().map(|(operand, _)| operand);
+            last.and_then(|operand| this.places.number_of(stmt, operand))
+        };
+        Some(match facts.action()? {
+            Action::TensorAllocate => {
+                let slot = facts.memory().next();
+                let place = slot.map(|access| self.places.of(stmt, &access));
+                Kind::Allocate(place, integer(self))
+            }
+            Action::TensorFree => Kind::Free(integer(self)),
+            Action::TensorRelinquish => Kind::Relinquish,
+            _ => return None,
+        })
     }
 
     /// Whether an instruction only moves registers: to others, or to the stack. Compilers emit them between an operation and its wait, and
@@ -165,58 +274,169 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// An access to shared memory, or to an object in it.
+    /// An access to shared memory, to an object in it, or through a pointer.
     fn memory(&mut self, facts: Facts<'_>, stmt: StmtId, access: &MemoryAccess) -> Option<Kind> {
-        let is_shared = match access.space {
-            Space::State(space) => space.base() == StateSpace::Shared,
-            Space::Generic => true,
-            _ => false,
+        let space = match access.space {
+            Space::State(space) => Some(space.base()),
+            Space::Generic => None,
+            _ => return None,
         };
-        if !is_shared {
+        let is_global = space == Some(StateSpace::Global);
+        if space.is_some_and(|s| s != StateSpace::Shared) && !(is_global && self.follows_global) {
             return None;
         }
         let place = self.places.of(stmt, access);
         if access.is_mbarrier {
             return Some(object_kind(facts.action()).unwrap_or(Kind::Object)(place));
         }
+        if is_map(facts, access) {
+            return match access.writes() {
+                true => Some(Kind::MapWrite(place)),
+                false => (!facts.asynchronous().is_empty()).then_some(Kind::MapRead(place)),
+            };
+        }
         let starts = !facts.asynchronous().is_empty();
         let asynchronous = starts && access.proxy == Proxy::Async;
+        // The address of tensor memory is stored at an allocation, which is an event of its own.
+        let is_slot = facts.action() == Some(Action::TensorAllocate);
+        if is_global && place.root.is_none() || is_slot {
+            return None;
+        }
         // What an operation writes is accessed later.
         (!starts || asynchronous && access.reads()).then_some(Kind::Memory(Access {
             place,
             reads: access.reads(),
             writes: access.writes(),
             asynchronous,
+            is_shared: !is_global,
         }))
     }
 
     fn phases(&mut self, facts: Facts<'a>, stmt: StmtId, inst: InstId, kinds: &mut Vec<Kind>) {
         for (mechanism, phase) in phases(facts, self.facts.body().pool()) {
-            kinds.push(match phase {
-                Phase::Start => Kind::Start(self.operation(facts, stmt, inst, mechanism)),
-                Phase::Commit => Kind::Commit(mechanism),
-                Phase::Report => Kind::Report(mechanism),
-                Phase::Wait(groups) => Kind::Wait(mechanism, groups),
-            });
+            match phase {
+                Phase::Start => self.starts(facts, stmt, inst, mechanism, kinds),
+                Phase::Commit => {
+                    kinds.push(Kind::Commit(mechanism));
+                    if mechanism == Mechanism::Bulk {
+                        kinds.push(Kind::Commit(Mechanism::BulkWrites));
+                    }
+                }
+                Phase::Report => kinds.push(Kind::Report(mechanism, self.object(facts, stmt))),
+                Phase::Wait(_) if mechanism == Mechanism::Mbarrier => {
+                    kinds.extend(self.awaited(facts, stmt, inst));
+                }
+                Phase::Wait(groups) => {
+                    kinds.push(Kind::Wait(mechanism, groups));
+                    if mechanism == Mechanism::Bulk && !facts.has_modifier(Modifier::Read) {
+                        kinds.push(Kind::Wait(Mechanism::BulkWrites, groups));
+                    }
+                }
+            }
+        }
+        if facts.has_modifier(Modifier::ExpectTx) || facts.action() == Some(Action::MbarrierExpect)
+        {
+            let bytes = facts.parts().last().map(|(operand, _)| operand);
+            let bytes = bytes.and_then(|operand| self.places.number_of(stmt, operand));
+            if let Some(object) = self.object(facts, stmt) {
+                kinds.push(Kind::Expect(object, bytes));
+            }
         }
     }
 
-    /// Adds an operation and returns its number.
+    /// The mbarrier object that an instruction uses.
+    fn object(&mut self, facts: Facts<'_>, stmt: StmtId) -> Option<Place> {
+        let access = facts.memory().find(|access| access.is_mbarrier)?;
+        Some(self.places.of(stmt, &access))
+    }
+
+    /// A phase is complete if the predicate is true: on one edge, if a branch at the end of the block tests it. If nothing reads the
+    /// predicate, nobody waits.
+    fn awaited(&mut self, facts: Facts<'_>, stmt: StmtId, inst: InstId) -> Option<Kind> {
+        let object = self.object(facts, stmt)?;
+        let parity = facts.has_modifier(Modifier::Parity).then(|| {
+            let mut uses = facts.parts().filter(|(_, usage)| usage.reads()).skip(1);
+            uses.next().map(|(operand, _)| operand)
+        });
+        let parity = parity.flatten();
+        let parity = parity.and_then(|operand| self.places.number_of(stmt, operand));
+        let kind = Kind::Phase(object, parity);
+        let Some(predicate) = facts.results().next().and_then(|(o, _)| facts.place(o)) else {
+            return Some(kind);
+        };
+        let variable = self.variables.of(predicate).start;
+        let written = self.places.written(stmt);
+        if written.iter().all(|&value| !self.places.is_read(value)) {
+            return None;
+        }
+        let (last, branch) = self.last?;
+        let of_branch = self.facts.inst(branch);
+        if last == stmt || of_branch.flow() == Flow::Next {
+            return Some(kind);
+        }
+        let tested = of_branch.guard_register();
+        let tested = tested.filter(|(register, _)| self.variables.of(*register).start == variable);
+        let value = tested.and_then(|_| self.places.guard(last, variable));
+        if value.is_none_or(|value| !written.contains(&value)) {
+            return Some(kind);
+        }
+        let event = Event {
+            inst,
+            block: self.block,
+            conditional: facts.guard().is_some(),
+            selected: self.is_selected,
+            kind,
+        };
+        self.on_edges.insert(self.block, (true, event));
+        None
+    }
+
+    /// Adds the operations that an instruction starts.
+    fn starts(
+        &mut self,
+        facts: Facts<'a>,
+        stmt: StmtId,
+        inst: InstId,
+        mechanism: Mechanism,
+        kinds: &mut Vec<Kind>,
+    ) {
+        let mut operation = self.operation(facts, stmt, inst, mechanism);
+        if mechanism == Mechanism::Bulk
+            && let Some(destination) = operation.destination.take()
+        {
+            let mut writes = operation.clone();
+            writes.mechanism = Mechanism::BulkWrites;
+            writes.source = None;
+            writes.destination = Some(destination);
+            self.operations.push(writes);
+            kinds.push(Kind::Start(self.operations.len() as u32 - 1));
+        }
+        self.operations.push(operation);
+        kinds.push(Kind::Start(self.operations.len() as u32 - 1));
+    }
+
     fn operation(
         &mut self,
         facts: Facts<'_>,
         stmt: StmtId,
         inst: InstId,
         mechanism: Mechanism,
-    ) -> u32 {
+    ) -> Operation {
         let mut operation = Operation {
             inst,
+            block: self.block,
+            conditional: facts.guard().is_some(),
+            selected: self.is_selected,
             mechanism,
-            loads_tensor_memory: facts.action() == Some(Action::TensorLoad),
+            action: facts.action(),
             written: Vec::new(),
             read: Vec::new(),
             destination: None,
             source: None,
+            tensor_writes: Vec::new(),
+            tensor_reads: Vec::new(),
+            object: self.object(facts, stmt),
+            matrices: Vec::new(),
         };
         for (operand, usage) in facts.parts() {
             if !is_accessed_later(facts, operand, usage) {
@@ -230,16 +450,46 @@ impl<'a> Collector<'a> {
         }
         operation.written.sort_unstable();
         operation.read.sort_unstable();
-        for access in facts.memory().filter(|a| !a.is_mbarrier) {
-            let place = Some(self.places.of(stmt, &access));
-            match access.writes() {
-                true => operation.destination = place,
-                false => operation.source = place,
+        if matches!(
+            facts.action(),
+            Some(Action::WarpgroupMultiply | Action::TensorMultiply | Action::TensorMemoryCopy)
+        ) {
+            let descriptors = facts.marked(Marks::DESCRIPTOR);
+            let wide = descriptors.filter(|o| self.places.is_wide(stmt, *o));
+            operation
+                .matrices
+                .extend(wide.map(|operand| self.places.of_operand(stmt, operand)));
+        }
+        for access in facts
+            .memory()
+            .filter(|a| !a.is_mbarrier && !is_map(facts, a))
+        {
+            if access.operand.is_none() {
+                continue;
+            }
+            let place = self.places.of(stmt, &access);
+            match (access.space, access.writes()) {
+                (Space::Tensor, writes) => {
+                    if writes {
+                        operation.tensor_writes.push(place);
+                    }
+                    if access.reads() {
+                        operation.tensor_reads.push(place);
+                    }
+                }
+                (_, true) => operation.destination = Some(place),
+                (_, false) => operation.source = Some(place),
             }
         }
-        self.operations.push(operation);
-        self.operations.len() as u32 - 1
+        operation
     }
+}
+
+/// Whether a tensor map is accessed.
+fn is_map(facts: Facts<'_>, access: &MemoryAccess) -> bool {
+    facts
+        .marked(Marks::TENSORMAP)
+        .any(|o| Some(o) == access.operand)
 }
 
 /// Whether an instruction may do anything to asynchronous operations.

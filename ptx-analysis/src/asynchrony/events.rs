@@ -1,31 +1,51 @@
 //! The instructions that matter to asynchronous operations, in the order of the blocks.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::InstId;
 use ptx_ir::facts::FunctionFacts;
+use ptx_isa::Action;
 
 use super::collect::Collector;
 use super::mechanism::Mechanism;
-use super::places::Place;
-use crate::cfg::BlockId;
+use super::place::Place;
+use crate::cfg::{BlockId, Cfg};
 use crate::function_analysis::FunctionAnalysis;
 
-/// An asynchronous operation: an instruction that starts one.
+/// An asynchronous operation: an instruction that starts one, or what one does in one memory, if it is waited for separately.
 #[derive(Clone, Debug)]
 pub(super) struct Operation {
     pub(super) inst: InstId,
+    pub(super) block: BlockId,
+    /// Whether a guard may skip it.
+    pub(super) conditional: bool,
+    /// Whether only some threads of the CTA execute it.
+    pub(super) selected: bool,
     pub(super) mechanism: Mechanism,
-    pub(super) loads_tensor_memory: bool,
+    pub(super) action: Option<Action>,
     /// The variables of the registers that it writes and of those that it reads when it is executed, in order.
     pub(super) written: Vec<u32>,
     pub(super) read: Vec<u32>,
-    /// The memory that it writes and reads; of tensor memory, what a load reads and a store writes.
+    /// The memory that it writes and reads.
     pub(super) destination: Option<Place>,
     pub(super) source: Option<Place>,
+    /// The tensor memory that it writes and that it reads.
+    pub(super) tensor_writes: Vec<Place>,
+    pub(super) tensor_reads: Vec<Place>,
+    /// The mbarrier object that it reports to.
+    pub(super) object: Option<Place>,
+    /// The variables that its matrix descriptors are made of; `None` for one of which that is not known.
+    pub(super) matrices: Vec<Option<u32>>,
 }
 
-/// An access to a variable in shared memory.
+impl Operation {
+    pub(super) fn loads_tensor_memory(&self) -> bool {
+        self.action == Some(Action::TensorLoad)
+    }
+}
+
+/// An access to a variable in shared memory, or through a pointer.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Access {
     pub(super) place: Place,
@@ -33,6 +53,7 @@ pub(super) struct Access {
     pub(super) writes: bool,
     /// Whether an asynchronous operation accesses it, through the async proxy.
     pub(super) asynchronous: bool,
+    pub(super) is_shared: bool,
 }
 
 /// What happens.
@@ -48,21 +69,40 @@ pub(super) enum Kind {
     /// An operation starts, by its number.
     Start(u32),
     Commit(Mechanism),
-    Report(Mechanism),
+    /// Those before it report to an mbarrier object.
+    Report(Mechanism, Option<Place>),
     Wait(Mechanism, Option<u32>),
+    /// The phase of an mbarrier object with this parity is complete.
+    Phase(Place, Option<u64>),
     WarpgroupFence,
     /// A fence between the generic and the async proxy.
-    ProxyFence,
+    ProxyFence {
+        shared: bool,
+        global: bool,
+    },
+    /// Tensor maps are changed, published, and acquired.
+    MapWrite(Place),
+    MapRelease,
+    MapAcquire(Place),
+    MapRead(Place),
     /// Threads wait for others, at a barrier with this number.
     Barrier(u32),
+    /// Threads of the cluster arrive and wait.
+    ClusterArrive,
+    ClusterWait,
     Initialize(Place),
     Invalidate(Place),
     /// An mbarrier object is used, and waited for.
     Object(Place),
     Await(Place),
-    Allocate,
-    Free,
+    /// Bytes are added to what an object expects.
+    Expect(Place, Option<u64>),
+    /// Tensor memory: the address is stored there, and the number of columns.
+    Allocate(Option<Place>, Option<u64>),
+    Free(Option<u64>),
     Relinquish,
+    TensorFenceBefore,
+    TensorFenceAfter,
     /// A function is called, or the instruction is not known.
     Call,
 }
@@ -71,8 +111,11 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) inst: InstId,
+    pub(super) block: BlockId,
     /// Whether it may be skipped because of a guard.
     pub(super) conditional: bool,
+    /// Whether only some threads of the CTA execute it.
+    pub(super) selected: bool,
     pub(super) kind: Kind,
 }
 
@@ -83,6 +126,9 @@ pub(super) struct Events {
     /// The number of variables in memory.
     pub(super) roots: usize,
     pub(super) is_kernel: bool,
+    pub(super) is_one_thread: bool,
+    /// What happens where a block is left, with the value that the guard of its last instruction has then.
+    on_edges: BTreeMap<BlockId, (bool, Event)>,
     list: Vec<Event>,
     /// Where the events of each block start.
     starts: Vec<u32>,
@@ -98,7 +144,8 @@ impl Events {
         let mut starts = Vec::with_capacity(analysis.cfg().len() + 1);
         let mut positions = vec![u32::MAX; body.insts().count()];
         let mut next = 0;
-        for (_, block) in analysis.cfg().blocks() {
+        for (id, block) in analysis.cfg().blocks() {
+            collector.begin(id, block);
             starts.push(collector.events.len() as u32);
             for (stmt, statement) in body.range(block.first, block.end) {
                 if let ptx_ir::Statement::Inst(inst) = statement {
@@ -113,6 +160,8 @@ impl Events {
         starts.push(collector.events.len() as u32);
         Some(Self {
             is_kernel: collector.is_kernel,
+            is_one_thread: collector.places.is_one_thread(),
+            on_edges: collector.on_edges,
             operations: collector.operations,
             roots: collector.places.roots(),
             list: collector.events,
@@ -129,8 +178,19 @@ impl Events {
     }
 
     /// Every event.
-    pub(super) fn all(&self) -> &[Event] {
-        &self.list
+    pub(super) fn all(&self) -> impl Iterator<Item = &Event> + Clone {
+        self.list
+            .iter()
+            .chain(self.on_edges.values().map(|(_, event)| event))
+    }
+
+    /// What happens on an edge.
+    pub(super) fn on_edge(&self, cfg: &Cfg, from: BlockId, to: BlockId) -> Option<&Event> {
+        let (when, event) = self.on_edges.get(&from)?;
+        let mut edges = cfg.out_edges(from).filter(|(_, edge)| edge.to == to);
+        edges
+            .all(|(_, edge)| edge.when == Some(*when))
+            .then_some(event)
     }
 
     /// The place of an instruction in the text.

@@ -1,42 +1,78 @@
-//! Mbarrier objects that are used before they are initialized, or before other threads know that they are (9.7.13.15.9).
+//! Mbarrier objects that are used before they are initialized, or before other threads know that they are, that are initialized twice, and
+//! whose memory is overwritten (9.7.13.15.9).
 
 use alloc::vec::Vec;
 
-use super::events::{Event, Events, Kind};
+use super::events::{Access, Event, Events, Kind};
 use super::flags::Flags;
+use super::order::always_follows;
+use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::{BitSet, JoinSemiLattice};
+use crate::function_analysis::FunctionAnalysis;
 
-/// Adds the uses of objects that are not initialized.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
-    let kinds = || events.all().iter().map(|e| &e.kind);
+/// Adds the uses of objects that break the protocol.
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+    let kinds = || events.all().map(|e| &e.kind);
     // Functions use objects of their callers, and those whose address is computed may be any.
     let initializes_unknown =
         kinds().any(|k| matches!(k, Kind::Initialize(place) if place.root.is_none()));
-    let uses = kinds().any(|k| matches!(k, Kind::Object(_) | Kind::Await(_)));
+    let uses = kinds().any(|k| {
+        matches!(
+            k,
+            Kind::Object(_) | Kind::Await(_) | Kind::Initialize(_) | Kind::Invalidate(_)
+        )
+    });
     if events.is_kernel && uses && !initializes_unknown {
+        let objects = all_objects(events);
         let objects = Objects {
-            roots: events.roots,
-            published: published(events, cfg),
+            published: published(events, analysis.cfg(), &objects),
+            all: objects,
+            events,
+            analysis,
         };
-        follow(&objects, events, cfg, found);
+        follow(&objects, events, analysis.cfg(), found);
     }
 }
 
-/// Variables beyond these are not followed.
+/// Objects beyond these are not followed.
 const MOST: usize = 64;
 
-/// For each barrier, which variables it tells threads about that did not initialize them: those that are initialized somewhere, but not on a
-/// path from the barrier. One bit for each variable.
-fn published(events: &Events, cfg: &Cfg) -> Vec<u64> {
-    let barriers = events.all().iter();
+/// The objects at addresses that are always the same, or of which at least the variable is known.
+fn all_objects(events: &Events) -> Vec<Place> {
+    let mut all: Vec<Place> = Vec::new();
+    for event in events.all() {
+        if let Kind::Initialize(place)
+        | Kind::Invalidate(place)
+        | Kind::Object(place)
+        | Kind::Await(place) = &event.kind
+            && place.root.is_some()
+            && all.len() < MOST
+            && !all.iter().any(|other| is_same(*other, *place))
+        {
+            all.push(*place);
+        }
+    }
+    all
+}
+
+/// Whether two places are one object: of a variable with computed addresses, all of them are.
+fn is_same(a: Place, b: Place) -> bool {
+    let is_fixed = |place: Place| place.distance(place) == Some(0);
+    a.is_same_address(b) || a.root == b.root && !is_fixed(a) && !is_fixed(b)
+}
+
+/// For each barrier, which objects it tells threads about that did not initialize them: those that are initialized somewhere, but not on
+/// a path from the barrier. One bit for each object.
+fn published(events: &Events, cfg: &Cfg, objects: &[Place]) -> Vec<u64> {
+    let barriers = events.all();
     let barriers = barriers.filter(|e| matches!(e.kind, Kind::Barrier(_)));
     let mut published = vec![0; barriers.count()];
-    for root in 0..events.roots.min(MOST) as u32 {
+    for (number, &object) in objects.iter().enumerate() {
         let initializes =
-            |e: &Event| matches!(&e.kind, Kind::Initialize(p) if p.root == Some(root));
+            |e: &Event| matches!(&e.kind, Kind::Initialize(p) if p.may_be_same_address(object));
         let blocks = || cfg.blocks().map(|(id, _)| id);
         let with = blocks().filter(|&b| events.of(b).iter().any(initializes));
         let with: Vec<BlockId> = with.collect();
@@ -48,8 +84,8 @@ fn published(events: &Events, cfg: &Cfg) -> Vec<u64> {
             let list = events.of(block);
             let first = list.iter().rposition(initializes).map_or(0, |at| at + 1);
             for event in list.iter().skip(first) {
-                if let Kind::Barrier(number) = event.kind {
-                    published[number as usize] |= 1 << root;
+                if let Kind::Barrier(barrier) = event.kind {
+                    published[barrier as usize] |= 1 << number;
                 }
             }
         }
@@ -71,64 +107,135 @@ fn before(cfg: &Cfg, blocks: &[BlockId]) -> BitSet {
     seen
 }
 
-struct Objects {
-    roots: usize,
+struct Objects<'a> {
+    all: Vec<Place>,
     published: Vec<u64>,
+    events: &'a Events,
+    analysis: &'a FunctionAnalysis,
 }
 
-/// By variables that contain objects.
+/// By objects.
 #[derive(Clone, Debug)]
 struct State {
     /// An object was initialized, and not invalidated since.
     initialized: Flags,
     /// The thread knows that it is: it did so itself, or met other threads at a barrier after one of them did.
     known: Flags,
+    /// An instruction that names just this object initialized it.
+    exact: Flags,
 }
 
 impl JoinSemiLattice for State {
     fn join(&mut self, other: &Self) -> bool {
-        self.initialized.join(&other.initialized) | self.known.join(&other.known)
+        self.initialized.join(&other.initialized)
+            | self.known.join(&other.known)
+            | self.exact.join(&other.exact)
     }
 }
 
-impl Protocol for Objects {
+impl Objects<'_> {
+    fn numbers(&self) -> impl Iterator<Item = (u32, Place)> + '_ {
+        (0u32..).zip(self.all.iter().copied())
+    }
+
+    /// Whether threads that did not initialize an object use it, where the one that did does so too.
+    fn is_used_by_others(&self, event: &Event, object: Place) -> bool {
+        let dominators = self.analysis.dominators();
+        let mut initializes = self.events.all().filter(
+            |e| matches!(&e.kind, Kind::Initialize(place) if place.may_be_same_address(object)),
+        );
+        !event.conditional
+            && initializes.any(|e| {
+                let few = e.conditional || !dominators.dominates(e.block, event.block);
+                few && e.selected && always_follows(self.analysis, event.block, e.block)
+            })
+    }
+
+    /// A use of an object that is not initialized, as far as the thread knows.
+    fn unknown(&self, event: &Event, place: Place, state: &State) -> Option<(Rule, Certainty)> {
+        place.root?;
+        let at = |&(_, object): &(u32, Place)| is_same(object, place);
+        let (number, object) = self.numbers().find(at)?;
+        let waits = matches!(event.kind, Kind::Await(_));
+        let certainty = match state.known.certainty(number) {
+            Some(Certainty::Definite) => return None,
+            Some(Certainty::Possible) if waits || self.is_used_by_others(event, object) => {
+                Certainty::Possible
+            }
+            // The thread that initialized the object, under the same condition.
+            Some(Certainty::Possible) => return None,
+            None => Certainty::Definite,
+        };
+        Some((Rule::MbarrierNotInitialized, certainty))
+    }
+
+    fn again(&self, place: Place, state: &State) -> Option<(Rule, Certainty)> {
+        let mut objects = self.numbers();
+        let (number, _) = objects.find(|(_, object)| object.distance(place) == Some(0))?;
+        let certainty = state.exact.certainty(number)?;
+        Some((Rule::MbarrierInitializedTwice, certainty))
+    }
+
+    fn overwritten(&self, access: Access, state: &State) -> Option<(Rule, Certainty)> {
+        let mut objects = self.numbers().filter(|(number, object)| {
+            state.initialized.on_all_paths(*number)
+                && object.overlap(access.place) == Overlap::Certain
+        });
+        let is_write = access.writes && access.is_shared && objects.next().is_some();
+        is_write.then_some((Rule::MbarrierOverwritten, Certainty::Definite))
+    }
+}
+
+impl Protocol for Objects<'_> {
     type State = State;
 
     fn start(&self) -> State {
         State {
-            initialized: Flags::none(self.roots),
-            known: Flags::none(self.roots),
+            initialized: Flags::none(self.all.len()),
+            known: Flags::none(self.all.len()),
+            exact: Flags::none(self.all.len()),
         }
     }
 
     fn apply(&self, event: &Event, state: &mut State) {
         match &event.kind {
             Kind::Initialize(place) => {
-                if let Some(root) = place.root {
-                    state.initialized.set(root);
-                    state.known.set(root);
+                for (number, object) in self.numbers() {
+                    if object.may_be_same_address(*place) {
+                        state.initialized.set(number);
+                        state.known.set(number);
+                    }
+                    if object.distance(*place) == Some(0) {
+                        state.exact.set(number);
+                    }
                 }
             }
             Kind::Invalidate(place) => {
-                if let Some(root) = place.root {
-                    state.initialized.unset(root);
-                    state.known.unset(root);
+                for (number, object) in self.numbers() {
+                    if is_same(object, *place) {
+                        state.initialized.unset(number);
+                        state.known.unset(number);
+                        state.exact.unset(number);
+                    }
                 }
             }
             Kind::Barrier(number) => {
-                let State { initialized, known } = state;
-                initialized.iter().for_each(|root| known.set(root));
+                let State {
+                    initialized, known, ..
+                } = state;
+                initialized.iter().for_each(|object| known.set(object));
                 let published = self.published.get(*number as usize).copied();
                 let published = published.unwrap_or_default();
-                let roots = 0..self.roots.min(MOST) as u32;
-                roots
-                    .filter(|root| published >> root & 1 == 1)
-                    .for_each(|root| known.set(root));
+                let objects = 0..self.all.len() as u32;
+                objects
+                    .filter(|object| published >> object & 1 == 1)
+                    .for_each(|object| known.set(object));
             }
             Kind::Call => {
                 *state = State {
-                    initialized: Flags::full(self.roots),
-                    known: Flags::full(self.roots),
+                    initialized: Flags::none(self.all.len()),
+                    known: Flags::full(self.all.len()),
+                    exact: Flags::none(self.all.len()),
                 }
             }
             _ => {}
@@ -136,26 +243,21 @@ impl Protocol for Objects {
     }
 
     fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
-        let (place, waits) = match &event.kind {
-            Kind::Object(place) => (place, false),
-            Kind::Await(place) => (place, true),
-            _ => return,
+        let violation = match &event.kind {
+            Kind::Object(place) | Kind::Await(place) => self.unknown(event, *place, state),
+            Kind::Invalidate(place) => {
+                let unknown = self.unknown(event, *place, state);
+                unknown.filter(|(_, certainty)| *certainty == Certainty::Definite)
+            }
+            Kind::Initialize(place) => self.again(*place, state),
+            Kind::Memory(access) => self.overwritten(*access, state),
+            _ => None,
         };
-        let Some(root) = place.root.filter(|&r| (r as usize) < MOST) else {
-            return;
-        };
-        let certainty = match state.known.certainty(root) {
-            Some(Certainty::Definite) => return,
-            Some(Certainty::Possible) if waits => Certainty::Possible,
-            // The thread that initialized the object, under the same condition.
-            Some(_) => return,
-            None => Certainty::Definite,
-        };
-        found.push(Violation {
+        found.extend(violation.map(|(rule, certainty)| Violation {
             inst: event.inst,
-            rule: Rule::MbarrierNotInitialized,
+            rule,
             certainty,
             cause: None,
-        });
+        }));
     }
 }

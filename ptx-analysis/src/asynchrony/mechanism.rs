@@ -9,8 +9,10 @@ use ptx_isa::{Action, AsyncPhase, Completion};
 pub(super) enum Mechanism {
     /// Groups of copies of a thread.
     Copies,
-    /// Bulk groups.
+    /// Bulk groups, whose sources were read.
     Bulk,
+    /// Bulk groups, whose destinations were written.
+    BulkWrites,
     /// An mbarrier object.
     Mbarrier,
     /// Groups of products of a warpgroup.

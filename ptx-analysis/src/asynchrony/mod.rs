@@ -7,11 +7,16 @@
 //!
 //! | protocol | followed | file |
 //! |---|---|---|
-//! | groups and mbarriers | operations that are not complete, with the number of groups that were committed after theirs | `pending.rs` |
+//! | groups and mbarriers | operations that are not complete, with the number of groups that were committed after theirs, and phases | `pending.rs` |
+//! | copies of other threads | copies that arrived and reads, after the last barrier | `sharing.rs` |
+//! | bytes of mbarriers | what an object expects and the bytes of its copies | `transactions.rs` |
 //! | `wgmma.fence` | registers that were written after the last fence | `warpgroup.rs` |
 //! | proxies | variables that were written after the last `fence.proxy.async` | `proxies.rs` |
-//! | mbarrier objects | variables that were initialized, and whether a barrier followed | `mbarriers.rs` |
+//! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
+//! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
+//! | `tcgen05.fence` | synchronizations of threads since the last operation on tensor memory | `tensor_fences.rs` |
+//! | `barrier.cluster` | whether the thread arrived and did not wait | `cluster.rs` |
 //!
 //! A path that is not feasible counts as any other. A violation is [`Certainty::Definite`] if it happens on every path that reaches its
 //! instruction, and if the two accesses certainly overlap. Accesses whose addresses cannot be compared are assumed to be correct if any data
@@ -21,17 +26,28 @@
 //!
 //! Cost: linear in the instructions, times the bound on operations that are followed at once, which is 256.
 
+mod addresses;
+mod cluster;
 mod collect;
 mod events;
 mod flags;
 mod mbarriers;
 mod mechanism;
+mod order;
 mod pending;
 mod pending_set;
+mod phases;
+mod place;
 mod places;
 mod protocol;
 mod proxies;
+mod selection;
+mod sharing;
+mod tensor_conflicts;
+mod tensor_fences;
+mod tensor_maps;
 mod tensor_memory;
+mod transactions;
 mod warpgroup;
 
 use alloc::vec::Vec;
@@ -48,26 +64,48 @@ use events::Events;
 pub enum Rule {
     /// Memory that an asynchronous copy writes is accessed before the copy was waited for.
     CopyNotAwaited,
+    /// Memory that copies of other threads write is read before a barrier.
+    CopyNotVisible,
+    /// A copy overwrites memory before a barrier after other threads read it.
+    ReadNotFinished,
+    /// An mbarrier object expects another number of bytes than is copied.
+    ExpectedBytes,
     /// Memory that an asynchronous copy reads is written before the copy was waited for.
     SourceNotAwaited,
     /// A register of an asynchronous product of a warpgroup is accessed before the product was waited for.
     ProductNotAwaited,
     /// A register that is loaded from tensor memory is accessed before the load was waited for.
     TensorLoadNotAwaited,
-    /// Tensor memory is loaded before the operations that write it were waited for.
+    /// Tensor memory is accessed or freed before the operations that access it were waited for.
     TensorMemoryNotAwaited,
+    /// There is no `tcgen05.fence` at a synchronization between operations on tensor memory.
+    TensorFence,
     /// There is no `wgmma.fence` between a write of a register and the product of a warpgroup that uses it.
     WarpgroupFence,
     /// There is no `fence.proxy.async` between an ordinary write and the asynchronous operation that reads the memory.
     ProxyFence,
+    /// There is no `fence.proxy.tensormap` between a change of a tensor map and its use.
+    TensorMapFence,
     /// An mbarrier object is used before it is initialized, or before other threads know that it is.
     MbarrierNotInitialized,
+    /// An mbarrier object is initialized although it is one.
+    MbarrierInitializedTwice,
+    /// The memory of an mbarrier object is written while it is one.
+    MbarrierOverwritten,
+    /// A thread arrives at the barrier of the cluster twice, or waits there without having arrived.
+    ClusterBarrier,
     /// Tensor memory is allocated and never freed.
     TensorMemoryNotFreed,
     /// Tensor memory is allocated after the permit was given up.
     AllocationAfterRelinquish,
     /// Tensor memory is freed that is not allocated.
     FreeWithoutAllocation,
+    /// Tensor memory is freed with another number of columns than it was allocated with.
+    FreeOfOtherSize,
+    /// Tensor memory is used after it was freed.
+    TensorMemoryFreed,
+    /// The address of tensor memory is read before a barrier after another warp stored it.
+    TensorAddressNotVisible,
 }
 
 /// On which paths a violation happens.
@@ -131,13 +169,23 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
         return Vec::new();
     };
     let mut found = Vec::new();
-    pending::check(&events, analysis.cfg(), &mut found);
-    warpgroup::check(&events, analysis.cfg(), &mut found);
-    proxies::check(&events, analysis.cfg(), &mut found);
-    mbarriers::check(&events, analysis.cfg(), &mut found);
-    tensor_memory::check(&events, analysis.cfg(), &mut found);
+    let cfg = analysis.cfg();
+    pending::check(&events, cfg, &mut found);
+    sharing::check(&events, analysis, &mut found);
+    transactions::check(&events, cfg, &mut found);
+    warpgroup::check(&events, cfg, &mut found);
+    proxies::check(&events, cfg, &mut found);
+    tensor_maps::check(&events, cfg, &mut found);
+    mbarriers::check(&events, analysis, &mut found);
+    tensor_memory::check(&events, analysis, &mut found);
+    tensor_fences::check(&events, cfg, &mut found);
+    cluster::check(&events, cfg, &mut found);
     let order = |v: &Violation| (events.order(v.inst), v.rule);
     found.sort_by_key(|v| (order(v), core::cmp::Reverse(v.certainty), v.cause));
     found.dedup_by_key(|v| (v.inst, v.rule));
+    // What is not awaited is not visible either.
+    let pending = found.iter().filter(|v| v.rule == Rule::CopyNotAwaited);
+    let pending: Vec<InstId> = pending.map(|v| v.inst).collect();
+    found.retain(|v| v.rule != Rule::CopyNotVisible || !pending.contains(&v.inst));
     found
 }

@@ -2,12 +2,15 @@
 
 use alloc::vec::Vec;
 
+use super::addresses::Dependence;
 use super::events::{Access, Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
 use super::pending_set::{Pending, PendingSet};
-use super::places::Overlap;
+use super::phases::{Objects, Phases, Waits};
+use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow};
+use super::tensor_conflicts::TensorMemory;
 use super::{Certainty, Rule, Violation};
 use crate::cfg::Cfg;
 use crate::dataflow::JoinSemiLattice;
@@ -16,38 +19,74 @@ use crate::dataflow::JoinSemiLattice;
 pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     if !events.operations.is_empty() {
         let waits = |mechanism| {
-            let mut kinds = events.all().iter().map(|e| &e.kind);
-            kinds.any(|k| {
-                matches!(k, Kind::Wait(m, _) if *m == mechanism) || matches!(k, Kind::Call)
+            events.all().any(|e| match &e.kind {
+                Kind::Wait(m, _) => *m == mechanism,
+                Kind::Phase(..) => mechanism == Mechanism::Mbarrier,
+                Kind::Call => true,
+                _ => false,
             })
         };
         let protocol = Waiting {
             events,
+            objects: Objects::new(events),
+            reports: reports(events),
             waits_for_bulk: waits(Mechanism::Bulk),
-            waits_for_stores: waits(Mechanism::TensorStores),
-            waits_for_mbarriers: waits(Mechanism::Mbarrier),
+            tensor: TensorMemory {
+                waits_for_stores: waits(Mechanism::TensorStores),
+                waits_for_mbarriers: waits(Mechanism::Mbarrier),
+            },
         };
         follow(&protocol, events, cfg, found);
     }
 }
 
+/// Of each operation, the objects that it may report to.
+fn reports(events: &Events) -> Vec<Vec<Option<Place>>> {
+    let is_expected = |object: Place| {
+        !events.is_kernel
+            || events.all().any(|e| match &e.kind {
+                Kind::Expect(place, _) => place.may_be_same_address(object),
+                Kind::Call => true,
+                _ => false,
+            })
+    };
+    let of = |operation: &Operation| match operation.mechanism {
+        Mechanism::Mbarrier => match operation.object {
+            Some(object) if !is_expected(object) => Vec::new(),
+            object => vec![object],
+        },
+        mechanism => {
+            let reports = events.all().filter_map(|e| match &e.kind {
+                Kind::Report(m, place) if *m == mechanism => Some(*place),
+                _ => None,
+            });
+            reports.collect()
+        }
+    };
+    events.operations.iter().map(of).collect()
+}
+
 struct Waiting<'a> {
     events: &'a Events,
+    objects: Objects,
+    reports: Vec<Vec<Option<Place>>>,
     waits_for_bulk: bool,
-    waits_for_stores: bool,
-    waits_for_mbarriers: bool,
+    tensor: TensorMemory,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     pending: PendingSet,
-    /// The variables in which data arrived.
+    /// The variables in which data arrived; after them, tensor memory.
     contents: Flags,
+    phases: Phases,
 }
 
 impl JoinSemiLattice for State {
     fn join(&mut self, other: &Self) -> bool {
-        self.pending.join(&other.pending) | self.contents.join(&other.contents)
+        self.pending.join(&other.pending)
+            | self.contents.join(&other.contents)
+            | self.phases.join(&other.phases)
     }
 }
 
@@ -66,13 +105,15 @@ impl Waiting<'_> {
     fn memory(&self, access: Access, pending: Pending, state: &State) -> Option<(Rule, Certainty)> {
         let operation = self.events.operation(pending.operation)?;
         let overlap = |of: Option<_>| of.map_or(Overlap::Never, |p| access.place.overlap(p));
-        let has_contents = access
-            .place
-            .root
-            .is_some_and(|r| state.contents.on_some_path(r));
+        let root = access.place.root;
+        let has_contents = root.is_some_and(|r| state.contents.on_some_path(r));
         match overlap(operation.destination) {
             Overlap::Certain => return Some((Rule::CopyNotAwaited, certainty(pending))),
-            Overlap::Possible if access.reads && !has_contents && pending.on_all_paths() => {
+            Overlap::Possible
+                if access.reads
+                    && (!has_contents && pending.on_all_paths()
+                        || self.is_nearest(access.place, operation)) =>
+            {
                 return Some((Rule::CopyNotAwaited, Certainty::Possible));
             }
             _ => {}
@@ -81,6 +122,7 @@ impl Waiting<'_> {
             Overlap::Certain if access.writes => Some((Rule::SourceNotAwaited, certainty(pending))),
             Overlap::Possible
                 if access.writes
+                    && access.is_shared
                     && operation.mechanism == Mechanism::Bulk
                     && !self.waits_for_bulk =>
             {
@@ -88,6 +130,24 @@ impl Waiting<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether what is read begins after the destination of an operation, and no other destination is between them. None of them
+    /// may be one of several buffers that a loop changes between.
+    fn is_nearest(&self, read: Place, operation: &Operation) -> bool {
+        let fixed = |place: Place| {
+            let address = place
+                .address
+                .filter(|a| a.dependence != Dependence::Iteration);
+            address.map(|a| a.constant)
+        };
+        let (Some(at), Some(begin)) = (fixed(read), operation.destination.and_then(fixed)) else {
+            return false;
+        };
+        let others = self.events.operations.iter().filter_map(|o| o.destination);
+        let mut others = others.filter(|d| d.root == read.root);
+        begin <= at
+            && others.all(|other| fixed(other).is_some_and(|other| other <= begin || other > at))
     }
 
     fn registers(
@@ -107,31 +167,63 @@ impl Waiting<'_> {
         conflicts.then_some((rule, certainty(pending)))
     }
 
-    /// A load from tensor memory while it is written.
-    fn tensor_load(&self, load: &Operation, pending: Pending) -> Option<(Rule, Certainty)> {
+    /// An operation begins while another one is pending.
+    fn start(&self, number: u32, pending: Pending, state: &State) -> Option<(Rule, Certainty)> {
+        let started = self.events.operation(number)?;
         let operation = self.events.operation(pending.operation)?;
-        let is_awaited = match operation.mechanism {
-            Mechanism::TensorStores => self.waits_for_stores,
-            Mechanism::Tensor => self.waits_for_mbarriers,
-            _ => return None,
+        let arrived = state.contents.on_some_path(self.events.roots as u32);
+        let tensor = self.tensor.conflict(started, operation, pending, arrived);
+        tensor.or_else(|| {
+            // The matrices of a product are copied.
+            let root = operation.destination.and_then(|d| d.root)?;
+            let reads = started.matrices.contains(&Some(root)) && pending.on_all_paths();
+            let first = reads && !state.contents.on_some_path(root);
+            first.then_some((Rule::CopyNotAwaited, Certainty::Possible))
+        })
+    }
+
+    fn complete(&self, contents: &mut Flags, operation: u32) {
+        let Some(operation) = self.events.operation(operation) else {
+            return;
         };
-        let same = load.source.zip(operation.destination);
-        let certainty = match same.is_some_and(|(a, b)| a.is_same_address(b)) {
-            true => certainty(pending),
-            false if !is_awaited => Certainty::Possible,
-            false => return None,
+        if let Some(root) = operation.destination.and_then(|p| p.root) {
+            contents.set(root);
+        }
+        if operation.mechanism == Mechanism::Tensor {
+            contents.set(self.events.roots as u32);
+        }
+    }
+
+    fn phase(&self, state: &mut State, object: Place, parity: Option<u64>) {
+        let waits = self.objects.wait(&mut state.phases, object, parity);
+        let before = (waits == Waits::Perhaps).then(|| state.clone());
+        if waits == Waits::No {
+            return;
+        }
+        let reports = |pending: Pending| {
+            let of = self.reports.get(pending.operation as usize);
+            let mut of = of.into_iter().flatten();
+            of.any(|place| place.is_none_or(|p| p.may_be_same_address(object)))
         };
-        Some((Rule::TensorMemoryNotAwaited, certainty))
+        let State {
+            pending, contents, ..
+        } = state;
+        pending.phase(reports, |operation| self.complete(contents, operation));
+        if let Some(before) = before {
+            state.join(&before);
+        }
     }
 }
 
 impl Protocol for Waiting<'_> {
     type State = State;
+    const EDGES: bool = true;
 
     fn start(&self) -> State {
         State {
             pending: PendingSet::default(),
-            contents: Flags::none(self.events.roots),
+            contents: Flags::none(self.events.roots + 1),
+            phases: self.objects.start(),
         }
     }
 
@@ -140,20 +232,25 @@ impl Protocol for Waiting<'_> {
             Kind::Start(operation) => {
                 if let Some(of) = self.events.operation(operation) {
                     state.pending.start(operation, of.mechanism);
+                    if let Some(object) = of.object {
+                        self.objects.begin(&mut state.phases, object);
+                    }
                 }
             }
             Kind::Commit(mechanism) => state.pending.commit(mechanism),
-            Kind::Report(mechanism) => state.pending.report(mechanism),
+            Kind::Report(mechanism, object) => {
+                state.pending.report(mechanism);
+                if let Some(object) = object {
+                    self.objects.begin(&mut state.phases, object);
+                }
+            }
             Kind::Wait(mechanism, groups) => {
                 let contents = &mut state.contents;
-                state.pending.wait(mechanism, groups, |operation| {
-                    let of = self.events.operation(operation);
-                    let place = of.and_then(|o| o.destination);
-                    if let Some(root) = place.and_then(|p| p.root) {
-                        contents.set(root);
-                    }
-                });
+                let complete = |operation| self.complete(contents, operation);
+                state.pending.wait(mechanism, groups, complete);
             }
+            Kind::Phase(object, parity) => self.phase(state, object, parity),
+            Kind::Initialize(object) => self.objects.initialize(&mut state.phases, object),
             Kind::Memory(access) if access.writes && !access.asynchronous => {
                 match access.place.root {
                     Some(root) => state.contents.set(root),
@@ -162,7 +259,8 @@ impl Protocol for Waiting<'_> {
             }
             Kind::Call => {
                 state.pending.clear();
-                state.contents = Flags::full(self.events.roots);
+                state.contents = Flags::full(self.events.roots + 1);
+                self.objects.forget(&mut state.phases);
             }
             _ => {}
         }
@@ -173,10 +271,8 @@ impl Protocol for Waiting<'_> {
             let violation = match &event.kind {
                 Kind::Memory(access) => self.memory(*access, pending, state),
                 Kind::Registers { reads, writes, .. } => self.registers(reads, writes, pending),
-                Kind::Start(operation) => match self.events.operation(*operation) {
-                    Some(load) if load.loads_tensor_memory => self.tensor_load(load, pending),
-                    _ => None,
-                },
+                Kind::Start(operation) => self.start(*operation, pending, state),
+                Kind::Free(_) => TensorMemory::free(pending),
                 _ => None,
             };
             let cause = self.events.operation(pending.operation).map(|o| o.inst);

@@ -114,29 +114,42 @@ impl PendingSet {
         self.of(mechanism).for_each(|p| p.change(reported));
     }
 
-    /// Waits, except for a number of the latest groups. Calls `complete` for operations that are no longer pending on any path.
+    /// Waits, except for a number of the latest groups. Calls `complete` for operations of which something completed.
     pub(super) fn wait(
         &mut self,
         mechanism: Mechanism,
         groups: Option<u32>,
-        mut complete: impl FnMut(u32),
+        complete: impl FnMut(u32),
     ) {
         let states = match groups {
-            _ if mechanism == Mechanism::Mbarrier => {
-                // An object that is waited for may be that of any operation that reports to one.
-                self.0.iter_mut().for_each(|p| p.complete(REPORTED));
-                !DONE
-            }
             None => !DONE,
             Some(groups) => REPORTED | AGES.checked_shl(groups).unwrap_or(0) & AGES,
         };
-        self.of(mechanism).for_each(|p| p.complete(states));
-        self.0.retain(|pending| {
-            if !pending.is_pending() {
+        self.finish(
+            |p| if p.mechanism == mechanism { states } else { 0 },
+            complete,
+        );
+    }
+
+    /// A phase of an mbarrier object is complete: so are the operations that report to it.
+    pub(super) fn phase(&mut self, reports: impl Fn(Pending) -> bool, complete: impl FnMut(u32)) {
+        let states = |p: Pending| match (reports(p), p.mechanism) {
+            (false, _) => 0,
+            (true, Mechanism::Mbarrier) => !DONE,
+            (true, _) => REPORTED,
+        };
+        self.finish(states, complete);
+    }
+
+    fn finish(&mut self, states: impl Fn(Pending) -> u32, mut complete: impl FnMut(u32)) {
+        for pending in &mut self.0 {
+            let states = states(*pending);
+            if (pending.last | pending.earlier) & states != 0 {
                 complete(pending.operation);
             }
-            pending.is_pending()
-        });
+            pending.complete(states);
+        }
+        self.0.retain(|pending| pending.is_pending());
     }
 }
 

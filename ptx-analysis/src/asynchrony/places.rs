@@ -5,16 +5,24 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess};
 use ptx_ir::{Operand, Statement, StmtId, SymbolId, VarId};
+use ptx_isa::Action;
 
+use super::addresses::{Address, Addresses, is_computed_once};
+use super::place::{Base, Place};
+use super::selection::Conditions;
 use crate::cfg::Cfg;
+use crate::dataflow::BitSet;
 use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::{Ssa, Value, ValueId};
+use crate::values::{Affine, Symbol, Values};
 
 /// A variable of the module or of the function.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Root {
+enum Root {
     Symbol(SymbolId),
     Variable(VarId),
+    /// What a parameter of the kernel points to.
+    Pointer(VarId, u32),
 }
 
 impl Root {
@@ -48,61 +56,6 @@ impl Origin {
     }
 }
 
-/// What an offset is added to, if it is the same whenever it is evaluated.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Base {
-    /// The variable itself.
-    Root,
-    /// A value that is computed once.
-    Value(ValueId),
-}
-
-/// Memory that is accessed.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    /// The variable that contains it, by its number.
-    pub(super) root: Option<u32>,
-    base: Option<Base>,
-    offset: Option<i64>,
-    bytes: Option<u64>,
-}
-
-/// Whether two places have bytes in common.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Overlap {
-    Never,
-    /// They are in one variable.
-    Possible,
-    Certain,
-}
-
-impl Place {
-    /// Whether two places have bytes in common. Places of which nothing is known do not.
-    pub(super) fn overlap(self, other: Self) -> Overlap {
-        let same_base = self.base.is_some() && self.base == other.base;
-        let same_root = self.root.is_some() && self.root == other.root;
-        let known = |place: Self| Some((place.offset?, place.bytes?));
-        match (known(self), known(other)) {
-            (Some((a, a_bytes)), Some((b, b_bytes))) if same_base && self.root == other.root => {
-                let apart =
-                    |from: i64, bytes: u64, to: i64| from.saturating_add_unsigned(bytes) <= to;
-                match apart(a, a_bytes, b) || apart(b, b_bytes, a) {
-                    true => Overlap::Never,
-                    false => Overlap::Certain,
-                }
-            }
-            _ if same_root => Overlap::Possible,
-            _ => Overlap::Never,
-        }
-    }
-
-    /// Whether both are surely the same address.
-    pub(super) fn is_same_address(self, other: Self) -> bool {
-        let same_base = self.base.is_some() && self.base == other.base;
-        same_base && self.root == other.root && self.offset.is_some() && self.offset == other.offset
-    }
-}
-
 /// Passes over a function until origins are given up.
 const PASSES: usize = 8;
 
@@ -111,10 +64,14 @@ pub(super) struct Places<'a> {
     facts: FunctionFacts<'a>,
     analysis: &'a FunctionAnalysis,
     ssa: Option<Ssa>,
+    values: Option<Values>,
+    addresses: Addresses,
     /// The number of each variable.
     roots: BTreeMap<Root, u32>,
     /// What each value is derived from.
     origins: Vec<Origin>,
+    /// The values that are read.
+    used: Option<BitSet>,
 }
 
 impl<'a> Places<'a> {
@@ -126,15 +83,22 @@ impl<'a> Places<'a> {
             analysis.variables(),
         );
         let ssa = ssa.ok();
-        let values = ssa.as_ref().map_or(0, Ssa::len);
+        let count = ssa.as_ref().map_or(0, Ssa::len);
         let mut places = Self {
             facts,
             analysis,
+            values: ssa.as_ref().map(|ssa| Values::new(facts, analysis, ssa)),
             ssa,
+            addresses: Addresses::default(),
             roots: BTreeMap::new(),
-            origins: vec![Origin::None; values],
+            origins: vec![Origin::None; count],
+            used: None,
         };
         places.solve();
+        places.used = places
+            .ssa
+            .as_ref()
+            .map(|ssa| used(facts, analysis.cfg(), ssa));
         places
     }
 
@@ -200,7 +164,9 @@ impl<'a> Places<'a> {
 
     /// What the results of an instruction are derived from: all its sources, unless they come from elsewhere.
     fn computed(&mut self, ssa: &Ssa, stmt: StmtId, facts: Facts<'_>) -> Origin {
-        if facts.has_side_effects() || facts.memory().next().is_some() {
+        // The shared memory of another CTA is another variable.
+        let is_remote = facts.action() == Some(Action::MapShared);
+        if is_remote || facts.has_side_effects() || facts.memory().next().is_some() {
             return Origin::None;
         }
         let values = ssa.uses(stmt).iter().map(|read| self.origin(read.value));
@@ -229,49 +195,171 @@ impl<'a> Places<'a> {
 
     /// The place of an access of a statement.
     pub(super) fn of(&mut self, stmt: StmtId, access: &MemoryAccess) -> Place {
-        let (root, base) = match access.base {
-            Some(Operand::Reg(register)) => self.of_register(stmt, register),
+        let (root, base, address) = match access.base {
+            Some(Operand::Reg(register)) => self.of_register(stmt, register, access.offset),
             Some(operand) => match Root::of(operand) {
-                Some(root) => (Some(self.number(root)), Some(Base::Root)),
-                None => (None, None),
+                Some(root) => (
+                    Some(self.number(root)),
+                    Some(Base::Root),
+                    self.of_variable(operand, access.offset),
+                ),
+                None => (None, None, None),
             },
-            None => (None, None),
+            None => (None, None, None),
         };
         Place {
             root,
             base,
             offset: access.offset,
-            bytes: access.bytes,
+            bytes: access.bytes.or_else(|| self.size(stmt, access)),
+            address,
         }
     }
 
-    fn of_register(&self, stmt: StmtId, register: ptx_ir::RegId) -> (Option<u32>, Option<Base>) {
-        let Some(ssa) = &self.ssa else {
-            return (None, None);
+    /// What an operand of a statement is derived from.
+    pub(super) fn of_operand(&self, stmt: StmtId, operand: Operand) -> Option<u32> {
+        let value = self.read(stmt, operand)?;
+        match self.origin(value) {
+            Origin::One(root) => Some(root),
+            _ => None,
+        }
+    }
+
+    /// The value of an operand of a statement, if it is always the same.
+    pub(super) fn number_of(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
+        if let Some(number) = self.facts.body().pool().integer(operand) {
+            return u64::try_from(number).ok();
+        }
+        let value = self.read(stmt, operand)?;
+        let known = self.values.as_ref()?.interval(value).single()?;
+        u64::try_from(known).ok()
+    }
+
+    /// The value that a statement reads from a register.
+    fn read(&self, stmt: StmtId, operand: Operand) -> Option<ValueId> {
+        let Operand::Reg(register) = operand else {
+            return None;
+        };
+        let variable = self.analysis.variables().of(register.into()).start;
+        self.ssa.as_ref()?.read(stmt, variable)
+    }
+
+    /// What tells whether conditions depend on the thread.
+    pub(super) fn conditions(&self) -> Option<Conditions<'_>> {
+        Some(Conditions {
+            facts: self.facts,
+            analysis: self.analysis,
+            ssa: self.ssa.as_ref()?,
+            values: self.values.as_ref()?,
+        })
+    }
+
+    /// Whether an operand has 64 bits, as the descriptor of a matrix in shared memory.
+    pub(super) fn is_wide(&self, stmt: StmtId, operand: Operand) -> bool {
+        let value = self.read(stmt, operand);
+        let values = self.values.as_ref();
+        value
+            .zip(values)
+            .is_some_and(|(value, values)| values.width(value) == 64)
+    }
+
+    /// The number of bytes, where an operand states it.
+    fn size(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u64> {
+        self.number_of(stmt, access.size?)
+    }
+
+    fn of_variable(&mut self, operand: Operand, offset: Option<i64>) -> Option<Address> {
+        let (values, ssa) = (self.values.as_ref()?, self.ssa.as_ref()?);
+        let form = Affine::symbol(values.address_symbol(operand)?);
+        let of = (values, ssa, self.analysis);
+        Some(self.addresses.of(of, &form, 64, offset?))
+    }
+
+    fn of_register(
+        &mut self,
+        stmt: StmtId,
+        register: ptx_ir::RegId,
+        offset: Option<i64>,
+    ) -> (Option<u32>, Option<Base>, Option<Address>) {
+        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+            return (None, None, None);
         };
         let variable = self.analysis.variables().of(register.into()).start;
         let Some(value) = ssa.read(stmt, variable) else {
-            return (None, None);
+            return (None, None, None);
         };
+        let pointer = pointer(values, value);
+        let once = is_computed_once(ssa, self.analysis, value);
+        let of = (values, ssa, self.analysis);
+        let (form, bits) = (values.affine(value), values.width(value));
+        let address = offset.map(|offset| self.addresses.of(of, &form, bits, offset));
         let root = match self.origin(value) {
             Origin::One(root) => Some(root),
-            _ => None,
+            Origin::None => pointer.map(|root| self.number(root)),
+            Origin::Several => None,
         };
-        (
-            root,
-            self.is_computed_once(ssa, value)
-                .then_some(Base::Value(value)),
-        )
+        (root, once.then_some(Base::Value(value)), address)
     }
 
-    /// Whether a value is computed in no loop.
-    fn is_computed_once(&self, ssa: &Ssa, value: ValueId) -> bool {
-        let block = match ssa.value(value) {
-            Value::Unknown => return false,
-            Value::Entry { .. } => return true,
-            Value::Def { stmt, .. } => self.analysis.cfg().of_statement(stmt),
-            Value::Phi { block, .. } => Some(block),
-        };
-        block.is_some_and(|b| self.analysis.loops().innermost(b).is_none())
+    /// Of each predicate that a statement writes, whether anything reads it.
+    pub(super) fn is_read(&self, value: ValueId) -> bool {
+        self.used
+            .as_ref()
+            .is_none_or(|used| used.contains(value.as_u32()))
     }
+
+    /// The values that a statement writes.
+    pub(super) fn written(&self, stmt: StmtId) -> Vec<ValueId> {
+        self.ssa
+            .as_ref()
+            .map_or_else(Vec::new, |ssa| ssa.defs(stmt).collect())
+    }
+
+    /// The value of the guard of a statement.
+    pub(super) fn guard(&self, stmt: StmtId, variable: u32) -> Option<ValueId> {
+        self.ssa.as_ref()?.read(stmt, variable)
+    }
+
+    /// The bounds of the launches of the function.
+    pub(super) fn is_one_thread(&self) -> bool {
+        let bounds = self.values.as_ref().map(Values::bounds);
+        bounds
+            .and_then(|b| b.threads)
+            .is_some_and(|t| t.iter().product::<u32>() == 1)
+    }
+}
+
+/// The values that are read by statements and phis.
+fn used(facts: FunctionFacts<'_>, cfg: &Cfg, ssa: &Ssa) -> BitSet {
+    let mut used = BitSet::new(ssa.len() as u32);
+    let mut add = |value: ValueId| {
+        used.insert(value.as_u32());
+    };
+    for (id, block) in cfg.blocks() {
+        for phi in ssa.phis(id) {
+            ssa.args(phi).iter().for_each(|&value| add(value));
+        }
+        for (stmt, _) in facts.body().range(block.first, block.end) {
+            ssa.uses(stmt).iter().for_each(|read| add(read.value));
+        }
+    }
+    used
+}
+
+/// The parameter of a kernel whose pointer is the only one in an address.
+fn pointer(values: &Values, value: ValueId) -> Option<Root> {
+    let form = values.affine(value);
+    let mut pointers = form
+        .terms()
+        .iter()
+        .filter_map(|t| match values.symbol(t.symbol) {
+            Some(Symbol::Parameter {
+                variable,
+                offset,
+                bytes: 8,
+            }) if t.factor == 1 => Some(Root::Pointer(variable, offset)),
+            _ => None,
+        });
+    let first = pointers.next().filter(|_| values.is_kernel());
+    first.filter(|_| pointers.next().is_none())
 }

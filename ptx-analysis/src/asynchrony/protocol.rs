@@ -7,11 +7,13 @@ use crate::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
 use crate::graph::Node as _;
 
 use super::Violation;
-use super::events::{Event, Events};
+use super::events::{Event, Events, Kind};
 
 /// A protocol: what is followed along paths, and where it is broken.
 pub(super) trait Protocol {
     type State: JoinSemiLattice;
+    /// Whether it matters what happens on edges.
+    const EDGES: bool = false;
 
     /// What holds where the function begins.
     fn start(&self) -> Self::State;
@@ -40,11 +42,17 @@ impl<S: JoinSemiLattice> JoinSemiLattice for Option<S> {
 struct Problem<'a, P> {
     protocol: &'a P,
     events: &'a Events,
+    cfg: &'a Cfg,
+}
+
+/// Whether an event happens where its operations do: they have the same guard.
+fn is_with_operations(event: &Event) -> bool {
+    matches!(event.kind, Kind::Commit(_) | Kind::Report(..))
 }
 
 impl<P: Protocol> Problem<'_, P> {
     fn apply(&self, event: &Event, state: &mut P::State) {
-        if event.conditional {
+        if event.conditional && !is_with_operations(event) {
             let unchanged = state.clone();
             self.protocol.apply(event, state);
             state.join(&unchanged);
@@ -58,6 +66,7 @@ impl<P: Protocol> Analysis for Problem<'_, P> {
     type Node = BlockId;
     type Domain = Option<P::State>;
     const DIRECTION: Direction = Direction::Forward;
+    const EDGES: bool = P::EDGES;
 
     fn bottom(&self) -> Self::Domain {
         None
@@ -77,6 +86,13 @@ impl<P: Protocol> Analysis for Problem<'_, P> {
             self.apply(event, state);
         }
     }
+
+    fn edge(&self, from: BlockId, to: BlockId, state: &mut Self::Domain) -> bool {
+        if let (Some(state), Some(event)) = (state, self.events.on_edge(self.cfg, from, to)) {
+            self.apply(event, state);
+        }
+        true
+    }
 }
 
 /// Visits of blocks until the solver gives up, for each block. Each visit but the first adds something to a small state.
@@ -89,7 +105,11 @@ pub(super) fn follow<P: Protocol>(
     cfg: &Cfg,
     found: &mut Vec<Violation>,
 ) {
-    let problem = Problem { protocol, events };
+    let problem = Problem {
+        protocol,
+        events,
+        cfg,
+    };
     let Ok(solution) = solve(cfg, &problem, VISITS * cfg.len() as u64) else {
         return;
     };

@@ -1,34 +1,46 @@
-//! Tensor memory that is allocated and not freed, and allocations after the permit was given up (9.7.16.7).
+//! Allocations of tensor memory: what is not freed, freed twice or otherwise than it was allocated, and used afterwards (9.7.16.7).
 
 use alloc::vec::Vec;
 
-use super::events::{Event, Events, Kind};
+use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
-use crate::cfg::Cfg;
+use crate::dataflow::JoinSemiLattice;
+use crate::function_analysis::FunctionAnalysis;
 
 /// Adds allocations that break the protocol.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
-    let mut kinds = events.all().iter().map(|e| &e.kind);
-    let allocates = |k: &Kind| matches!(k, Kind::Allocate | Kind::Free | Kind::Relinquish);
-    if events.is_kernel && kinds.any(allocates) {
-        let never_frees = !events
-            .all()
-            .iter()
-            .any(|e| matches!(e.kind, Kind::Free | Kind::Call));
-        if never_frees {
-            let allocations = events
-                .all()
-                .iter()
-                .filter(|e| matches!(e.kind, Kind::Allocate));
-            found
-                .extend(allocations.map(|event| {
-                    violation(event, Rule::TensorMemoryNotFreed, Certainty::Definite)
-                }));
-        }
-        follow(&Allocations, events, cfg, found);
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+    let count = |is: fn(&Kind) -> bool| events.all().filter(|e| is(&e.kind)).count();
+    let allocates = count(|k| matches!(k, Kind::Allocate(..)));
+    let frees = count(|k| matches!(k, Kind::Free(_)));
+    let relinquishes = count(|k| matches!(k, Kind::Relinquish));
+    if !events.is_kernel || allocates + frees + relinquishes == 0 {
+        return;
     }
+    if frees + count(|k| matches!(k, Kind::Call)) == 0 {
+        let allocations = events
+            .all()
+            .filter(|e| matches!(e.kind, Kind::Allocate(..)));
+        let rule = Rule::TensorMemoryNotFreed;
+        found.extend(allocations.map(|event| violation(event, rule, Certainty::Definite)));
+    }
+    let columns = columns(events);
+    let allocations = Allocations {
+        events,
+        analysis,
+        is_alone: allocates == 1,
+        columns: columns.filter(|_| allocates == 1),
+    };
+    follow(&allocations, events, analysis.cfg(), found);
+}
+
+/// The number of columns of the only allocation.
+fn columns(events: &Events) -> Option<u64> {
+    events.all().find_map(|e| match e.kind {
+        Kind::Allocate(_, columns) => columns,
+        _ => None,
+    })
 }
 
 fn violation(event: &Event, rule: Rule, certainty: Certainty) -> Violation {
@@ -40,45 +52,123 @@ fn violation(event: &Event, rule: Rule, certainty: Certainty) -> Violation {
     }
 }
 
-struct Allocations;
+struct Allocations<'a> {
+    events: &'a Events,
+    analysis: &'a FunctionAnalysis,
+    /// Whether there is one allocation only.
+    is_alone: bool,
+    columns: Option<u64>,
+}
 
 /// The thread allocated tensor memory.
 const ALLOCATED: u32 = 0;
 /// The permit to allocate was given up.
 const RELINQUISHED: u32 = 1;
+/// Tensor memory was freed, and not allocated since.
+const FREED: u32 = 2;
 
-impl Protocol for Allocations {
-    type State = Flags;
+#[derive(Clone, Debug)]
+struct State {
+    flags: Flags,
+    /// The variables that hold addresses which others do not know of.
+    stored: Flags,
+}
 
-    fn start(&self) -> Flags {
-        Flags::none(2)
+impl JoinSemiLattice for State {
+    fn join(&mut self, other: &Self) -> bool {
+        self.flags.join(&other.flags) | self.stored.join(&other.stored)
+    }
+}
+
+impl Allocations<'_> {
+    fn free(&self, event: &Event, columns: Option<u64>, state: &State) -> Option<Violation> {
+        let definite = |rule| Some(violation(event, rule, Certainty::Definite));
+        let flags = &state.flags;
+        if self.is_alone && flags.on_all_paths(FREED) {
+            return definite(Rule::FreeWithoutAllocation);
+        }
+        // Another warp may have allocated it where only some paths do.
+        if !flags.on_some_path(ALLOCATED) {
+            return definite(Rule::FreeWithoutAllocation);
+        }
+        let differs = self.columns.zip(columns).is_some_and(|(a, b)| a != b);
+        differs.then(|| violation(event, Rule::FreeOfOtherSize, Certainty::Definite))
     }
 
-    fn apply(&self, event: &Event, state: &mut Flags) {
+    /// A read of the stored address by warps that did not allocate.
+    fn address(&self, event: &Event, root: u32, state: &State) -> Option<Violation> {
+        let is_known = !state.stored.on_some_path(root);
+        let mut allocations = self.events.all().filter(|e| {
+            let dominators = self.analysis.dominators();
+            let few = e.conditional || !dominators.dominates(e.block, event.block);
+            few && matches!(&e.kind, Kind::Allocate(Some(place), _) if place.root == Some(root))
+        });
+        if is_known || event.conditional {
+            return None;
+        }
+        allocations.next()?;
+        Some(violation(
+            event,
+            Rule::TensorAddressNotVisible,
+            Certainty::Possible,
+        ))
+    }
+}
+
+fn uses_tensor_memory(operation: &Operation) -> bool {
+    !operation.tensor_reads.is_empty() || !operation.tensor_writes.is_empty()
+}
+
+impl Protocol for Allocations<'_> {
+    type State = State;
+
+    fn start(&self) -> State {
+        State {
+            flags: Flags::none(3),
+            stored: Flags::none(self.events.roots),
+        }
+    }
+
+    fn apply(&self, event: &Event, state: &mut State) {
         match event.kind {
-            Kind::Allocate => state.set(ALLOCATED),
-            Kind::Relinquish => state.set(RELINQUISHED),
+            Kind::Allocate(place, _) => {
+                state.flags.set(ALLOCATED);
+                state.flags.unset(FREED);
+                if let Some(root) = place.and_then(|p| p.root) {
+                    state.stored.set(root);
+                }
+            }
+            Kind::Free(_) => state.flags.set(FREED),
+            Kind::Relinquish => state.flags.set(RELINQUISHED),
+            Kind::Barrier(_) => state.stored.clear(),
             Kind::Call => {
-                state.set_possible(ALLOCATED);
+                state.flags.set_possible(ALLOCATED);
+                state.flags.unset(FREED);
+                state.stored.clear();
             }
             _ => {}
         }
     }
 
-    fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
-        match event.kind {
-            Kind::Allocate => {
-                let certainty = state.certainty(RELINQUISHED);
+    fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
+        match &event.kind {
+            Kind::Allocate(..) => {
+                let certainty = state.flags.certainty(RELINQUISHED);
                 let rule = Rule::AllocationAfterRelinquish;
                 found.extend(certainty.map(|c| violation(event, rule, c)));
             }
-            // Another warp may have allocated it where only some paths do.
-            Kind::Free if !state.on_some_path(ALLOCATED) => {
-                found.push(violation(
-                    event,
-                    Rule::FreeWithoutAllocation,
-                    Certainty::Definite,
-                ));
+            Kind::Free(columns) => found.extend(self.free(event, *columns, state)),
+            Kind::Start(number) => {
+                let operation = self.events.operation(*number);
+                let is_use = operation.is_some_and(uses_tensor_memory);
+                if is_use && self.is_alone && state.flags.on_all_paths(FREED) {
+                    let rule = Rule::TensorMemoryFreed;
+                    found.push(violation(event, rule, Certainty::Definite));
+                }
+            }
+            Kind::Memory(access) if access.reads => {
+                let root = access.place.root;
+                found.extend(root.and_then(|root| self.address(event, root, state)));
             }
             _ => {}
         }

@@ -1,0 +1,101 @@
+//! Addresses as sums, to compare those of different threads.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_isa::{SpecialReg, Uniformity};
+
+use crate::cfg::BlockId;
+use crate::function_analysis::FunctionAnalysis;
+use crate::ssa::{Ssa, Value, ValueId};
+use crate::values::{Affine, Symbol, SymbolId, Values};
+
+/// On what an address depends besides the variable and the parameters of the kernel.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Dependence {
+    /// It is the same for all threads of the CTA.
+    Uniform,
+    /// It differs from thread to thread, but is the same in each iteration of loops.
+    Thread,
+    /// It may change from one iteration of a loop to the next.
+    Iteration,
+}
+
+/// An address: a constant and a sum that has a number. What changes in loops is not part of the sum.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Address {
+    pub(super) sum: u32,
+    pub(super) constant: i64,
+    pub(super) dependence: Dependence,
+    /// Whether the sum has terms that differ from thread to thread.
+    pub(super) differs: bool,
+}
+
+/// The sums of a function.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    numbers: BTreeMap<Vec<(SymbolId, i64)>, u32>,
+}
+
+impl Addresses {
+    /// The address that a value and an offset have.
+    pub(super) fn of(
+        &mut self,
+        (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis),
+        form: &Affine,
+        bits: u16,
+        offset: i64,
+    ) -> Address {
+        let (form, _) = values.without_wrap(form, bits);
+        let mut dependence = Dependence::Uniform;
+        let (mut kept, mut differs) = (Vec::new(), false);
+        for term in form.terms() {
+            let of_term = of_symbol((values, ssa, analysis), term.symbol);
+            dependence = dependence.max(of_term);
+            differs |= of_term == Dependence::Thread;
+            if of_term != Dependence::Iteration {
+                kept.push((term.symbol, term.factor));
+            }
+        }
+        let next = self.numbers.len() as u32;
+        Address {
+            sum: *self.numbers.entry(kept).or_insert(next),
+            constant: form.constant().wrapping_add(offset),
+            dependence,
+            differs,
+        }
+    }
+}
+
+fn of_symbol(
+    of @ (values, ssa, analysis): (&Values, &Ssa, &FunctionAnalysis),
+    symbol: SymbolId,
+) -> Dependence {
+    match values.symbol(symbol) {
+        Some(Symbol::Special(register, _)) if is_uniform(register) => Dependence::Uniform,
+        Some(Symbol::Special(..)) => Dependence::Thread,
+        Some(Symbol::Parameter { .. }) if values.is_kernel() => Dependence::Uniform,
+        Some(Symbol::Parameter { .. }) => Dependence::Thread,
+        Some(Symbol::Variable(_) | Symbol::Window(_)) => Dependence::Uniform,
+        Some(Symbol::Value { value, .. }) if is_computed_once(ssa, analysis, value) => {
+            Dependence::Thread
+        }
+        Some(Symbol::Product(a, b)) => of_symbol(of, a).max(of_symbol(of, b)),
+        _ => Dependence::Iteration,
+    }
+}
+
+fn is_uniform(register: SpecialReg) -> bool {
+    register.uniformity() <= Uniformity::Cta
+}
+
+/// Whether a value is computed in no loop.
+pub(super) fn is_computed_once(ssa: &Ssa, analysis: &FunctionAnalysis, value: ValueId) -> bool {
+    let block: Option<BlockId> = match ssa.value(value) {
+        Value::Unknown => return false,
+        Value::Entry { .. } => return true,
+        Value::Def { stmt, .. } => analysis.cfg().of_statement(stmt),
+        Value::Phi { block, .. } => Some(block),
+    };
+    block.is_some_and(|b| analysis.loops().innermost(b).is_none())
+}

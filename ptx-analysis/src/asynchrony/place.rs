@@ -1,0 +1,164 @@
+//! Memory that is accessed, and whether two accesses have bytes in common.
+
+use super::addresses::{Address, Dependence};
+use crate::ssa::ValueId;
+
+/// What an offset is added to, if it is the same whenever it is evaluated.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Base {
+    /// The variable itself.
+    Root,
+    /// A value that is computed once.
+    Value(ValueId),
+}
+
+/// Memory that is accessed.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    /// The variable that contains it, by its number.
+    pub(super) root: Option<u32>,
+    pub(super) base: Option<Base>,
+    pub(super) offset: Option<i64>,
+    pub(super) bytes: Option<u64>,
+    pub(super) address: Option<Address>,
+}
+
+/// Whether two places have bytes in common.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Overlap {
+    Never,
+    /// They are in one variable.
+    Possible,
+    Certain,
+}
+
+/// Which bytes of a variable an access reaches, compared with those of another one that all threads may make.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Share {
+    /// None, as far as is known.
+    Apart,
+    /// Those that the same thread accesses.
+    Own,
+    /// Those that other threads access, perhaps.
+    MaybeOthers,
+    /// Those that other threads access.
+    Others,
+}
+
+/// Elements of neighbouring threads are at most so many bytes apart.
+const NEAR: i64 = 256;
+
+impl Place {
+    /// Whether two places have bytes in common. Places of which nothing is known do not.
+    pub(super) fn overlap(self, other: Self) -> Overlap {
+        let same_base = self.base.is_some() && self.base == other.base;
+        let same_root = self.root.is_some() && self.root == other.root;
+        let known = |place: Self| Some((place.offset?, place.bytes?));
+        match (known(self), known(other)) {
+            (Some(a), Some(b)) if same_base && self.root == other.root => ranges(a, b),
+            _ if same_root => match self.by_sums(other) {
+                Some(overlap) => overlap,
+                None => Overlap::Possible,
+            },
+            _ => Overlap::Never,
+        }
+    }
+
+    /// Whether two places of one variable have bytes in common, by their addresses; `None` if these cannot be compared.
+    fn by_sums(self, other: Self) -> Option<Overlap> {
+        let (a, b) = (self.address?, other.address?);
+        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        if a.sum != b.sum || iteration {
+            return None;
+        }
+        Some(ranges(
+            (a.constant, self.bytes?),
+            (b.constant, other.bytes?),
+        ))
+    }
+
+    /// Whether both are surely the same address.
+    pub(super) fn is_same_address(self, other: Self) -> bool {
+        let same_base = self.base.is_some() && self.base == other.base;
+        same_base && self.root == other.root && self.offset.is_some() && self.offset == other.offset
+            || self.distance(other) == Some(0)
+    }
+
+    /// Whether both may be the same address, for objects that do not overlap otherwise.
+    pub(super) fn may_be_same_address(self, other: Self) -> bool {
+        let same_base = self.base.is_some() && self.base == other.base;
+        match (self.root, other.root) {
+            (Some(a), Some(b)) if a != b => return false,
+            _ => {}
+        }
+        match (self.offset, other.offset) {
+            (Some(a), Some(b)) if same_base && self.root == other.root => a == b,
+            _ => self.distance(other).is_none_or(|d| d == 0),
+        }
+    }
+
+    /// From the address of another place to this one, if both are the same whenever they are evaluated.
+    pub(super) fn distance(self, other: Self) -> Option<i64> {
+        let (a, b) = (self.address?, other.address?);
+        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        (a.sum == b.sum && !iteration && self.root == other.root)
+            .then(|| a.constant.wrapping_sub(b.constant))
+    }
+
+    /// Whether the address is the same for all threads whenever it is evaluated.
+    pub(super) fn is_fixed(self) -> bool {
+        self.address.map_or(self.base == Some(Base::Root), |a| {
+            a.dependence == Dependence::Uniform
+        })
+    }
+
+    /// Which bytes this access reaches of those that each thread accesses at `other`.
+    pub(super) fn share(self, other: Self) -> Share {
+        if self.root.is_none() || self.root != other.root {
+            return Share::Apart;
+        }
+        let (Some(a), Some(b)) = (self.address, other.address) else {
+            return Share::Apart;
+        };
+        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        let distance = a.constant.saturating_sub(b.constant);
+        if a.sum == b.sum {
+            return match self.is_inside(other, distance) {
+                _ if iteration => Share::Own,
+                true => Share::Own,
+                false if a.differs && distance.saturating_abs() <= NEAR => Share::Others,
+                false => Share::Apart,
+            };
+        }
+        if !a.differs && !b.differs {
+            return Share::Apart;
+        }
+        let bytes = |p: Self| i64::try_from(p.bytes.unwrap_or(16)).unwrap_or(i64::MAX);
+        let near = bytes(self).max(bytes(other)).max(16);
+        match distance {
+            d if d.saturating_abs() < near && !iteration => Share::Others,
+            d if d > -near => Share::MaybeOthers,
+            _ => Share::Apart,
+        }
+    }
+
+    /// Whether the bytes at this distance from another place are in it.
+    fn is_inside(self, other: Self, distance: i64) -> bool {
+        let end = self
+            .bytes
+            .and_then(|bytes| distance.checked_add_unsigned(bytes));
+        distance >= 0
+            && match (end, other.bytes) {
+                (Some(end), Some(bytes)) => u64::try_from(end).is_ok_and(|end| end <= bytes),
+                _ => true,
+            }
+    }
+}
+
+fn ranges((a, a_bytes): (i64, u64), (b, b_bytes): (i64, u64)) -> Overlap {
+    let apart = |from: i64, bytes: u64, to: i64| from.saturating_add_unsigned(bytes) <= to;
+    match apart(a, a_bytes, b) || apart(b, b_bytes, a) {
+        true => Overlap::Never,
+        false => Overlap::Certain,
+    }
+}
