@@ -297,7 +297,7 @@ impl<'a> Collector<'a> {
         }
         let starts = !facts.asynchronous().is_empty();
         let asynchronous = starts && access.proxy == Proxy::Async;
-        // The address of tensor memory is stored at an allocation, which is an event of its own.
+        // The address of tensor memory is stored at an allocation, which is another event.
         let is_slot = facts.action() == Some(Action::TensorAllocate);
         if is_global && place.root.is_none() || is_slot {
             return None;
@@ -350,8 +350,8 @@ impl<'a> Collector<'a> {
         Some(self.places.of(stmt, &access))
     }
 
-    /// A phase is complete if the predicate is true: on one edge, if a branch at the end of the block tests it. If nothing reads the
-    /// predicate, nobody waits.
+    /// A phase is complete if the predicate is true: on one edge, if a branch at the end of the block tests it. A
+    /// predicate that is never read makes no thread wait.
     fn awaited(&mut self, facts: Facts<'_>, stmt: StmtId, inst: InstId) -> Option<Kind> {
         let object = self.object(facts, stmt)?;
         let parity = facts.has_modifier(Modifier::Parity).then(|| {

@@ -8,6 +8,7 @@
 //! | protocol | followed | file |
 //! |---|---|---|
 //! | groups and mbarriers | operations that are not complete, with the number of groups that were committed after theirs, and phases | `pending.rs` |
+//! | ends of pipelines | groups that are committed on some paths of a loop only | `tails.rs` |
 //! | copies of other threads | copies that arrived and reads, after the last barrier | `sharing.rs` |
 //! | bytes of mbarriers | what an object expects and the bytes of its copies | `transactions.rs` |
 //! | `wgmma.fence` | registers that were written after the last fence | `warpgroup.rs` |
@@ -43,6 +44,7 @@ mod protocol;
 mod proxies;
 mod selection;
 mod sharing;
+mod tails;
 mod tensor_conflicts;
 mod tensor_fences;
 mod tensor_maps;
@@ -170,7 +172,8 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     };
     let mut found = Vec::new();
     let cfg = analysis.cfg();
-    pending::check(&events, cfg, &mut found);
+    pending::check(&events, analysis, &mut found);
+    tails::check(&events, analysis, &mut found);
     sharing::check(&events, analysis, &mut found);
     transactions::check(&events, cfg, &mut found);
     warpgroup::check(&events, cfg, &mut found);

@@ -9,14 +9,14 @@ use super::mechanism::Mechanism;
 use super::pending_set::{Pending, PendingSet};
 use super::phases::{Objects, Phases, Waits};
 use super::place::{Overlap, Place};
-use super::protocol::{Protocol, follow};
+use super::protocol::{Protocol, follow, follow_once};
 use super::tensor_conflicts::TensorMemory;
 use super::{Certainty, Rule, Violation};
-use crate::cfg::Cfg;
 use crate::dataflow::JoinSemiLattice;
+use crate::function_analysis::FunctionAnalysis;
 
 /// Adds the accesses of a function to what is pending.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
     if !events.operations.is_empty() {
         let waits = |mechanism| {
             events.all().any(|e| match &e.kind {
@@ -36,7 +36,16 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
                 waits_for_mbarriers: waits(Mechanism::Mbarrier),
             },
         };
-        follow(&protocol, events, cfg, found);
+        follow(&protocol, events, analysis.cfg(), found);
+        if !analysis.loops().is_empty() {
+            // Of a violation in the first iteration it is not known what others do.
+            let mut first = Vec::new();
+            follow_once(&protocol, events, analysis, &mut first);
+            found.extend(first.into_iter().map(|violation| Violation {
+                certainty: Certainty::Possible,
+                ..violation
+            }));
+        }
     }
 }
 

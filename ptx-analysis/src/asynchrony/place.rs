@@ -45,7 +45,7 @@ pub(super) enum Share {
     Others,
 }
 
-/// Elements of neighbouring threads are at most so many bytes apart.
+/// The greatest distance in bytes between elements of neighbouring threads.
 const NEAR: i64 = 256;
 
 impl Place {

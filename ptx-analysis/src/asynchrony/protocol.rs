@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
-use crate::graph::Node as _;
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::{Dominators, Node as _};
 
 use super::Violation;
 use super::events::{Event, Events, Kind};
@@ -43,6 +44,8 @@ struct Problem<'a, P> {
     protocol: &'a P,
     events: &'a Events,
     cfg: &'a Cfg,
+    /// Where loops are left out: only their first iterations are followed.
+    once: Option<&'a Dominators<BlockId>>,
 }
 
 /// Whether an event happens where its operations do: they have the same guard.
@@ -91,7 +94,7 @@ impl<P: Protocol> Analysis for Problem<'_, P> {
         if let (Some(state), Some(event)) = (state, self.events.on_edge(self.cfg, from, to)) {
             self.apply(event, state);
         }
-        true
+        !self.once.is_some_and(|of| of.dominates(to, from))
     }
 }
 
@@ -105,10 +108,32 @@ pub(super) fn follow<P: Protocol>(
     cfg: &Cfg,
     found: &mut Vec<Violation>,
 ) {
+    follow_paths(protocol, events, cfg, None, found);
+}
+
+/// Follows a protocol to and through the first iterations of loops. [`Protocol::EDGES`] has to be set.
+pub(super) fn follow_once<P: Protocol>(
+    protocol: &P,
+    events: &Events,
+    analysis: &FunctionAnalysis,
+    found: &mut Vec<Violation>,
+) {
+    let once = Some(analysis.dominators());
+    follow_paths(protocol, events, analysis.cfg(), once, found);
+}
+
+fn follow_paths<P: Protocol>(
+    protocol: &P,
+    events: &Events,
+    cfg: &Cfg,
+    once: Option<&Dominators<BlockId>>,
+    found: &mut Vec<Violation>,
+) {
     let problem = Problem {
         protocol,
         events,
         cfg,
+        once,
     };
     let Ok(solution) = solve(cfg, &problem, VISITS * cfg.len() as u64) else {
         return;
