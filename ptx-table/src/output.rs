@@ -11,7 +11,7 @@ use arrow_schema::ArrowError;
 use crate::table::TableName;
 
 /// The batches that wait until they are asked for, of a group of files or of a part of a file.
-const WAITING: usize = 2;
+const WAITING: usize = 8;
 
 /// What a thread made.
 pub(crate) enum Message {

@@ -1,6 +1,6 @@
 //! Conversions with scale factors, and those of the fixed-point format.
 
-use crate::common::{Asked, edges};
+use crate::common::{Asked, codes, edges, stride};
 use crate::formats::{Values, Way};
 use crate::short::part;
 
@@ -61,7 +61,7 @@ fn multiplied_by_scale_factors() {
             for code in 0..1u128 << width {
                 // The other element has another code and another scale factor.
                 let other = code * 5 % (1 << width);
-                for factor in 0..=255 {
+                for factor in (0..=255).step_by(stride()) {
                     let both = round(value(code) * scale(factor))
                         .zip(round(value(other) * scale(255 - factor)));
                     let operands = [code << width | other, factor << 8 | (255 - factor)];
@@ -82,7 +82,7 @@ fn halves_to_fixed_point() {
             let plain = Asked::new(&format!("cvt.{way}.satfinite{word}.s2f6x2.bf16x2"));
             let text = format!("cvt.{way}.satfinite{word}.scaled::n2::ue8m0.s2f6x2.bf16x2");
             let scaled = Asked::new(&text);
-            for code in 0..=0xffff {
+            for code in codes() {
                 let x = bf16.decode(code);
                 let one = |x| to_fixed(x, way, relu);
                 plain.is(&[0x3f80 << 16 | code], one(x).map(|c| 64 << 8 | c));
@@ -117,7 +117,7 @@ fn single_precision_to_fixed_point() {
                 let code = |x: f64| to_fixed(x, way, relu);
                 plain.is(&[raw, one], code(x.into()).map(|c| c << 8 | 64));
                 plain.is(&[one, raw], code(x.into()).map(|c| 64 << 8 | c));
-                for factor in (0..=255).step_by(5) {
+                for factor in (0..=255).step_by(5 * stride()) {
                     let both = code(f64::from(x) / scale(factor)).map(|c| c << 8 | 32);
                     scaled.is(&[raw, one, factor << 8 | 128], both);
                 }

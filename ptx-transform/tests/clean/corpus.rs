@@ -58,10 +58,15 @@ fn chosen(index: usize) -> Vec<(String, ptx_transform::clean::Options)> {
     all
 }
 
-/// Checks the files of a corpus up to a size; larger ones are for `cargo oracle transforms`.
+/// Checks the files of a corpus up to a size; larger ones are for `cargo oracle transforms`. Without `PTXKIT_SEED`, which CI sets, a part of them.
 fn check(folder: &Path, most_bytes: u64) -> Counts {
     let mut counts = Counts::default();
-    for (index, entry) in files::entries(folder).into_iter().enumerate() {
+    let parts = match std::env::var_os("PTXKIT_SEED") {
+        Some(_) => 1,
+        None => 4,
+    };
+    let entries = files::entries(folder).into_iter().enumerate();
+    for (index, entry) in entries.filter(|(index, _)| index % parts == 0) {
         if entry.verdict != "ok"
             || std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > most_bytes)
         {
@@ -110,7 +115,7 @@ fn corpus_kernels_do_the_same() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let counts = check(&root.join("corpus"), 120_000);
     assert!(
-        counts.runs > 1000 && counts.done > 1000 && counts.steps > 100_000 && counts.changes > 3000,
+        counts.runs > 300 && counts.done > 300 && counts.steps > 30_000 && counts.changes > 700,
         "{counts:?}"
     );
 }

@@ -3,10 +3,8 @@
 //!
 //! Errors of names alone are not counted: a renamed declaration makes each use a mistake.
 
-mod common;
-
-use common::corpus;
-use common::mutate::Random;
+use crate::common::corpus;
+use crate::common::mutate::Random;
 use ptx_ir::Severity;
 use ptx_ir::lex::Lexer;
 

@@ -2,9 +2,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod common;
-
-use common::check;
+use crate::common::check;
 use ptx_build::{
     Argument, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at, lane,
 };

@@ -2,9 +2,7 @@
 //! tokens are set apart. `PTX_TEST_CASES` asks for another number of cases.
 #![allow(clippy::panic)]
 
-mod common;
-
-use common::{check, grammar};
+use crate::common::{check, grammar};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use ptx_ir::compare;

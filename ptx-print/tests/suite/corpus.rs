@@ -2,13 +2,11 @@
 //! stable; valid files have no errors, wrong ones have. With `PTX_TEST_ALL` set, this includes the
 //! canonical text of the largest files.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use common::check;
-use common::corpus::{Entry, entries, own, shared};
+use crate::common::check;
+use crate::common::corpus::{Entry, entries, own, shared};
 
 /// Checks every entry and lists all that fail.
 fn check_all(entries: &[Entry], one: impl Fn(&Entry) -> Result<(), String>) {

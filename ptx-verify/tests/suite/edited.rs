@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code)]
 mod corpus;
 

@@ -2,8 +2,6 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod common;
-
 use ptx_build::{BuildError, BuildErrorKind, ModuleBuilder, OperandExpr};
 use ptx_isa::{PtxVersion, ScalarType as T, Target};
 
@@ -202,7 +200,7 @@ fn functions_are_built_while_another_one_is() -> Result<(), BuildError> {
             _ => drop(outer.finish()?),
         }
     }
-    common::same_as_parsed(&m.finish()?);
+    crate::common::same_as_parsed(&m.finish()?);
     Ok(())
 }
 

@@ -3,8 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-mod common;
-
 use ptx_build::{
     AsmOperand, AsmReport, AsmStyle, BuildError, BuildErrorKind, ModuleBuilder, OperandExpr,
     check_asm, check_inline_asm,
@@ -60,7 +58,7 @@ fn assemble((version, target): (PtxVersion, Target), style: AsmStyle, text: &str
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
     let module = m.finish().unwrap();
-    let said = common::ptxas(module.source(), target.text(), &[]).unwrap_or_default();
+    let said = crate::common::ptxas(module.source(), target.text(), &[]).unwrap_or_default();
     let source = String::from_utf8_lossy(module.source());
     assert!(said.is_empty(), "{said}\n{source}");
 }

@@ -3,12 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-#[path = "../../ptx-print/tests/common/mod.rs"]
-mod common;
-
 use std::sync::LazyLock;
 
-use common::corpus;
+use crate::common::corpus;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, RemovedComments};
@@ -415,7 +412,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
         );
     }
     let again = ptx_parse::parse(&text);
-    if let Some(error) = common::check::first_error(&again) {
+    if let Some(error) = crate::common::check::first_error(&again) {
         prop_assert!(false, "{:?}\n{}", error, near(&text, error.span.start));
     }
     if let Err(difference) = compare::compare(module, &again.module) {
@@ -436,7 +433,7 @@ fn holds(module: &Module) -> Result<Vec<u8>, TestCaseError> {
     prop_assert!(
         !read.has_errors(),
         "{:?}",
-        common::check::first_error(&read)
+        crate::common::check::first_error(&read)
     );
     if let Err(difference) = compare::compare(module, &read.module) {
         let place = near(&canonical, difference.right.start);

@@ -2,14 +2,12 @@
 //! still without errors has a stable canonical form. `PTX_TEST_CASES` asks for another number of
 //! cases a file, `PTX_TEST_SEED` for another seed.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use common::mutate::{self, Random};
-use common::{check, corpus};
+use crate::common::mutate::{self, Random};
+use crate::common::{check, corpus};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name)

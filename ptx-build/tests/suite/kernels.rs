@@ -2,9 +2,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod common;
-
-use common::check;
+use crate::common::check;
 use ptx_build::{Argument, BuildError, Declaration, Init, ModuleBuilder, at, lane};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 

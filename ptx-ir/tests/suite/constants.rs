@@ -12,7 +12,7 @@ struct Row<'t> {
 }
 
 fn rows() -> impl Iterator<Item = Row<'static>> {
-    let text = include_str!("data/constants.tsv");
+    let text = include_str!("../data/constants.tsv");
     text.lines().skip(1).map(|line| {
         let mut cells = line.split('\t');
         let mut cell = || cells.next().expect("three columns");

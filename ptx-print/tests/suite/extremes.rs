@@ -2,9 +2,7 @@
 //! a thread with a small stack, so that recursion on depth could not go unnoticed.
 #![allow(clippy::expect_used)]
 
-mod common;
-
-use common::check;
+use crate::common::check;
 use ptx_ir::{Code, Severity};
 use ptx_parse::Parsed;
 

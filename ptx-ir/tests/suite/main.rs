@@ -1,0 +1,6 @@
+//! All tests of the crate in one program.
+
+mod constants;
+mod lexer;
+mod trivia_map;
+mod words;
