@@ -42,6 +42,7 @@ COMMANDS = [
     (["run", "--format", "json", VECADD, "--kernel", "fill", "out:/dev/null:u8[8]", "u8:1", "u32:8"], ["run"]),
     (["run", "--format", "json", "--profile", VECADD, "--kernel", "fill", "u64:0", "u8:1", "u32:8"], ["run"]),
     (["run", "--format", "json", "--trace=thread:all", VECADD, "--kernel", "fill", "scratch:8", "u8:1", "u32:8"], ["run", "run-trace"]),
+    (["report", "--format", "json"], ["report"]),
     (["requires", "--json"], ["requires"]),
     (["requires", "--json", "--target", "sm_50"], ["requires"]),
     (["source", "--json"], ["source"]),

@@ -32,6 +32,7 @@ pub mod ssa;
 pub mod uniformity;
 pub mod value_numbering;
 pub mod values;
+pub mod work;
 
 /// `docs/analysing.md`, whose examples run as tests.
 #[cfg(doctest)]

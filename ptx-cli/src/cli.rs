@@ -9,7 +9,7 @@ use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcomm
 
 use crate::commands::{
     analyze, callgraph, cfg, check, clean, diff, dump, explain, extract, fmt, gate, grep,
-    instrument, link, lint, list, lsp, minify, parse, rename, requires, retarget, rewrite,
+    instrument, link, lint, list, lsp, minify, parse, rename, report, requires, retarget, rewrite,
     roundtrip, run, source, stats, table, tokens,
 };
 use crate::generate::Generate;
@@ -109,6 +109,7 @@ Examples:
     Flatten(rewrite::Args) => |args| rewrite::always(args, ptx_transform::flatten),
     Parse(parse::Args) => parse::run,
     Stats(stats::Args) => stats::run,
+    Report(report::Args) => report::run,
     Source(source::Args) => source::run,
     Diff(diff::Args) => diff::run,
     Roundtrip(roundtrip::Args) => roundtrip::run,

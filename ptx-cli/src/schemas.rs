@@ -39,6 +39,7 @@ fn schemas_are_those_of_the_types() {
         ("list", schema::<list::JsonFile<'_>>()),
         ("link", schema::<link::Linked<'_>>()),
         ("parse", schema::<parse::Summary>()),
+        ("report", schema::<ptx_report::report::Report>()),
         ("requires", schema::<ptx_report::requirements::Report<'_>>()),
         ("rewrite", schema::<Outcome<'_>>()),
         ("roundtrip", schema::<roundtrip::JsonVerdict<'_>>()),

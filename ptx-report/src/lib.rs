@@ -7,6 +7,8 @@
 //! | [`labels`], [`register_names`] | names of state spaces, kinds of accesses, register classes and registers |
 //! | [`facts_json`], [`json_text`] | the facts of instructions as JSON |
 //! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
+//! | [`function_values`] | affine forms, trip counts, and how lanes access memory |
+//! | [`report`] | what bounds the performance of functions: work, accesses, live registers, asynchronous operations |
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
 //! | [`retarget`] | the text of a module for another target, or what prevents it |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
@@ -28,11 +30,13 @@ pub mod demangle;
 pub mod explain;
 pub mod facts_json;
 pub mod function_stats;
+pub mod function_values;
 pub mod json_text;
 pub mod labels;
 pub mod live_lists;
 pub mod operand_text;
 pub mod register_names;
+pub mod report;
 pub mod requirements;
 pub mod retarget;
 pub mod scalars;

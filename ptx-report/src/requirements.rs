@@ -11,7 +11,7 @@ use crate::demangle::{self, demangle};
 use crate::{SCHEMA, labels};
 
 /// A target and the lowest version on it, with the first software that supports the version.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Pair {

@@ -65,10 +65,22 @@ impl JsonFrame {
     /// The name of the file without its directories, and the line.
     #[must_use]
     pub fn short(&self) -> String {
-        let file = self.file.as_deref().unwrap_or("?");
-        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-        format!("{name}:{}", self.line)
+        short_text(self.file.as_deref(), self.line)
     }
+}
+
+fn short_text(file: Option<&str>, line: u32) -> String {
+    let file = file.unwrap_or("?");
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    format!("{name}:{line}")
+}
+
+/// The innermost source line of a statement: the name of the file without its directories, and the line.
+#[must_use]
+pub fn innermost(lines: &FunctionLines<'_, '_>, stmt: StmtId) -> Option<String> {
+    let frame = lines.frames(stmt).next()?;
+    let file = frame.file.as_deref().map(clean);
+    Some(short_text(file.as_deref(), frame.line))
 }
 
 /// How many source lines of a statement are shown, which limits the output for deep chains of inlined calls.

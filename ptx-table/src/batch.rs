@@ -39,6 +39,13 @@ impl<T: Rows> Batches<T> {
         }
     }
 
+    /// Whether any of the columns is only computed if it is asked for.
+    pub(crate) fn has_requested(&self) -> bool {
+        let requested = T::COLUMNS.iter().filter(|c| c.on_request);
+        let mut names = requested.map(|c| c.name);
+        names.any(|name| self.schema.column_with_name(name).is_some())
+    }
+
     /// Adds rows; full batches go to `out`.
     pub(crate) fn extend(
         &mut self,

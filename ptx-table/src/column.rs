@@ -16,6 +16,8 @@ pub(crate) struct Column<T: Rows> {
     pub(crate) name: &'static str,
     /// Whether a row may have no value.
     pub(crate) nullable: bool,
+    /// Whether it is only computed if it is asked for.
+    pub(crate) on_request: bool,
     pub(crate) value: Value<T>,
     /// What the values are, as a sentence.
     pub(crate) text: &'static str,
@@ -30,6 +32,7 @@ pub(crate) const fn column<T: Rows>(
     Column {
         name,
         nullable: false,
+        on_request: false,
         value,
         text,
     }
@@ -44,6 +47,18 @@ pub(crate) const fn optional<T: Rows>(
     Column {
         nullable: true,
         ..column(name, value, text)
+    }
+}
+
+/// A column that may have no value in a row, and takes an analysis that no other column needs.
+pub(crate) const fn on_request<T: Rows>(
+    name: &'static str,
+    value: Value<T>,
+    text: &'static str,
+) -> Column<T> {
+    Column {
+        on_request: true,
+        ..optional(name, value, text)
     }
 }
 

@@ -3,18 +3,21 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Dominators, Loops};
 use ptx_analysis::source_lines::{FunctionLines, SourceLines};
-use ptx_ir::facts::{Facts, FunctionFacts, Mentions, RegUse};
+use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity, Uniformity};
+use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
 use ptx_ir::{
     Body, FuncId, Function, InstId, LineCursor, LineIndex, Module, Signature, Span, Statement,
     StmtId,
 };
 use ptx_report::clean;
 use ptx_report::facts_json::FactsWriter;
+use ptx_report::function_values::FunctionValues;
 
 use crate::column::Texts;
 
@@ -28,6 +31,7 @@ pub(crate) struct File<'m> {
     pub(crate) source_lines: SourceLines<'m>,
     /// By signature.
     mnemonics: Vec<Mnemonic<'m>>,
+    uniformity: OnceLock<ModuleUniformity>,
 }
 
 /// The texts of a mnemonic.
@@ -50,7 +54,14 @@ impl<'m> File<'m> {
             mnemonics: sigs
                 .map(|sig| Mnemonic::new(module.signature(sig)))
                 .collect(),
+            uniformity: OnceLock::new(),
         }
+    }
+
+    /// In which threads values are the same.
+    fn uniformity(&self, id: FuncId) -> Option<&FunctionUniformity> {
+        let new = || ModuleUniformity::new(&ModuleFacts::new(self.module));
+        self.uniformity.get_or_init(new).function(id)
     }
 }
 
@@ -76,6 +87,7 @@ pub(crate) struct InFunction<'f> {
     pub(crate) names: FactsWriter<'f>,
     graph: OnceCell<Graph>,
     analysis: OnceCell<FunctionAnalysis>,
+    values: OnceCell<Option<FunctionValues>>,
 }
 
 /// The graph and its loops, without the other analyses.
@@ -102,7 +114,19 @@ impl<'f> InFunction<'f> {
             names: FactsWriter::new(module, body),
             graph: OnceCell::new(),
             analysis: OnceCell::new(),
+            values: OnceCell::new(),
         }
+    }
+
+    /// What is known of the values of the function.
+    pub(crate) fn values(&self) -> Option<&FunctionValues> {
+        let new = || FunctionValues::new(self.facts, self.analysis());
+        self.values.get_or_init(new).as_ref()
+    }
+
+    /// The largest group of threads of which all execute a block or none.
+    pub(crate) fn uniform_block(&self, block: BlockId) -> Option<&'static str> {
+        Some(self.file.uniformity(self.id)?.block(block).name())
     }
 
     /// All analyses of the function.
@@ -169,6 +193,7 @@ impl<'f> InFunction<'f> {
                 rows.push(Instruction {
                     of: self,
                     inst,
+                    stmt,
                     facts,
                     mentions: match statement {
                         Statement::Opaque(opaque) => Some(self.facts.opaque(opaque)),
@@ -195,6 +220,7 @@ impl<'f> InFunction<'f> {
 pub(crate) struct Instruction<'f> {
     pub(crate) of: &'f InFunction<'f>,
     pub(crate) inst: Option<InstId>,
+    pub(crate) stmt: StmtId,
     /// `None` if it was not recognized.
     pub(crate) facts: Option<Facts<'f>>,
     /// The registers that it mentions, if it was not recognized.
@@ -211,6 +237,13 @@ impl<'f> Instruction<'f> {
     fn texts(&self) -> Option<&'f Mnemonic<'f>> {
         let inst = self.of.body.inst(self.inst?)?;
         self.of.file.mnemonics.get(inst.sig.as_u32() as usize)
+    }
+
+    /// The largest group of threads in which all registers that it writes are the same.
+    pub(crate) fn uniform(&self) -> Option<&'static str> {
+        let uniformity = self.of.file.uniformity(self.of.id)?;
+        let defs = uniformity.defs(self.stmt).iter().map(|d| d.uniformity);
+        Some(defs.reduce(Uniformity::join)?.name())
     }
 
     pub(crate) fn mnemonic(&self) -> Option<&'f str> {

@@ -27,7 +27,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// All columns of these tables, in batches of at most 16,384 rows, with a thread for each processor.
+    /// The usual columns of these tables ([`TableName::schema`]), in batches of at most 16,384 rows, with a thread for each processor.
     #[must_use]
     pub fn new(tables: &[TableName]) -> Self {
         let mut tables = tables.to_vec();
@@ -54,13 +54,13 @@ impl ScanOptions {
         self
     }
 
-    /// Only these columns of a table, in its order.
+    /// Only these columns of a table, in its order; also those that are only computed if they are asked for.
     ///
     /// # Errors
     ///
     /// If the table has no such column.
     pub fn columns(mut self, table: TableName, names: &[&str]) -> Result<Self, ArrowError> {
-        let all = table.schema();
+        let all = table.full_schema();
         let mut wanted = names
             .iter()
             .map(|name| all.index_of(name))

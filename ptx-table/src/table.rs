@@ -48,6 +48,8 @@ pub struct ColumnInfo {
     pub type_name: &'static str,
     /// Whether a row may have no value.
     pub nullable: bool,
+    /// Whether it is only computed if it is asked for, as it takes an analysis that no other column needs.
+    pub on_request: bool,
     /// What the values are.
     pub text: &'static str,
 }
@@ -135,16 +137,27 @@ impl TableName {
         self.describe().0
     }
 
-    /// The Arrow schema of all columns.
+    /// The Arrow schema of the columns that are computed if none are named.
     ///
     /// ```
     /// use ptx_table::TableName;
     ///
     /// let schema = TableName::Instructions.schema();
     /// assert!(schema.field_with_name("opcode").unwrap().is_nullable());
+    /// assert!(schema.field_with_name("uniform").is_err());
+    /// assert!(TableName::Instructions.full_schema().field_with_name("uniform").is_ok());
     /// ```
     #[must_use]
     pub fn schema(self) -> SchemaRef {
+        let (columns, fields) = self.describe();
+        let usual = columns.iter().zip(fields).filter(|(c, _)| !c.on_request);
+        let usual: Vec<Field> = usual.map(|(_, field)| field).collect();
+        Arc::new(Schema::new(usual))
+    }
+
+    /// The Arrow schema of all columns.
+    #[must_use]
+    pub fn full_schema(self) -> SchemaRef {
         Arc::new(Schema::new(self.describe().1))
     }
 
@@ -167,6 +180,7 @@ fn describe<T: Rows>() -> (Vec<ColumnInfo>, Vec<Field>) {
         name: c.name,
         type_name: c.value.type_name(),
         nullable: c.nullable,
+        on_request: c.on_request,
         text: c.text,
     });
     let fields = T::COLUMNS.iter();
@@ -183,8 +197,13 @@ pub fn page() -> String {
         page += "| column | type | meaning |\n|---|---|---|\n";
         for column in table.columns() {
             let null = if column.nullable { ", may be null" } else { "" };
+            let asked = if column.on_request {
+                " Only if it is asked for."
+            } else {
+                ""
+            };
             let (name, of) = (column.name, column.type_name);
-            page += &format!("| `{name}` | {of}{null} | {} |\n", column.text);
+            page += &format!("| `{name}` | {of}{null} | {}{asked} |\n", column.text);
         }
         page.push('\n');
     }

@@ -201,12 +201,19 @@ impl Tables {
         if self.functions.is_none() && self.loops.is_none() {
             return;
         }
-        for of in function_stats::of(module, |_| true) {
+        let needs_values = self.loops.as_ref().is_some_and(Batches::has_requested);
+        let known = needs_values.then(|| (File::new(name, module), ModuleFacts::new(module)));
+        let definitions = module.definitions();
+        for ((id, function, _), of) in definitions.zip(function_stats::of(module, |_| true)) {
+            let analyzed = known.as_ref().and_then(|(file, facts)| {
+                Some(InFunction::new(file, id, function, facts.function(id)?))
+            });
             if let Some(batches) = &mut self.loops {
                 let row = |l| loops::InFile {
                     file: name,
                     function: &of,
                     of: l,
+                    analyzed: analyzed.as_ref(),
                 };
                 let rows: Vec<_> = of.loop_list.iter().map(row).collect();
                 batches.extend(&rows, &mut |batch| out.batch(TableName::Loops, batch));

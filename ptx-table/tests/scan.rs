@@ -141,6 +141,62 @@ fn chosen_columns_are_those_of_all() {
     );
 }
 
+#[test]
+fn columns_that_are_computed_if_they_are_asked_for() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p, .param .u32 n)\n{\n\
+        .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<3>;\nld.param.u64 %d0, [p];\nld.param.u32 %r0, [n];\nmov.u32 %r1, %tid.x;\nmov.b32 %r2, 0;\n\
+        L: add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p, %r2, %r0;\n@%p bra L;\nmad.wide.u32 %d1, %r1, 8, %d0;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
+    let asked = |table: TableName, columns: &[&str]| {
+        for name in columns {
+            assert!(table.schema().index_of(name).is_err(), "{name}");
+        }
+        let options = ScanOptions::new(&[table]).columns(table, columns).unwrap();
+        let sources = vec![Source::Bytes("a.ptx".to_owned(), text.into())];
+        let all = rows(sources, &options).remove(0).2;
+        let words = all
+            .replace("PrimitiveArray<Int64>\\n", "")
+            .replace("\\n", "");
+        words.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    let memory = asked(
+        TableName::Memory,
+        &[
+            "pattern",
+            "stride",
+            "sectors",
+            "degree",
+            "address",
+            "known_space",
+        ],
+    );
+    assert_eq!(memory.len(), 3);
+    for wanted in ["global", "strided", "[  8,]", "p + 8*%tid.x"] {
+        assert!(memory[2].contains(wanted), "{wanted}: {}", memory[2]);
+    }
+    let loops = asked(
+        TableName::Loops,
+        &["trip_count", "trip_count_form", "trip_count_exact"],
+    );
+    assert_eq!(loops.len(), 1);
+    assert!(loops[0].contains("1 + max(0, n - 1)"), "{}", loops[0]);
+    assert!(
+        loops[0].contains("true") && loops[0].contains("null"),
+        "{}",
+        loops[0]
+    );
+    let uniform = asked(TableName::Instructions, &["uniform"]);
+    let expected = ["Some(\\\"grid\\\")", "Some(\\\"varying\\\")", "None"];
+    for (row, wanted) in [(0, 0), (2, 1), (6, 2), (7, 1)] {
+        assert!(
+            uniform[row].contains(expected[wanted]),
+            "{row}: {}",
+            uniform[row]
+        );
+    }
+    let blocks = asked(TableName::Blocks, &["uniform"]);
+    assert!(blocks.iter().all(|b| b.contains("grid")), "{blocks:?}");
+}
+
 /// `docs/scale.md` ends with the list of the columns. `PTX_BLESS=1` writes it.
 #[test]
 fn the_columns_are_documented() {

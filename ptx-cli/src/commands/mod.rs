@@ -20,6 +20,7 @@ pub(crate) mod lsp;
 pub(crate) mod minify;
 pub(crate) mod parse;
 pub(crate) mod rename;
+pub(crate) mod report;
 pub(crate) mod requires;
 pub(crate) mod retarget;
 pub(crate) mod rewrite;

@@ -21,6 +21,7 @@ mod names;
 mod parse;
 mod program;
 mod queries;
+mod report;
 mod requires;
 mod rewrite;
 mod run;

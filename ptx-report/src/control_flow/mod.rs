@@ -6,6 +6,7 @@ mod html;
 mod layout;
 mod mermaid;
 mod model;
+mod outline;
 mod picture;
 mod svg;
 mod theme;
@@ -16,6 +17,7 @@ pub use details::Details;
 pub use dot::dot;
 pub use mermaid::mermaid;
 pub use model::{Block, Edge, Graph};
+pub use outline::{Outline, OutlineLine};
 use picture::Picture;
 pub use theme::{Theme, UnknownTheme};
 

@@ -145,33 +145,23 @@ impl OfFunction {
 }
 
 /// What the functions of a module have in common.
-struct Context<'a> {
-    module: &'a Module,
-    lines: LineIndex,
-    source_lines: SourceLines<'a>,
+pub(crate) struct Context<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) lines: LineIndex,
+    pub(crate) source_lines: SourceLines<'a>,
     shared: HashMap<FuncId, Option<u64>>,
+    requirements: HashMap<FuncId, Vec<Pair>>,
 }
 
 /// The chosen functions with a body, in order.
 #[must_use]
 pub fn of(module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Vec<OfFunction> {
     let facts = ModuleFacts::of(module, &chosen);
-    let requirements = ptx_verify::requires(module);
-    let context = Context {
-        module,
-        lines: LineIndex::new(module.source()),
-        source_lines: SourceLines::new(module),
-        shared: ptx_verify::shared_memory(module).into_iter().collect(),
-    };
+    let context = Context::new(module);
     let all = map_functions(&facts, |id, of| {
-        chosen(id).then(|| (id, context.function(id, of)))
+        chosen(id).then(|| context.function(id, of, &FunctionAnalysis::new(of)))
     });
-    let mut minimal = minimal(&requirements);
-    let with_needs = all.into_iter().flatten().map(|(id, of)| OfFunction {
-        requires: minimal.remove(&id).unwrap_or_default(),
-        ..of
-    });
-    with_needs.collect()
+    all.into_iter().flatten().collect()
 }
 
 fn minimal(requirements: &Requirements) -> HashMap<FuncId, Vec<Pair>> {
@@ -182,17 +172,33 @@ fn minimal(requirements: &Requirements) -> HashMap<FuncId, Vec<Pair>> {
         .collect()
 }
 
+impl<'a> Context<'a> {
+    pub(crate) fn new(module: &'a Module) -> Self {
+        Self {
+            module,
+            lines: LineIndex::new(module.source()),
+            source_lines: SourceLines::new(module),
+            shared: ptx_verify::shared_memory(module).into_iter().collect(),
+            requirements: minimal(&ptx_verify::requires(module)),
+        }
+    }
+}
+
 impl Context<'_> {
-    fn function(&self, id: FuncId, facts: FunctionFacts<'_>) -> OfFunction {
+    pub(crate) fn function(
+        &self,
+        id: FuncId,
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+    ) -> OfFunction {
         let module = self.module;
         let function = &module.functions()[id];
         let body = facts.body();
-        let analysis = FunctionAnalysis::new(facts);
         let source_lines = self.source_lines.function(body);
         let mut mix = Mix::default();
         let mut range = Range::default();
         let mut callees = Vec::new();
-        let mut loops = self.loops(body, &analysis);
+        let mut loops = self.loops(body, analysis);
         let blocks = || analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
         for (block, basic) in blocks() {
             let inner = analysis.loops().innermost(block);
@@ -233,7 +239,7 @@ impl Context<'_> {
             },
             shared_bytes: self.shared.get(&id).copied().flatten(),
             local_bytes: bytes_of(body.declarations(), body.pool(), StateSpace::Local),
-            requires: Vec::new(),
+            requires: self.requirements.get(&id).cloned().unwrap_or_default(),
             ptxas: None,
         }
     }

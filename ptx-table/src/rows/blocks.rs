@@ -4,7 +4,7 @@ use ptx_analysis::cfg::{Block, BlockId};
 use ptx_report::basic_blocks::BasicBlocks;
 
 use crate::column::Value::{Flag, Int, IntList, Long, TextList, Word};
-use crate::column::{Column, Rows, Texts, column, optional};
+use crate::column::{Column, Rows, Texts, column, on_request, optional};
 use crate::context::InFunction;
 
 /// A row for each basic block.
@@ -81,5 +81,6 @@ impl Rows for Blocks {
         column("returned", TextList(|r, each| r.registers(r.blocks.returned(r.id).iter().copied(), each)), "Registers that hold the results of the function, if the block may return."),
         optional("live_in", TextList(|r, each| r.live(r.of.analysis().liveness().live_in(r.id), each)), "Registers live at its start; null if the lists of the function are too long."),
         optional("live_out", TextList(|r, each| r.live(r.of.analysis().liveness().live_out(r.id), each)), "Registers live at its end; null as well."),
+        on_request("uniform", Word(|r| r.of.uniform_block(r.id)), "The largest group of threads of which all execute the block or none: `grid`, `cluster`, `cta`, `warp` or `varying`."),
     ];
 }

@@ -4,7 +4,7 @@ use ptx_report::function_stats::family;
 use ptx_report::{labels, operand_text};
 
 use crate::column::Value::{Flag, Int, Long, Text, TextList, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::{Column, Rows, column, on_request, optional};
 use crate::context::Instruction;
 
 /// A row for each instruction and each statement of a function that was not recognized.
@@ -46,5 +46,6 @@ impl Rows for Instructions {
         optional("source_function", Word(|r| r.source.as_ref()?.function.as_deref()), "The inlined function that contains the source line; null for the PTX function itself."),
         column("inline_asm", Flag(|r| Some(r.inline_asm)), "Whether it is inline assembly."),
         column("text", Text(|r, each| each(&r.text())), "The instruction as written."),
+        on_request("uniform", Word(|r| r.uniform()), "The largest group of threads in which every register that it writes is the same: `grid`, `cluster`, `cta`, `warp` or `varying`; null if it writes none."),
     ];
 }

@@ -1,9 +1,12 @@
 //! The table of loops.
 
+use ptx_analysis::cfg::BlockId;
 use ptx_report::function_stats::{OfFunction, OfLoop};
+use ptx_report::function_values::TripCount;
 
-use crate::column::Value::{Int, Long, Word};
-use crate::column::{Column, Rows, column, optional};
+use crate::column::Value::{Flag, Int, Long, Text, Word};
+use crate::column::{Column, Rows, column, on_request, optional};
+use crate::context::InFunction;
 
 /// A row for each natural loop.
 pub(crate) struct Loops;
@@ -13,6 +16,17 @@ pub(crate) struct InFile<'a> {
     pub(crate) file: &'a str,
     pub(crate) function: &'a OfFunction,
     pub(crate) of: &'a OfLoop,
+    /// The function with its analyses, if they are needed.
+    pub(crate) analyzed: Option<&'a InFunction<'a>>,
+}
+
+impl InFile<'_> {
+    fn trip_count(&self) -> Option<TripCount> {
+        let of = self.analyzed?;
+        let values = of.values()?;
+        let id = of.loops().innermost(BlockId::new(self.of.header))?;
+        values.trip_count(id, &values.text(of.facts, of.names.names()))
+    }
 }
 
 impl Rows for Loops {
@@ -37,5 +51,8 @@ impl Rows for Loops {
         optional("source_file", Word(|r| r.of.source.as_ref()?.file.as_deref()), "The file of the original program that most instructions come from."),
         optional("source_first_line", Long(|r| r.of.source.as_ref().map(|s| s.first_line.into())), "The first line in it of an instruction that was not inlined."),
         optional("source_last_line", Long(|r| r.of.source.as_ref().map(|s| s.last_line.into())), "The last one."),
+        on_request("trip_count", Long(|r| r.trip_count()?.count.map(|n| n.try_into().unwrap_or(i64::MAX))), "How often it is repeated each time that it is entered, if that is a number."),
+        on_request("trip_count_form", Text(|r, each| if let Some(count) = r.trip_count() { each(&count.form) }), "The same as a form: `1 + max(0, n - 1)`; null if nothing is known."),
+        on_request("trip_count_exact", Flag(|r| Some(r.trip_count()?.exact)), "Whether it is left nowhere else; otherwise it is repeated at most so often."),
     ];
 }

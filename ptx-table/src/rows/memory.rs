@@ -1,11 +1,14 @@
 //! The table of memory accesses.
 
+use ptx_analysis::memory_access;
 use ptx_ir::facts::MemoryAccess;
 use ptx_isa::Modifier;
 use ptx_report::function_stats::Access;
+use ptx_report::function_values::Coalescing;
+use ptx_report::labels;
 
 use crate::column::Value::{Int, Long, Text, Word};
-use crate::column::{Column, Rows, Texts, column, optional};
+use crate::column::{Column, Rows, Texts, column, on_request, optional};
 use crate::context::Instruction;
 
 /// A row for each memory access of an instruction.
@@ -22,6 +25,25 @@ pub(crate) struct OfInstruction<'a> {
 impl OfInstruction<'_> {
     fn modifier(modifier: Option<Modifier>) -> Option<&'static str> {
         modifier.map(|m| m.text().trim_start_matches('.'))
+    }
+
+    /// What is known of it before the function runs.
+    fn known(&self) -> Option<&memory_access::Access> {
+        let mut accesses = self.of.of.values()?.accesses_of(self.of.stmt);
+        accesses.nth(self.index as usize)
+    }
+
+    fn coalescing(&self) -> Option<Coalescing> {
+        Coalescing::of(self.known()?)
+    }
+
+    /// The address as a form.
+    fn address(&self, each: Texts<'_>) {
+        let of = self.of.of;
+        let form = self.known().and_then(|known| known.address);
+        if let Some((form, values)) = form.zip(of.values()) {
+            each(&values.text(of.facts, of.names.names()).form(&form));
+        }
     }
 
     fn base(&self, each: Texts<'_>) {
@@ -77,5 +99,16 @@ impl Rows for Memory {
         optional("scope", Word(|r| OfInstruction::modifier(r.access.scope)), "The scope of the order, such as `gpu`."),
         optional("base", Text(|r, each| r.base(each)), "The register or variable of the address."),
         optional("offset", Long(|r| r.access.offset), "The constant that is added to the base."),
+        on_request("known_space", Word(|r| r.known().map(|a| labels::space(a.space))), "The space, also of a generic address of which it is known."),
+        on_request("pattern", Word(|r| r.coalescing().map(|c| c.pattern)), "How the addresses of the lanes of a warp are related: `uniform`, `consecutive`, `strided`, `scattered`; null if that is not known, as in the next columns."),
+        on_request("stride", Long(|r| r.coalescing()?.stride), "The bytes from each lane to the next, unless they differ."),
+        on_request("sectors", Long(|r| number(r.coalescing()?.sectors?)), "The sectors of 32 bytes in global memory that a warp accesses."),
+        on_request("degree", Long(|r| number(r.coalescing()?.degree?)), "How many times as often as without bank conflicts a warp accesses shared memory."),
+        on_request("alignment", Long(|r| number(r.known()?.alignment)), "The power of two that divides the address for certain; null in blocks that are not reached."),
+        on_request("address", Text(|r, each| r.address(each)), "The address as a form: `p + 4*%tid.x`."),
     ];
+}
+
+fn number(of: u64) -> Option<i64> {
+    Some(i64::try_from(of).unwrap_or(i64::MAX))
 }

@@ -1,5 +1,6 @@
 //! Loads and stores of small matrices, each row of which has its own address.
 
+use ptx_analysis::work::rows_of_matrix;
 use ptx_isa::Modifier;
 
 use super::execution::{Execution, Failed, Outcome};
@@ -136,7 +137,7 @@ impl Moved {
         Some(Self {
             size: [rows, columns],
             bits,
-            lines: if transposed { columns } else { rows },
+            lines: rows_of_matrix(&act.modifiers)? as usize,
             registers: (rows * columns * bits / (32 * LANES)).max(1),
             transposed,
             layout: Layout::Warp {

@@ -1,5 +1,6 @@
 //! What a matrix instruction does, by its modifiers.
 
+use ptx_analysis::work::{MatrixProduct, matrix_shape};
 use ptx_isa::{Modifier, ScalarType, TypeKind};
 
 use super::layout::{Layout, Role};
@@ -7,6 +8,8 @@ use super::layout::{Layout, Role};
 /// A product of matrices with an addend: `d = a · b + c`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Operation {
+    /// The shape and the factors.
+    product: MatrixProduct,
     /// Rows of the result, its columns, and the columns of the first factor.
     pub(crate) shape: [usize; 3],
     /// The types of the factors, the addend and the result.
@@ -33,11 +36,12 @@ impl Operation {
     pub(crate) fn of(modifiers: &[Modifier]) -> Option<Self> {
         let has = |m: Modifier| modifiers.contains(&m);
         let types: Vec<ScalarType> = modifiers.iter().filter_map(|m| m.scalar_type()).collect();
-        let (d, a, b, c) = match types[..] {
-            [d, c] => (d, ScalarType::F16, ScalarType::F16, c),
-            [d, a, b, c] | [d, a, b, c, _] => (d, a, b, c),
+        let (d, c) = match types[..] {
+            [d, c] | [d, _, _, c] | [d, _, _, c, _] => (d, c),
             _ => return None,
         };
+        let product = MatrixProduct::of(modifiers)?;
+        let [a, b] = product.factors;
         let layouts = modifiers
             .iter()
             .filter(|m| matches!(m, Modifier::Row | Modifier::Col));
@@ -53,13 +57,14 @@ impl Operation {
         let scale = types.get(4).map(|&ty| (ty, scales));
         let rounding = [Modifier::Rz, Modifier::Rm, Modifier::Rp];
         Some(Self {
-            shape: shape(modifiers)?,
+            product,
+            shape: product.shape.map(|n| n as usize),
             a,
             b,
             c,
             d,
             row_major: [layouts.next()?, layouts.next()?],
-            sparse: has(Modifier::Sp) || has(Modifier::SpOrderedMetadata),
+            sparse: product.sparse,
             padded: !groups,
             scales: scale,
             saturates: has(Modifier::Satfinite),
@@ -73,22 +78,17 @@ impl Operation {
 
     /// Whether each eight lanes multiply their own matrices.
     pub(crate) fn quads(&self) -> bool {
-        self.shape == [8, 8, 4] && self.a == ScalarType::F16
+        self.product.quads()
     }
 
     /// How many pairs of elements are multiplied and added to an element of the result.
     pub(crate) fn multiply_adds(&self) -> u64 {
-        let [rows, columns, _] = self.shape;
-        let products = if self.quads() { 4 } else { 1 };
-        (products * rows * columns * self.stored()) as u64
+        self.product.multiply_adds()
     }
 
     /// The number of elements of the first factor that a row stores.
     pub(crate) const fn stored(&self) -> usize {
-        match self.sparse {
-            true => self.shape[2] / 2,
-            false => self.shape[2],
-        }
+        self.product.stored() as usize
     }
 
     /// Bits of an element of a factor, as it is stored; words of bits are one element.
@@ -131,13 +131,7 @@ fn layout(role: Role, bits: usize, quads: Option<([bool; 2], usize)>) -> Layout 
     }
 }
 
-/// The shape that a modifier names: `.m16n8k4` or, without the last number, `.m8n8`.
+/// The shape that a modifier names.
 pub(crate) fn shape(modifiers: &[Modifier]) -> Option<[usize; 3]> {
-    modifiers.iter().find_map(|m| {
-        let text = m.text().strip_prefix(".m")?;
-        let (rows, rest) = text.split_once('n')?;
-        let (columns, depth) = rest.split_once('k').unwrap_or((rest, "1"));
-        let number = |text: &str| text.parse().ok();
-        Some([number(rows)?, number(columns)?, number(depth)?])
-    })
+    Some(matrix_shape(modifiers)?.map(|n| n as usize))
 }

@@ -14,12 +14,13 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
-use super::values::FunctionValues;
+use super::values;
 use crate::functions::Chosen;
 use crate::select::Selection;
 use ptx_report::basic_blocks::BasicBlocks;
 use ptx_report::demangle::{demangle, shown};
 use ptx_report::facts_json::FactsWriter;
+use ptx_report::function_values::FunctionValues;
 use ptx_report::json_text::{comma, number, optional, string, word};
 use ptx_report::register_names::RegisterNames;
 use ptx_report::source_frames::{FrameParts, JsonLines};
@@ -181,8 +182,8 @@ impl<'a> Writer<'a> {
         self.id_or_null(self.blocks.loop_header(id));
         let depth = self.analysis.loops().depth(id);
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
-        let (values, names) = (self.values.as_ref(), self.effects.names());
-        FunctionValues::trip_count(values, self.facts, self.analysis, names, id, self.out);
+        let (known, names) = (self.values.as_ref(), self.effects.names());
+        values::trip_count(known, self.facts, self.analysis, names, id, self.out);
         self.registers(id);
         self.text("}");
     }
@@ -281,8 +282,8 @@ impl<'a> Writer<'a> {
                     self.text(",\"guard\":");
                     self.effects.guard(&facts, self.out);
                     self.effects.effects(&facts, self.out);
-                    let (values, names) = (self.values.as_ref(), self.effects.names());
-                    FunctionValues::inst(values, self.facts, names, stmt, self.out);
+                    let (known, names) = (self.values.as_ref(), self.effects.names());
+                    values::inst(known, self.facts, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 Statement::Opaque(opaque) => {
@@ -294,8 +295,8 @@ impl<'a> Writer<'a> {
                     );
                     let mentions = self.facts.opaque(opaque);
                     self.effects.unknown(mentions, self.out);
-                    let (values, names) = (self.values.as_ref(), self.effects.names());
-                    FunctionValues::inst(values, self.facts, names, stmt, self.out);
+                    let (known, names) = (self.values.as_ref(), self.effects.names());
+                    values::inst(known, self.facts, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 _ => {}

@@ -1,166 +1,60 @@
 //! What is known of values, loops and accesses before a function runs, as JSON.
 
-use std::collections::HashMap;
 use std::io::Write as _;
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::memory_access::{Access, Accesses, Pattern};
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::{Symbol, Values};
 use ptx_ir::StmtId;
-use ptx_ir::facts::{FunctionFacts, Space};
-use ptx_isa::StateSpace;
-use ptx_report::affine_text::AffineText;
+use ptx_ir::facts::FunctionFacts;
+use ptx_report::function_values::{Coalescing, FunctionValues};
 use ptx_report::json_text::{comma, string};
 use ptx_report::register_names::RegisterNames;
 
-/// The values of a function and its accesses to memory.
-pub(super) struct FunctionValues {
-    ssa: Ssa,
-    values: Values,
-    accesses: Accesses,
-    /// The first access of each statement.
-    first_access: HashMap<StmtId, usize>,
+/// Writes the trip count of the loop whose header a block is.
+pub(super) fn trip_count(
+    of: Option<&FunctionValues>,
+    facts: FunctionFacts<'_>,
+    analysis: &FunctionAnalysis,
+    names: &RegisterNames,
+    block: BlockId,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b",\"trip_count\":");
+    let loops = analysis.loops();
+    let header = loops.header(block) == Some(block);
+    let id = loops.innermost(block).filter(|_| header);
+    let count = of.zip(id);
+    let count = count.and_then(|(of, id)| of.trip_count(id, &of.text(facts, names)));
+    let Some(count) = count else {
+        out.extend_from_slice(b"null");
+        return;
+    };
+    out.extend_from_slice(b"{\"count\":");
+    match count.count {
+        Some(most) => {
+            let _ = write!(out, "{most}");
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"form\":");
+    string(out, &count.form);
+    let (exact, no_wrap) = (count.exact, count.assumes_no_wrap);
+    let _ = write!(out, ",\"exact\":{exact},\"assumes_no_wrap\":{no_wrap}}}");
 }
 
-impl FunctionValues {
-    /// `None` for functions with too many phis.
-    pub(super) fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
-        let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
-        let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).ok()?;
-        let values = Values::new(facts, analysis, &ssa);
-        let accesses = Accesses::new(facts, analysis, &ssa, &values);
-        let mut first_access = HashMap::new();
-        for (at, access) in accesses.all().iter().enumerate() {
-            first_access.entry(access.stmt).or_insert(at);
-        }
-        Some(Self {
-            ssa,
-            values,
-            accesses,
-            first_access,
-        })
-    }
-
-    fn text<'a>(&'a self, facts: FunctionFacts<'a>, names: &'a RegisterNames) -> AffineText<'a> {
-        AffineText::new(facts.module(), facts.body(), &self.values, &self.ssa, names)
-    }
-
-    /// Writes the trip count of the loop whose header a block is.
-    pub(super) fn trip_count(
-        of: Option<&Self>,
-        facts: FunctionFacts<'_>,
-        analysis: &FunctionAnalysis,
-        names: &RegisterNames,
-        block: BlockId,
-        out: &mut Vec<u8>,
-    ) {
-        out.extend_from_slice(b",\"trip_count\":");
-        let loops = analysis.loops();
-        let header = loops.header(block) == Some(block);
-        let id = loops.innermost(block).filter(|_| header);
-        let count = of
-            .zip(id)
-            .and_then(|(of, id)| Some((of, of.values.trip_count(id)?)));
-        let Some((of, count)) = count else {
-            out.extend_from_slice(b"null");
-            return;
-        };
-        out.extend_from_slice(b"{\"count\":");
-        match count.most() {
-            Some(most) => {
-                let _ = write!(out, "{most}");
-            }
-            None => out.extend_from_slice(b"null"),
-        }
-        out.extend_from_slice(b",\"form\":");
-        string(out, &of.text(facts, names).trip_count(count));
-        let _ = write!(
-            out,
-            ",\"exact\":{},\"assumes_no_wrap\":{}}}",
-            count.is_exact,
-            count.assumes_no_wrap()
-        );
-    }
-
-    /// Writes the affine forms of what an instruction writes, and how lanes access memory.
-    pub(super) fn inst(
-        of: Option<&Self>,
-        facts: FunctionFacts<'_>,
-        names: &RegisterNames,
-        stmt: StmtId,
-        out: &mut Vec<u8>,
-    ) {
-        out.extend_from_slice(b",\"affine\":[");
-        if let Some(of) = of {
-            of.forms(facts, names, stmt, out);
-        }
-        out.push(b']');
-        let request = of.and_then(|of| of.access(stmt));
-        let request = request.and_then(|a| Some((a, a.request?)));
-        let Some((access, request)) = request else {
-            out.extend_from_slice(
-                b",\"coalescing\":null,\"stride\":null,\"sectors\":null,\"degree\":null,\"assumes\":[]",
-            );
-            return;
-        };
-        let _ = write!(
-            out,
-            ",\"coalescing\":\"{}\",\"stride\":",
-            request.pattern.name()
-        );
-        match request.pattern {
-            Pattern::Scattered => out.extend_from_slice(b"null"),
-            _ => {
-                let _ = write!(out, "{}", request.offsets[1]);
-            }
-        }
-        let space = match access.space {
-            Space::State(space) => Some(space.base()),
-            _ => None,
-        };
-        let mut number = |key: &str, value: Option<u64>| {
-            let _ = match value {
-                Some(value) => write!(out, ",\"{key}\":{value}"),
-                None => write!(out, ",\"{key}\":null"),
-            };
-        };
-        let is_global = matches!(space, None | Some(StateSpace::Global | StateSpace::Const));
-        let is_shared = space == Some(StateSpace::Shared);
-        number("sectors", is_global.then_some(request.sectors));
-        number("degree", is_shared.then(|| request.degree()));
-        out.extend_from_slice(b",\"assumes\":[");
+/// Writes the affine forms of what an instruction writes, and how lanes access memory.
+pub(super) fn inst(
+    of: Option<&FunctionValues>,
+    facts: FunctionFacts<'_>,
+    names: &RegisterNames,
+    stmt: StmtId,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(b",\"affine\":[");
+    if let Some(of) = of {
+        let text = of.text(facts, names);
         let mut first = true;
-        let assumptions = request.assumptions;
-        for (is_assumed, name) in [
-            (assumptions.one_dimension, "one_dimension"),
-            (assumptions.no_wrap, "no_wrap"),
-        ] {
-            if is_assumed {
-                comma(out, &mut first);
-                string(out, name);
-            }
-        }
-        out.push(b']');
-    }
-
-    fn forms(
-        &self,
-        facts: FunctionFacts<'_>,
-        names: &RegisterNames,
-        stmt: StmtId,
-        out: &mut Vec<u8>,
-    ) {
-        let text = self.text(facts, names);
-        let mut first = true;
-        for def in self.ssa.defs(stmt) {
-            let form = self.values.affine(def);
-            let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
-            let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
-            let Some(variable) = self.ssa.variable(def).filter(|_| !is_own) else {
-                continue;
-            };
+        for (variable, form) in of.forms(stmt) {
             comma(out, &mut first);
             out.extend_from_slice(b"{\"register\":");
             string(out, names.get(variable));
@@ -169,15 +63,36 @@ impl FunctionValues {
             out.push(b'}');
         }
     }
-
-    /// The first access of a statement to memory that is not a parameter.
-    fn access(&self, stmt: StmtId) -> Option<&Access> {
-        let all = self.accesses.all();
-        let start = *self.first_access.get(&stmt)?;
-        let mut of_statement = all.get(start..)?.iter().take_while(|a| a.stmt == stmt);
-        let is_param = |a: &Access| matches!(a.space, Space::State(space) if space.base() == StateSpace::Param);
-        of_statement.find(|a| !is_param(a))
+    out.push(b']');
+    let access = of.and_then(|of| of.access(stmt));
+    let Some(of) = access.and_then(Coalescing::of) else {
+        out.extend_from_slice(
+            b",\"coalescing\":null,\"stride\":null,\"sectors\":null,\"degree\":null,\"assumes\":[]",
+        );
+        return;
+    };
+    let _ = write!(out, ",\"coalescing\":\"{}\",\"stride\":", of.pattern);
+    match of.stride {
+        Some(stride) => {
+            let _ = write!(out, "{stride}");
+        }
+        None => out.extend_from_slice(b"null"),
     }
+    let mut number = |key: &str, value: Option<u64>| {
+        let _ = match value {
+            Some(value) => write!(out, ",\"{key}\":{value}"),
+            None => write!(out, ",\"{key}\":null"),
+        };
+    };
+    number("sectors", of.sectors);
+    number("degree", of.degree);
+    out.extend_from_slice(b",\"assumes\":[");
+    let mut first = true;
+    for name in of.assumes {
+        comma(out, &mut first);
+        string(out, name);
+    }
+    out.push(b']');
 }
 
 #[cfg(test)]

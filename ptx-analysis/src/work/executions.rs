@@ -1,0 +1,133 @@
+//! How often the blocks of a function are executed, from the trip counts of the loops around them.
+
+use alloc::vec::Vec;
+
+use crate::cfg::{BlockId, Cfg};
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::LoopId;
+use crate::values::{Count, TripCount, Values};
+
+/// A loop whose trip count is not a number.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub struct Factor {
+    /// The loop.
+    pub of: LoopId,
+    /// Whether one less than its trip count is meant: what comes after the exit of the loop is not executed in its last iteration.
+    pub without_last: bool,
+}
+
+/// How often a block is executed by a thread that calls the function once: the product of a number and of trip counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Executions {
+    /// The number.
+    pub times: u64,
+    /// The loops by whose trip counts it is multiplied.
+    pub factors: Vec<Factor>,
+    /// Whether it is exactly that often, not at most or, because of a loop that no form is known of, unknown.
+    pub is_exact: bool,
+}
+
+/// How often blocks are executed.
+#[derive(Debug)]
+pub(super) struct Frequencies<'a> {
+    analysis: &'a FunctionAnalysis,
+    values: Option<&'a Values>,
+    /// By loop: how often it is entered.
+    entries: Vec<Executions>,
+    /// By loop: the block that ends it, if there is only one.
+    exits: Vec<Option<BlockId>>,
+    /// By block: whether each call of the function executes it that leaves the function.
+    always: Vec<bool>,
+}
+
+impl<'a> Frequencies<'a> {
+    pub(super) fn new(analysis: &'a FunctionAnalysis, values: Option<&'a Values>) -> Self {
+        let cfg = analysis.cfg();
+        let mut always = vec![false; cfg.len()];
+        let mut at = Some(Cfg::ENTRY);
+        while let Some(block) = at {
+            if let Some(slot) = always.get_mut(block.as_u32() as usize) {
+                *slot = true;
+            }
+            at = analysis.ipdom(block);
+        }
+        let loops = analysis.loops();
+        let exits = loops.iter().map(|(id, _)| {
+            let mut from = loops.exits(cfg, id).map(|(from, _)| from);
+            let first = from.next()?;
+            from.all(|other| other == first).then_some(first)
+        });
+        let mut found = Self {
+            analysis,
+            values,
+            entries: Vec::with_capacity(loops.len()),
+            exits: exits.collect(),
+            always,
+        };
+        // Outer loops come before inner ones.
+        for (_, info) in loops.iter() {
+            let entered = found.inside(info.parent(), info.header());
+            found.entries.push(entered);
+        }
+        found
+    }
+
+    /// How often a block is executed.
+    pub(super) fn of(&self, block: BlockId) -> Executions {
+        self.inside(self.analysis.loops().innermost(block), block)
+    }
+
+    /// How often a loop is entered.
+    pub(super) fn entries(&self, id: LoopId) -> Executions {
+        self.entries
+            .get(id.as_u32() as usize)
+            .cloned()
+            .unwrap_or(UNKNOWN)
+    }
+
+    /// How often control comes to a block of a loop from inside of it, or of none.
+    fn inside(&self, of: Option<LoopId>, block: BlockId) -> Executions {
+        let Some(id) = of else {
+            let always = self.always.get(block.as_u32() as usize) == Some(&true);
+            return Executions {
+                times: u64::from(self.analysis.is_reachable(block)),
+                factors: Vec::new(),
+                is_exact: always || !self.analysis.is_reachable(block),
+            };
+        };
+        let mut found = self.entries(id);
+        let dominators = self.analysis.dominators();
+        let exit = self.exits.get(id.as_u32() as usize).copied().flatten();
+        let count = self.values.and_then(|v| v.trip_count(id));
+        let exactly = count.filter(|c| c.is_exact).and(exit);
+        let without_last =
+            exactly.is_some_and(|exit| exit != block && dominators.dominates(exit, block));
+        found.repeat(id, count, without_last);
+        let mut latches = self.analysis.loops().latches(self.analysis.cfg(), id);
+        found.is_exact &= exactly.is_some() && latches.all(|l| dominators.dominates(block, l));
+        found
+    }
+}
+
+const UNKNOWN: Executions = Executions {
+    times: 1,
+    factors: Vec::new(),
+    is_exact: false,
+};
+
+impl Executions {
+    fn repeat(&mut self, id: LoopId, count: Option<&TripCount>, without_last: bool) {
+        match count.map(|c| &c.count) {
+            Some(Count::Constant(count)) => {
+                let count = count.saturating_sub(without_last.into());
+                self.times = self.times.saturating_mul(count);
+            }
+            _ => self.factors.push(Factor {
+                of: id,
+                without_last,
+            }),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Products of matrices, and the matrices that a warp moves, by the modifiers of instructions.
+
+use ptx_isa::{Modifier, ScalarType};
+
+/// A product of matrices on tensor cores, as its modifiers state it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct MatrixProduct {
+    /// Rows of the result, its columns, and the columns of the first factor.
+    pub shape: [u32; 3],
+    /// The types of the elements of the factors.
+    pub factors: [ScalarType; 2],
+    /// Whether half of the first factor is zero and not stored.
+    pub sparse: bool,
+    /// How many warps compute it together.
+    pub warps: u32,
+}
+
+impl MatrixProduct {
+    /// The product of modifiers; `None` if they do not state one: the shape of `tcgen05` is in a descriptor.
+    ///
+    /// ```
+    /// use ptx_analysis::work::MatrixProduct;
+    /// use ptx_isa::Modifier;
+    /// let modifiers = [Modifier::M16n8k16, Modifier::Row, Modifier::Col, Modifier::F32, Modifier::F16, Modifier::F16, Modifier::F32];
+    /// assert_eq!(MatrixProduct::of(&modifiers).unwrap().multiply_adds(), 16 * 8 * 16);
+    /// ```
+    #[must_use]
+    pub fn of(modifiers: &[Modifier]) -> Option<Self> {
+        let mut types = modifiers.iter().filter_map(|m| m.scalar_type());
+        let first = (types.next()?, types.next()?, types.next(), types.next());
+        let (factors, warps) = match first {
+            // The types of the result and of the addend; the factors have half precision.
+            (_, _, None, _) => ([ScalarType::F16; 2], 1),
+            // A warpgroup adds to the result, so there is no type of an addend.
+            (_, a, Some(b), None) => ([a, b], 4),
+            (_, a, Some(b), Some(_)) => ([a, b], 1),
+        };
+        let has = |m: Modifier| modifiers.contains(&m);
+        Some(Self {
+            shape: matrix_shape(modifiers)?,
+            factors,
+            sparse: has(Modifier::Sp) || has(Modifier::SpOrderedMetadata),
+            warps,
+        })
+    }
+
+    /// Whether each eight lanes multiply their own matrices.
+    #[must_use]
+    pub fn quads(&self) -> bool {
+        self.shape == [8, 8, 4] && self.factors == [ScalarType::F16; 2]
+    }
+
+    /// The number of elements of a row of the first factor that are stored.
+    #[must_use]
+    pub const fn stored(&self) -> u32 {
+        match self.sparse {
+            true => self.shape[2] / 2,
+            false => self.shape[2],
+        }
+    }
+
+    /// How many pairs of elements all warps together multiply and add; of a sparse factor, only those that are stored.
+    #[must_use]
+    pub fn multiply_adds(&self) -> u64 {
+        let [rows, columns, _] = self.shape.map(u64::from);
+        let products = if self.quads() { 4 } else { 1 };
+        products * rows * columns * u64::from(self.stored())
+    }
+}
+
+/// The shape that a modifier names: `.m16n8k4` or, without the last number, `.m8n8`.
+#[must_use]
+pub fn matrix_shape(modifiers: &[Modifier]) -> Option<[u32; 3]> {
+    modifiers.iter().find_map(|m| {
+        let text = m.text().strip_prefix(".m")?;
+        let (rows, rest) = text.split_once('n')?;
+        let (columns, depth) = rest.split_once('k').unwrap_or((rest, "1"));
+        let number = |text: &str| text.parse().ok();
+        Some([number(rows)?, number(columns)?, number(depth)?])
+    })
+}
+
+/// The rows in memory, of 16 bytes each, of one of the matrices that a warp loads or stores by rows with their own addresses.
+#[must_use]
+pub fn rows_of_matrix(modifiers: &[Modifier]) -> Option<u32> {
+    let [rows, columns, _] = matrix_shape(modifiers)?;
+    let transposed = modifiers.contains(&Modifier::Trans);
+    Some(if transposed { columns } else { rows })
+}

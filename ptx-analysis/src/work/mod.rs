@@ -1,0 +1,374 @@
+//! The work of functions and loops: instructions by class, bytes by state space and direction, arithmetic operations.
+//!
+//! All of it is that of a warp whose 32 lanes execute what the text says: guards are taken to hold, and blocks that are executed on some
+//! paths only to be on them. Instructions that one thread executes for all count once. Loops are weighted by their trip counts
+//! ([`Values::trip_count`]); where such a count is not a number, the work inside is a separate [`Part`], to be multiplied by it.
+//!
+//! Bytes and products of matrices are counted as the profile of `ptx-vm` counts them when it executes a kernel.
+
+mod class;
+mod executions;
+mod matrix;
+mod operations;
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{Facts, FunctionFacts, Space};
+use ptx_ir::{InstId, Statement, StmtId};
+use ptx_isa::{Access as Usage, Action, Modifier, StateSpace};
+
+pub use class::Class;
+pub use executions::{Executions, Factor};
+pub use matrix::{MatrixProduct, matrix_shape, rows_of_matrix};
+pub use operations::Operations;
+
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::LoopId;
+use crate::memory_access::requests::LANES;
+use crate::memory_access::{Access, Accesses};
+use crate::values::Values;
+use executions::Frequencies;
+
+/// The bytes of a row that a lane addresses when a warp loads or stores matrices.
+const MATRIX_ROW: u64 = 16;
+
+/// The bytes that are accessed in a state space.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// Where; `.shared::cta` and `.shared::cluster` are `.shared`.
+    pub space: Space,
+    /// Bytes that are loaded.
+    pub read: u64,
+    /// Bytes that are stored.
+    pub written: u64,
+    /// Bytes of atomic operations and of others that read and write.
+    pub updated: u64,
+    /// Accesses of warps whose bytes are not known.
+    pub unknown: u64,
+}
+
+impl Traffic {
+    /// All bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        let both = self.read.saturating_add(self.written);
+        both.saturating_add(self.updated)
+    }
+}
+
+/// What a warp does.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Work {
+    /// The number of instructions.
+    pub instructions: u64,
+    /// Those of each class, in the order of [`Class::ALL`].
+    pub classes: [u64; Class::ALL.len()],
+    /// Arithmetic.
+    pub operations: Operations,
+    /// Memory, at most one entry for each space.
+    pub traffic: Vec<Traffic>,
+}
+
+impl Work {
+    /// The instructions of a class.
+    #[must_use]
+    pub fn of_class(&self, class: Class) -> u64 {
+        let at = Class::ALL.iter().position(|c| *c == class);
+        at.and_then(|at| self.classes.get(at)).copied().unwrap_or(0)
+    }
+
+    /// The bytes that are accessed in global memory, also through generic addresses.
+    #[must_use]
+    pub fn global_bytes(&self) -> u64 {
+        let is_global =
+            |t: &&Traffic| matches!(t.space, Space::Generic | Space::State(StateSpace::Global));
+        let bytes = self.traffic.iter().filter(is_global).map(Traffic::bytes);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// Floating-point operations for each byte of global memory; `None` without an access to it.
+    #[must_use]
+    pub fn intensity(&self) -> Option<f64> {
+        let bytes = self.global_bytes();
+        (bytes > 0).then(|| self.operations.floating() as f64 / bytes as f64)
+    }
+
+    /// Adds a multiple.
+    pub fn add(&mut self, other: &Self, times: u64) {
+        let more = other.instructions.saturating_mul(times);
+        self.instructions = self.instructions.saturating_add(more);
+        for (sum, more) in self.classes.iter_mut().zip(other.classes) {
+            *sum = sum.saturating_add(more.saturating_mul(times));
+        }
+        self.operations.add(&other.operations, times);
+        for traffic in &other.traffic {
+            let sum = self.of_space(traffic.space);
+            for (sum, more) in [
+                (&mut sum.read, traffic.read),
+                (&mut sum.written, traffic.written),
+                (&mut sum.updated, traffic.updated),
+                (&mut sum.unknown, traffic.unknown),
+            ] {
+                *sum = sum.saturating_add(more.saturating_mul(times));
+            }
+        }
+    }
+
+    fn of_space(&mut self, space: Space) -> &mut Traffic {
+        let at = self.traffic.iter().position(|t| t.space == space);
+        let at = at.unwrap_or_else(|| {
+            self.traffic.push(Traffic {
+                space,
+                read: 0,
+                written: 0,
+                updated: 0,
+                unknown: 0,
+            });
+            self.traffic.len() - 1
+        });
+        &mut self.traffic[at]
+    }
+}
+
+/// Work that is done as often as the product of some trip counts says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Part {
+    /// The loops whose trip counts are not numbers; empty for what is done once.
+    pub factors: Vec<Factor>,
+    /// What is done, to be multiplied by the factors.
+    pub work: Work,
+    /// Whether it is done exactly that often, not at most or, because of a loop that no form is known of, unknown.
+    pub is_exact: bool,
+}
+
+/// The work of a loop.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct LoopWork {
+    /// Its instructions outside of inner loops, each once.
+    pub own: Work,
+    /// One iteration, with inner loops as often as they are repeated, or once if that is not a number.
+    pub iteration: Work,
+}
+
+/// The work of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FunctionWork {
+    /// All instructions, each once.
+    pub text: Work,
+    /// A call of the function: what is multiplied by fewer unknown trip counts comes first.
+    pub parts: Vec<Part>,
+    /// Of each loop, by its number.
+    pub loops: Vec<LoopWork>,
+}
+
+impl FunctionWork {
+    /// Adds up the instructions of a function that are reached. Without values and accesses, trip counts are unknown and generic
+    /// addresses may be anywhere.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::work::FunctionWork;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .f32 f; fma.rn.f32 f, f, f, f; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let work = FunctionWork::new(facts, &FunctionAnalysis::new(facts), None);
+    /// assert_eq!(work.parts[0].work.operations.single, 2 * 32);
+    /// ```
+    #[must_use]
+    pub fn new(
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        known: Option<(&Values, &Accesses)>,
+    ) -> Self {
+        let frequencies = Frequencies::new(analysis, known.map(|(values, _)| values));
+        let mut found = Self {
+            text: Work::default(),
+            parts: Vec::new(),
+            loops: vec![LoopWork::default(); analysis.loops().len()],
+        };
+        let mut cursor = Cursor {
+            facts,
+            rest: known.map_or(&[], |(_, accesses)| accesses.all()),
+        };
+        let loops = analysis.loops();
+        for (id, block) in analysis.cfg().blocks() {
+            if !analysis.is_reachable(id) {
+                continue;
+            }
+            let (work, guarded) = cursor.block(block);
+            found.text.add(&work, 1);
+            if let Some(of) = loops
+                .innermost(id)
+                .and_then(|l| found.loops.get_mut(l.as_u32() as usize))
+            {
+                of.own.add(&work, 1);
+            }
+            let executions = frequencies.of(id);
+            found.add_iterations(
+                &work,
+                loops.innermost(id),
+                analysis,
+                &frequencies,
+                &executions,
+            );
+            found.add(&work, &executions, !guarded);
+        }
+        let order = |p: &Part| (p.factors.len(), p.factors.clone());
+        found.parts.sort_by_key(order);
+        found
+    }
+
+    /// A call of the function, if every trip count that is not a number were this one.
+    #[must_use]
+    pub fn total(&self, assumed: u64) -> Work {
+        let mut total = Work::default();
+        for part in &self.parts {
+            let times = part
+                .factors
+                .iter()
+                .map(|f| assumed.saturating_sub(f.without_last.into()));
+            total.add(&part.work, times.fold(1, u64::saturating_mul));
+        }
+        total
+    }
+
+    fn add(&mut self, work: &Work, executions: &Executions, always: bool) {
+        let at = self
+            .parts
+            .iter()
+            .position(|p| p.factors == executions.factors);
+        let at = at.unwrap_or_else(|| {
+            self.parts.push(Part {
+                factors: executions.factors.clone(),
+                work: Work::default(),
+                is_exact: true,
+            });
+            self.parts.len() - 1
+        });
+        if let Some(part) = self.parts.get_mut(at) {
+            part.work.add(work, executions.times);
+            part.is_exact &= executions.is_exact && always;
+        }
+    }
+
+    /// Adds a block to one iteration of each loop around it.
+    fn add_iterations(
+        &mut self,
+        work: &Work,
+        innermost: Option<LoopId>,
+        analysis: &FunctionAnalysis,
+        frequencies: &Frequencies<'_>,
+        executions: &Executions,
+    ) {
+        let mut around = innermost;
+        let mut within = 1;
+        while let Some(id) = around {
+            if let Some(of) = self.loops.get_mut(id.as_u32() as usize) {
+                of.iteration.add(work, within);
+            }
+            // For the loop around, as often as this one is repeated when it is entered.
+            let entered = frequencies.entries(id).times.max(1);
+            within = executions.times / entered;
+            around = analysis.loops().get(id).and_then(|l| l.parent());
+        }
+    }
+}
+
+/// Goes through the instructions of a function with their accesses.
+struct Cursor<'a> {
+    facts: FunctionFacts<'a>,
+    /// The accesses that are left, in the order of the blocks.
+    rest: &'a [Access],
+}
+
+impl Cursor<'_> {
+    /// The work of a block, and whether a guard may skip a part of it.
+    fn block(&mut self, block: &crate::cfg::Block) -> (Work, bool) {
+        let (mut work, mut guarded) = (Work::default(), false);
+        for (stmt, statement) in self.facts.body().range(block.first, block.end) {
+            if let Statement::Inst(inst) = statement {
+                let facts = self.facts.inst(inst);
+                let falls_through = facts.flow() == ptx_ir::facts::Flow::Next;
+                guarded |= facts.guard().is_some() && falls_through;
+                self.instruction(&facts, stmt, inst, &mut work);
+            }
+        }
+        (work, guarded)
+    }
+
+    fn instruction(&mut self, facts: &Facts<'_>, stmt: StmtId, inst: InstId, work: &mut Work) {
+        let lanes = if facts.is_one_thread() {
+            1
+        } else {
+            LANES as u64
+        };
+        let operations = Operations::of(self.facts, facts, inst, lanes);
+        let before = self.rest;
+        let count = before.iter().take_while(|a| a.stmt == stmt).count();
+        let (known, rest) = before.split_at(count);
+        self.rest = rest;
+        let mut first = None;
+        for (nth, access) in facts.memory().enumerate() {
+            // A call is counted by what it executes.
+            if access.space == Space::Any {
+                continue;
+            }
+            let space = known.get(nth).map_or(access.space, |known| known.space);
+            let space = match space {
+                Space::State(space) => Space::State(space.base()),
+                other => other,
+            };
+            first = first.or(Some(space));
+            let traffic = work.of_space(space);
+            let Some(bytes) = self.bytes(facts, inst, access.bytes, lanes) else {
+                traffic.unknown += 1;
+                continue;
+            };
+            let sum = match access.access {
+                Usage::None => continue,
+                Usage::Read => &mut traffic.read,
+                Usage::Write => &mut traffic.written,
+                _ => &mut traffic.updated,
+            };
+            *sum = sum.saturating_add(bytes);
+        }
+        work.instructions += 1;
+        let class = Class::of(facts, &operations, first);
+        if let Some(at) = Class::ALL.iter().position(|c| *c == class) {
+            work.classes[at] += 1;
+        }
+        work.operations.add(&operations, 1);
+    }
+
+    /// The bytes of a warp, given those of a lane.
+    fn bytes(
+        &self,
+        facts: &Facts<'_>,
+        inst: InstId,
+        of_lane: Option<u64>,
+        lanes: u64,
+    ) -> Option<u64> {
+        if !matches!(
+            facts.action(),
+            Some(Action::MatrixLoad | Action::MatrixStore)
+        ) {
+            return Some(of_lane?.saturating_mul(lanes));
+        }
+        let signature = self.facts.body().inst(inst)?.sig;
+        let signature = self.facts.module().signature(signature);
+        let modifiers: Vec<Modifier> = signature.modifiers().collect();
+        let matrices = modifiers.iter().find_map(|m| match m {
+            Modifier::X1 => Some(1),
+            Modifier::X2 => Some(2),
+            Modifier::X4 => Some(4),
+            _ => None,
+        });
+        Some(u64::from(rows_of_matrix(&modifiers)?) * matrices? * MATRIX_ROW)
+    }
+}

@@ -1,0 +1,126 @@
+//! `ptxkit report`: what bounds the performance of functions.
+
+mod html;
+mod text;
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
+use ptx_report::report::Report;
+
+use crate::functions::{Chosen, Functions};
+use crate::input::{self, Files, Source};
+use crate::output::{Out, Status};
+
+/// Report what bounds the performance of functions
+///
+/// For each function its resources, loops with trip counts, accesses to memory with sectors and bank conflicts, arithmetic
+/// intensity, live registers, asynchronous operations and divergence. All of it is found in the text: nothing is executed.
+///
+/// Numbers are those of a warp whose 32 lanes execute what the text says. Trip counts that are not numbers are taken to be 100
+/// where a sum needs one. docs/report.md describes the page.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptxkit report kernel.ptx                         as text
+  ptxkit report kernel.ptx -o report.html          a page to explore, which needs no network
+  ptxkit report --kernel 'gemm*' kernel.ptx
+  ptxkit report --format json build/ | jq '.functions[].work.total.intensity'")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    functions: Functions,
+    /// Output format [default: that of the extension of --output, else text]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// Tables
+    Text,
+    /// One JSON object per file
+    Json,
+    /// A page with all functions, which needs no network
+    Html,
+}
+
+impl Format {
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "html" | "htm" => Some(Self::Html),
+            "json" | "ndjson" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let format = args.format.or_else(|| Format::of(args.output.as_deref()?));
+    let format = format.unwrap_or(Format::Text);
+    if format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
+        bail!("standard output is a terminal: write the page to a file with --output");
+    }
+    let mut out = Out::new();
+    let mut status = Status::Ok;
+    let inputs = args.files.list()?;
+    let (mut used, mut reports, mut written) = (Vec::new(), Vec::new(), Vec::new());
+    let work = |source: Source| report(source, &args.functions, format);
+    let emit = |out: &mut Out, (report, chosen): (Report, Chosen)| {
+        chosen.note(&mut used);
+        match format {
+            Format::Html => reports.push(report),
+            Format::Json => {
+                serde_json::to_writer(&mut written, &report)?;
+                written.push(b'\n');
+            }
+            Format::Text => text::write(&mut written, &report)?,
+        }
+        if args.output.is_none() {
+            out.write_all(&written)?;
+            written.clear();
+        }
+        Ok(Status::Ok)
+    };
+    input::in_order(&inputs, &mut out, &mut status, work, emit)?;
+    args.functions.check(&used)?;
+    if format == Format::Html {
+        if reports.iter().all(|r| r.functions.is_empty()) {
+            match status {
+                Status::Ok => bail!("no function with a body"),
+                _ => return Ok(status),
+            }
+        }
+        html::write(&mut written, &reports)?;
+    }
+    match &args.output {
+        Some(path) => {
+            std::fs::write(path, written).with_context(|| format!("{}", path.display()))?;
+        }
+        None => out.write_all(&written)?,
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen) {
+    let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
+    let chosen = wanted.choose(&module);
+    let is_chosen = |id| chosen.contains(id);
+    let report = match format {
+        Format::Html => Report::with_drawings(&source.name, &module, is_chosen),
+        _ => Report::new(&source.name, &module, is_chosen),
+    };
+    (report, chosen)
+}
+
+/// A form without the name of the function, with which compilers begin the names of its parameters.
+fn short(form: &str, function: &str) -> String {
+    form.replace(&format!("{function}_"), "")
+}

@@ -1,0 +1,97 @@
+/** The page of a function. */
+function functionPage(row, details, overview) {
+  const file = overview.files[row.file];
+  return [
+    element("h1", {}, row.title),
+    row.title === details.name ? null : element("p", {}, element("code", {}, details.name)),
+    element("p", { class: "dim" }, `${row.kind} at line ${row.line} of ${file.name}, ${file.target ?? "no target"}`),
+    cards(row, details), resources(details),
+    element("h2", {}, "Instructions"), workPanel(details.work, overview.assumed_trips),
+    details.loops.all ? [element("h2", {}, "Loops"), loopTable(details.loops.list), shortened(details.loops, "loops")] : null,
+    details.accesses.all ? [element("h2", {}, "Accesses to memory"), accessPanel(details)] : null,
+    element("h2", {}, "Live registers"), pressureCurve(details.pressure),
+    details.pipelines.all ? [element("h2", {}, "Asynchronous operations"), pipelinePanel(details)] : null,
+    element("h2", {}, "Control flow"), flowGraph(details),
+  ].flat(3);
+}
+
+function cards(row, details) {
+  const card = (value, name) => element("div", { class: "card" }, element("b", {}, value), element("span", {}, name));
+  return element("div", { class: "cards" },
+    card(amount(row.instructions), "instructions"), card(amount(row.flops), "floating-point operations of a warp"), card(bytes(row.bytes), "of global memory, of a warp"),
+    card(row.intensity === null ? "–" : amount(row.intensity), "FLOP/byte"), card(row.pressure, "live registers of 32 bits"), card(row.shared === null ? "–" : bytes(row.shared), "of shared memory"),
+    card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors for each that is needed"), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts"));
+}
+
+function resources(details) {
+  const sync = details.synchronization;
+  const count = (number, what) => (number ? `${number} ${what}${number === 1 ? "" : "s"}` : null);
+  const barriers = [count(sync.cta_barriers, "CTA barrier"), count(sync.warp_barriers, "warp barrier"), count(sync.cluster_barriers, "cluster barrier"), count(sync.mbarrier_objects, "mbarrier initialization"),
+    count(sync.mbarrier_waits, "mbarrier wait"), count(sync.fences, "fence"), sync.barrier_numbers.length ? `named ${sync.barrier_numbers.join(", ")}` : null];
+  const classes = Object.entries(details.pressure.classes).filter(([, number]) => number).map(([name, number]) => `${name} ${number}`);
+  const facts = [
+    ["Requires", details.requires.join(", ")], ["Directives", details.directives.join("; ")], ["Parameters", bytes(details.parameter_bytes)], ["Local memory", details.local_bytes ? bytes(details.local_bytes) : ""],
+    ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")],
+  ];
+  return element("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]).flat());
+}
+
+/** `(1 + max(0, n - 1) - 1) × …` */
+function times(part) {
+  const factors = part.factors.map((f) => {
+    const form = f.form ?? `trips of the loop at block ${f.header}`;
+    return f.without_last ? `(${form} − 1)` : `(${form})`;
+  });
+  const text = factors.join(" × ") || "once";
+  return part.exact ? text : `at most ${text}`;
+}
+
+function workPanel(work, assumed) {
+  const memory = (space) => (part) => part.work.memory.filter((m) => space.includes(m.space)).reduce((sum, m) => sum + m.read + m.written + m.updated, 0) || null;
+  const number = (title, value) => ({ title, number: true, value, show: (part) => amount(value(part)) });
+  const columns = [
+    { title: "How often", value: times, class: "form", hint: times }, { title: "Mix", show: (p) => mixBar(p.work.classes) }, number("Instructions", (p) => p.work.instructions), number("FLOP", (p) => p.work.flops || null), number("Integer", (p) => p.work.integer || null),
+    number("Multiply-adds", (p) => p.work.multiply_adds || null), number("Global bytes", memory(["global", "generic"])), number("Shared bytes", memory(["shared"])), number("FLOP/byte", (p) => p.work.intensity),
+  ];
+  return [
+    element("p", { class: "dim" }, `All instructions that a warp executes; trip counts that are not numbers are taken to be ${assumed}.`), mixBar(work.total.classes, true), mixLegend(work.total.classes),
+    element("h3", {}, "By trip counts"), sortable(columns, work.parts, { label: "Work by trip counts" }),
+  ];
+}
+
+function loopTable(loops) {
+  const number = (title, value) => ({ title, number: true, value, show: (l) => amount(value(l)) });
+  const space = (names) => (l) => l.iteration.memory.filter((m) => names.includes(m.space)).reduce((sum, m) => sum + m.read + m.written + m.updated, 0) || null;
+  const count = (l) => (l.trip_count ? (l.trip_count.exact ? l.trip_count.form : `at most ${l.trip_count.form}`) : "unknown");
+  const columns = [
+    { title: "Loop", value: (l) => l.header, show: (l) => `${"  ".repeat(l.depth - 1)}${l.label ?? `block ${l.header}`}`, class: "code" }, { title: "Line", number: true, value: (l) => l.line }, { title: "Source", value: (l) => l.source },
+    { title: "Trip count", value: count, class: "form", hint: count }, { title: "Mix", show: (l) => mixBar(l.iteration.classes) }, number("Instructions", (l) => l.iteration.instructions), number("FLOP", (l) => l.iteration.flops || null), number("Integer", (l) => l.iteration.integer || null),
+    number("Multiply-adds", (l) => l.iteration.multiply_adds || null), number("Global bytes", space(["global", "generic"])), number("Shared bytes", space(["shared"])), number("FLOP/byte", (l) => l.iteration.intensity),
+  ];
+  return [element("p", { class: "dim" }, "One iteration of each loop, with inner loops as often as they are repeated, or once where that is not a number."), sortable(columns, loops, { label: "Loops" })];
+}
+
+function accessPanel(details) {
+  const pattern = (a) => (a.pattern === "strided" ? `strided ${a.stride}` : a.pattern ?? "unknown");
+  const isBad = (a) => a.sectors > a.least || a.degree > 1;
+  const columns = [
+    { title: "Line", number: true, value: (a) => a.line }, { title: "Source", value: (a) => a.source }, { title: "Instruction", value: (a) => a.mnemonic, class: "code" }, { title: "Space", value: (a) => a.space },
+    { title: "Depth", number: true, value: (a) => a.depth, about: "The number of loops around it" }, { title: "Bytes", number: true, value: (a) => a.bytes, about: "Of a thread" }, { title: "Elements", number: true, value: (a) => a.vector, about: "Of a vector" },
+    { title: "Pattern", value: pattern, about: "How the addresses of the lanes are related" }, { title: "Sectors", number: true, value: (a) => a.sectors, class: "cost", about: "Sectors of 32 bytes for a warp" }, { title: "Least", number: true, value: (a) => a.least, about: "For contiguous addresses" },
+    { title: "Degree", number: true, value: (a) => a.degree, class: "cost", about: "Of bank conflicts" }, { title: "Object", value: (a) => a.object, class: "name" }, { title: "Address", value: (a) => a.address, class: "code form", hint: (a) => a.address },
+  ];
+  const plot = (title, drawn) => (drawn ? element("div", {}, element("h3", {}, title), drawn) : null);
+  const adjacent = details.adjacent.list.map((group) => element("li", {}, `Lines ${group.lines.join(", ")} could be one access of ${group.bytes} bytes`));
+  return [
+    element("div", { class: "plots" }, plot("Sectors of requests to global memory", histogram(details.sectors, "sectors", 17)), plot("Bank conflicts of requests to shared memory", histogram(details.degrees, "degree", 2))),
+    details.unknown_patterns ? element("p", { class: "dim" }, `The relation of the lanes is not known for ${details.unknown_patterns} of ${details.accesses.all} accesses.`) : null,
+    sortable(columns, details.accesses.list, { label: "Accesses", row: (a) => ({ class: isBad(a) ? "bad" : null }) }), shortened(details.accesses, "accesses"),
+    adjacent.length ? [element("h3", {}, "Accesses that could be one"), element("ul", {}, adjacent), shortened(details.adjacent, "groups")] : null,
+  ].flat(2);
+}
+
+function pipelinePanel(details) {
+  const title = (p) => (p.header === null ? "Outside of loops" : `Loop at block ${p.header}`);
+  const panels = details.pipelines.list.map((p) => [element("h3", {}, title(p)), timeline(p.steps.list), shortened(p.steps, "steps")]);
+  return [element("p", { class: "dim" }, "Instructions in the order of the text, and the groups that are in flight after each."), panels, shortened(details.pipelines, "loops")].flat(3);
+}

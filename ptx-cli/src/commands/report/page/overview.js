@@ -1,0 +1,25 @@
+/** The page of all functions. */
+function overviewPage(overview, choose) {
+  const link = (row) => element("a", { href: `#${overview.functions.indexOf(row)}` }, row.title);
+  const columns = [
+    { title: "Function", value: (row) => row.title, show: link, class: "name", hint: (row) => row.title },
+    { title: "Kind", value: (row) => row.kind },
+    { title: "Instructions", number: true, value: (row) => row.instructions, about: "In the text" },
+    { title: "FLOP", number: true, value: (row) => row.flops, show: (row) => amount(row.flops), about: "Floating-point operations of a warp" },
+    { title: "Global bytes", number: true, value: (row) => row.bytes, show: (row) => amount(row.bytes), about: "Bytes of a warp" },
+    { title: "FLOP/byte", number: true, value: (row) => row.intensity, show: (row) => (row.intensity === null ? "" : amount(row.intensity)) },
+    { title: "Live registers", number: true, value: (row) => row.pressure, about: "The most at once, in units of 32 bits" },
+    { title: "Shared bytes", number: true, value: (row) => row.shared },
+    { title: "Loops", number: true, value: (row) => row.loops },
+    { title: "Sectors/least", number: true, value: (row) => row.excess, show: (row) => (row.excess === null ? "" : row.excess.toFixed(2)), about: "Sectors of global accesses for each one that contiguous accesses would need", class: "cost" },
+    { title: "Bank conflicts", number: true, value: (row) => row.degree, show: (row) => (row.degree > 1 ? `${row.degree}-fold` : ""), about: "The highest degree", class: "cost" },
+  ];
+  const files = overview.files.map((file) => element("p", {}, element("code", {}, file.name), ` PTX ${file.ptx ?? "?"}, ${file.target ?? "no target"}`));
+  return [
+    element("h1", {}, `${overview.functions.length} functions`), files,
+    element("p", { class: "dim" }, `Numbers are those of a warp whose 32 lanes execute what the text says; trip counts that are not numbers are taken to be ${overview.assumed_trips}.`),
+    element("h2", {}, "Intensity"), roofline(overview.functions, choose),
+    element("h2", {}, "Functions"),
+    sortable(columns, overview.functions, { label: "Functions", row: (row) => ({ class: row.excess > 2 || row.degree > 1 ? "bad" : null }) }),
+  ];
+}

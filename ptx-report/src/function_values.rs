@@ -1,0 +1,172 @@
+//! What is known of the values of a function before it runs: affine forms, trip counts, and how lanes access memory.
+
+use std::collections::HashMap;
+
+use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::memory_access::{Access, Accesses, Pattern};
+use ptx_analysis::ssa::Ssa;
+use ptx_analysis::values::{Affine, Symbol, Values};
+use ptx_ir::StmtId;
+use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_isa::StateSpace;
+use serde::Serialize;
+
+use crate::affine_text::AffineText;
+use crate::register_names::RegisterNames;
+
+/// The values of a function and its accesses to memory.
+#[derive(Debug)]
+pub struct FunctionValues {
+    ssa: Ssa,
+    values: Values,
+    accesses: Accesses,
+    /// The first access of each statement.
+    first_access: HashMap<StmtId, usize>,
+}
+
+/// How often a loop is repeated.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct TripCount {
+    /// The number of executions of its header each time that it is entered, if that is a number.
+    pub count: Option<u64>,
+    /// The same as a form: `10`, or `1 + max(0, (n - %tid.x)/256)`.
+    pub form: String,
+    /// Whether the loop is left nowhere else; otherwise it is repeated at most so often.
+    pub exact: bool,
+    /// Whether it is only true if a value does not wrap around before it gets to its bound.
+    pub assumes_no_wrap: bool,
+}
+
+/// How the lanes of a warp access memory.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Coalescing {
+    /// `uniform`, `consecutive`, `strided` or `scattered`.
+    pub pattern: &'static str,
+    /// The bytes from each lane to the next, unless they differ.
+    pub stride: Option<i64>,
+    /// The sectors of 32 bytes in global memory, or where the space is not known.
+    pub sectors: Option<u64>,
+    /// How many times as often as without bank conflicts shared memory is accessed.
+    pub degree: Option<u64>,
+    /// What this depends on: `one_dimension`, `no_wrap`.
+    pub assumes: Vec<&'static str>,
+}
+
+impl Coalescing {
+    /// That of an access; `None` if the relation of the addresses is not known.
+    #[must_use]
+    pub fn of(access: &Access) -> Option<Self> {
+        let request = access.request?;
+        let space = match access.space {
+            Space::State(space) => Some(space.base()),
+            _ => None,
+        };
+        let is_global = matches!(space, None | Some(StateSpace::Global | StateSpace::Const));
+        let is_shared = space == Some(StateSpace::Shared);
+        let assumptions = [
+            (request.assumptions.one_dimension, "one_dimension"),
+            (request.assumptions.no_wrap, "no_wrap"),
+        ];
+        Some(Self {
+            pattern: request.pattern.name(),
+            stride: (request.pattern != Pattern::Scattered).then_some(request.offsets[1]),
+            sectors: is_global.then_some(request.sectors),
+            degree: is_shared.then(|| request.degree()),
+            assumes: assumptions
+                .into_iter()
+                .filter_map(|(is_assumed, name)| is_assumed.then_some(name))
+                .collect(),
+        })
+    }
+}
+
+impl FunctionValues {
+    /// Those of a function; `None` for functions with too many phis.
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
+        let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
+        let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).ok()?;
+        let values = Values::new(facts, analysis, &ssa);
+        let accesses = Accesses::new(facts, analysis, &ssa, &values);
+        let mut first_access = HashMap::new();
+        for (at, access) in accesses.all().iter().enumerate() {
+            first_access.entry(access.stmt).or_insert(at);
+        }
+        Some(Self {
+            ssa,
+            values,
+            accesses,
+            first_access,
+        })
+    }
+
+    /// The values.
+    #[must_use]
+    pub const fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The accesses to memory.
+    #[must_use]
+    pub const fn accesses(&self) -> &Accesses {
+        &self.accesses
+    }
+
+    /// Writes forms with the names of the function.
+    #[must_use]
+    pub fn text<'a>(
+        &'a self,
+        facts: FunctionFacts<'a>,
+        names: &'a RegisterNames,
+    ) -> AffineText<'a> {
+        AffineText::new(facts.module(), facts.body(), &self.values, &self.ssa, names)
+    }
+
+    /// How often a loop is repeated, if something is known of it.
+    #[must_use]
+    pub fn trip_count(&self, id: LoopId, text: &AffineText<'_>) -> Option<TripCount> {
+        let count = self.values.trip_count(id)?;
+        Some(TripCount {
+            count: count.most(),
+            form: text.trip_count(count),
+            exact: count.is_exact,
+            assumes_no_wrap: count.assumes_no_wrap(),
+        })
+    }
+
+    /// The registers that a statement writes and the forms of their values, unless these are only themselves.
+    pub fn forms(&self, stmt: StmtId) -> impl Iterator<Item = (u32, Affine)> + '_ {
+        self.ssa.defs(stmt).filter_map(|def| {
+            let form = self.values.affine(def);
+            let symbol = form.as_symbol().and_then(|s| self.values.symbol(s));
+            let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
+            let variable = self.ssa.variable(def).filter(|_| !is_own)?;
+            Some((variable, form))
+        })
+    }
+
+    /// The accesses of a statement to memory, in the order in which the facts have them.
+    pub fn accesses_of(&self, stmt: StmtId) -> impl Iterator<Item = &Access> {
+        let start = self.first_access.get(&stmt);
+        let from = start.and_then(|&start| self.accesses.all().get(start..));
+        let all = from.unwrap_or_default().iter();
+        all.take_while(move |a| a.stmt == stmt)
+    }
+
+    /// The first access of a statement to memory that is not a parameter.
+    #[must_use]
+    pub fn access(&self, stmt: StmtId) -> Option<&Access> {
+        self.accesses_of(stmt).find(|a| !is_param(a))
+    }
+}
+
+/// Whether an access is to parameters.
+#[must_use]
+pub fn is_param(access: &Access) -> bool {
+    matches!(access.space, Space::State(space) if space.base() == StateSpace::Param)
+}

@@ -1,0 +1,129 @@
+//! The accesses of a function to memory.
+
+use std::collections::HashMap;
+
+use ptx_analysis::memory_access::{self, Provenance};
+use ptx_analysis::values::VariableRef;
+use ptx_ir::Module;
+use ptx_ir::facts::Space;
+use serde::Serialize;
+
+use super::function::Of;
+use crate::function_stats::Access as Kind;
+use crate::function_values::{Coalescing, is_param};
+use crate::{clean, labels};
+
+/// An access of an instruction to memory.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Access {
+    /// The line of the instruction in the file.
+    pub line: u32,
+    /// Its line in the original program: `a.cu:11`.
+    pub source: Option<String>,
+    /// The id of its block.
+    pub block: u32,
+    /// The number of loops around it.
+    pub loop_depth: u32,
+    /// Opcode and modifiers.
+    pub mnemonic: String,
+    /// The state space, also of a generic address of which it is known.
+    pub space: &'static str,
+    /// `read`, `write`, `atomic` or `update`.
+    pub access: &'static str,
+    /// The bytes of a thread, if they are known.
+    pub bytes: Option<u64>,
+    /// The number of elements of a vector.
+    pub vector: usize,
+    /// The power of two that divides the address for certain.
+    pub alignment: u64,
+    /// The address as a form.
+    pub address: Option<String>,
+    /// What it points into: a parameter or a variable.
+    pub object: Option<String>,
+    /// How the lanes of a warp access it, if that is known.
+    pub coalescing: Option<Coalescing>,
+    /// The sectors that as many bytes need if they are contiguous.
+    pub least_sectors: Option<u64>,
+}
+
+/// The accesses, and the numbers of those that could be one vector access.
+pub(super) fn of(of: &Of<'_>) -> (Vec<Access>, Vec<Vec<usize>>) {
+    let Some(values) = of.values else {
+        return (Vec::new(), Vec::new());
+    };
+    let mut found = Vec::new();
+    let mut numbers = HashMap::new();
+    for (at, access) in values.accesses().all().iter().enumerate() {
+        if is_param(access) || access.space == Space::Any || access.access.is_mbarrier {
+            continue;
+        }
+        numbers.insert(at, found.len());
+        found.push(one(of, access));
+    }
+    let adjacent = values.accesses().adjacent().iter().map(|group| {
+        let accesses = group.accesses.iter();
+        accesses.filter_map(|at| numbers.get(at).copied()).collect()
+    });
+    let adjacent = adjacent.filter(|group: &Vec<usize>| group.len() > 1);
+    (found, adjacent.collect())
+}
+
+fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
+    let kind = Kind::new(&access.access, of.facts.body());
+    let block = of.analysis.cfg().of_statement(access.stmt);
+    let text = of.values.map(|v| v.text(of.facts, of.names));
+    let coalescing = Coalescing::of(access);
+    let is_global = coalescing.as_ref().is_some_and(|c| c.sectors.is_some());
+    let uniform = coalescing.as_ref().is_some_and(|c| c.pattern == "uniform");
+    let lanes = if uniform { 1 } else { 32 };
+    let bytes = access.access.bytes.filter(|_| is_global);
+    Access {
+        line: of.line(access.stmt),
+        source: of.source(access.stmt),
+        block: block.map_or(0, |b| b.as_u32()),
+        loop_depth: block.map_or(0, |b| of.analysis.loops().depth(b)),
+        mnemonic: of
+            .signature(access.inst)
+            .map_or(String::new(), |s| s.text().to_owned()),
+        space: labels::space(access.space),
+        access: kind.access,
+        bytes: kind.bytes,
+        vector: kind.vector,
+        alignment: access.alignment,
+        address: access
+            .address
+            .zip(text)
+            .map(|(form, text)| text.form(&form)),
+        object: access.provenance.map(|p| object(p, of.module(), of)),
+        least_sectors: bytes.map(|b| b.saturating_mul(lanes).div_ceil(32)),
+        coalescing,
+    }
+}
+
+/// The name of what an address points into.
+fn object(of: Provenance, module: &Module, function: &Of<'_>) -> String {
+    let local = |variable| {
+        let variable = function.facts.body().vars().get(variable);
+        variable.map(|v| (v.name, v.number))
+    };
+    let (name, offset) = match of {
+        Provenance::Parameter { variable, offset } => (local(variable), offset),
+        Provenance::Variable(VariableRef::Local(variable)) => (local(variable), 0),
+        Provenance::Variable(VariableRef::Module(symbol)) => {
+            let symbol = module.symbols().get(symbol);
+            (symbol.map(|s| (s.name, s.number)), 0)
+        }
+        _ => (None, 0),
+    };
+    let Some((name, number)) = name else {
+        return String::new();
+    };
+    let number = number.map_or(String::new(), |n| n.to_string());
+    let name = clean(module.name(name)).into_owned();
+    match offset {
+        0 => name + &number,
+        offset => format!("{name}{number}[{offset}]"),
+    }
+}

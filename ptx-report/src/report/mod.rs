@@ -1,0 +1,152 @@
+//! What bounds the performance of the functions of a module: resources, work by loops, accesses to memory, live registers, asynchronous
+//! operations, divergence.
+//!
+//! Everything is found in the text: numbers are those of a warp whose 32 lanes execute what the text says ([`ptx_analysis::work`]).
+
+mod accesses;
+mod blocks;
+mod function;
+mod loops;
+mod pipeline;
+mod pressure;
+mod synchronization;
+mod work;
+
+use ptx_analysis::function_analysis::map_functions;
+use ptx_analysis::uniformity::ModuleUniformity;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FuncId, Module};
+use serde::Serialize;
+
+use crate::SCHEMA;
+use crate::control_flow::Outline;
+use crate::function_stats::{Context, OfFunction};
+
+pub use accesses::Access;
+pub use blocks::{Block, Edge};
+pub use loops::Loop;
+pub use pipeline::{InFlight, Pipeline, Step};
+pub use pressure::Curve;
+pub use synchronization::Synchronization;
+pub use work::{Factor, FunctionWork, Memory, Part, Work};
+
+/// The number that replaces trip counts that are not numbers, where a sum of work needs one.
+pub const ASSUMED_TRIPS: u64 = 100;
+
+/// The report of a module.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The file, as the caller named it.
+    pub file: String,
+    /// The PTX version of the header.
+    pub ptx: Option<String>,
+    /// The target of the header.
+    pub target: Option<String>,
+    /// The number that replaces trip counts that are not numbers in the field `total` of the work.
+    pub assumed_trips: u64,
+    /// The functions with a body, in the order of the text.
+    pub functions: Vec<Function>,
+}
+
+/// The report of a function.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Function {
+    /// The line where it begins.
+    pub line: u32,
+    /// Its statistics, as `ptxkit stats` has them.
+    pub stats: OfFunction,
+    /// The bytes of its parameters; `None` if the size of one is not known.
+    pub parameter_bytes: Option<u64>,
+    /// Barriers, mbarrier objects and fences.
+    pub synchronization: Synchronization,
+    /// How many registers are live at each instruction.
+    pub pressure_curve: Curve,
+    /// What it does.
+    pub work: FunctionWork,
+    /// The natural loops, outer ones before inner ones.
+    pub loops: Vec<Loop>,
+    /// The accesses to memory that is not parameters.
+    pub accesses: Vec<Access>,
+    /// The numbers of accesses that could be one vector access.
+    pub adjacent: Vec<Vec<usize>>,
+    /// The asynchronous operations of loops, and of what is in no loop.
+    pub pipelines: Vec<Pipeline>,
+    /// The basic blocks, in the order of the text.
+    pub blocks: Vec<Block>,
+    /// The edges between them.
+    pub edges: Vec<Edge>,
+    /// Where its blocks are drawn, if that was asked for and they are few enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawing: Option<Outline>,
+}
+
+/// The most blocks of a function that is drawn.
+const MOST_DRAWN: usize = 400;
+
+impl Report {
+    /// Of the chosen functions of a module.
+    ///
+    /// ```
+    /// use ptx_report::report::Report;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 t; .reg .b64 a, d;\n\
+    ///     ld.param.u64 a, [p]; mov.u32 t, %tid.x; mad.wide.u32 d, t, 8, a; ld.global.b32 t, [d]; ret; }",
+    /// ).module;
+    /// let report = Report::new("a.ptx", &module, |_| true);
+    /// let access = &report.functions[0].accesses[0];
+    /// let coalescing = access.coalescing.as_ref().unwrap();
+    /// assert_eq!((coalescing.pattern, coalescing.sectors), ("strided", Some(8)));
+    /// ```
+    #[must_use]
+    pub fn new(file: &str, module: &Module, chosen: impl Fn(FuncId) -> bool + Sync) -> Self {
+        Self::of(file, module, chosen, false)
+    }
+
+    /// The same with drawings of the control-flow graphs.
+    #[must_use]
+    pub fn with_drawings(
+        file: &str,
+        module: &Module,
+        chosen: impl Fn(FuncId) -> bool + Sync,
+    ) -> Self {
+        Self::of(file, module, chosen, true)
+    }
+
+    fn of(
+        file: &str,
+        module: &Module,
+        chosen: impl Fn(FuncId) -> bool + Sync,
+        draws: bool,
+    ) -> Self {
+        let facts = ModuleFacts::new(module);
+        let uniformity = ModuleUniformity::new(&facts);
+        let context = Context::new(module);
+        let starts = module.items().filter_map(|(item, what)| match what {
+            ptx_ir::Item::Function(id) => Some((id, module.span(item).start)),
+            _ => None,
+        });
+        let starts = starts.collect();
+        let maker = function::Maker {
+            context: &context,
+            uniformity: &uniformity,
+            starts: &starts,
+            draws,
+        };
+        let functions = map_functions(&facts, |id, of| chosen(id).then(|| maker.function(id, of)));
+        let header = module.header();
+        Self {
+            schema: SCHEMA,
+            file: file.to_owned(),
+            ptx: header.version.map(|v| v.to_string()),
+            target: header.target.map(|t| t.text().to_owned()),
+            assumed_trips: ASSUMED_TRIPS,
+            functions: functions.into_iter().flatten().collect(),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Asynchronous operations along the text: copies, products, groups, waits and barriers, with what is in flight.
+//!
+//! Groups are counted in the order of the text: first what is in no loop before a loop, then the body of the loop until the groups at
+//! its start are the same as one iteration before, as in a loop that keeps a number of stages in flight.
+
+use std::collections::BTreeMap;
+
+use ptx_analysis::graph::LoopId;
+use ptx_ir::facts::Facts;
+use ptx_ir::{InstId, Statement, StmtId};
+use ptx_isa::{AsyncPhase, Completion};
+use serde::Serialize;
+
+use super::function::Of;
+
+/// How often the body of a loop is followed until its groups are the same as before.
+const ROUNDS: usize = 16;
+
+/// The asynchronous operations of a loop, or of what is in no loop.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Pipeline {
+    /// The id of the header of the loop; `None` for what is in no loop.
+    pub header: Option<u32>,
+    /// In the order of the text; inner loops have their own.
+    pub steps: Vec<Step>,
+}
+
+/// An instruction of a pipeline.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Step {
+    /// Its line in the file.
+    pub line: u32,
+    /// Its line in the original program: `a.cu:11`.
+    pub source: Option<String>,
+    /// `copy`, `product`, `start`, `commit`, `wait`, `barrier` or `fence`.
+    pub kind: &'static str,
+    /// How its operations are awaited: `cp_async`, `bulk`, `mbarrier`, `wgmma` or `tcgen05`.
+    pub completion: Option<&'static str>,
+    /// Opcode and modifiers.
+    pub mnemonic: String,
+    /// The groups that a wait leaves in flight.
+    pub leaves: Option<u64>,
+    /// What is in flight after it, of operations that are awaited by groups.
+    pub in_flight: Vec<InFlight>,
+}
+
+/// Operations in flight.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct InFlight {
+    /// How they are awaited.
+    pub completion: &'static str,
+    /// Groups that were committed and not awaited.
+    pub groups: u64,
+    /// Operations in no group yet.
+    pub open: u64,
+}
+
+/// The groups of each kind of completion.
+type Groups = BTreeMap<&'static str, InFlight>;
+
+/// An instruction, before anything is counted.
+struct Event<'a> {
+    stmt: StmtId,
+    inst: InstId,
+    kind: &'static str,
+    completion: Option<Completion>,
+    /// What it does to asynchronous operations.
+    phases: &'a [(Completion, AsyncPhase)],
+    leaves: Option<u64>,
+}
+
+/// The pipelines of a function.
+pub(super) fn of(of: &Of<'_>) -> Vec<Pipeline> {
+    let mut by_loop: BTreeMap<Option<LoopId>, Vec<Event<'_>>> = BTreeMap::new();
+    for (id, block) in of.analysis.cfg().blocks() {
+        let around = of.analysis.loops().innermost(id);
+        for (stmt, statement) in of.facts.body().range(block.first, block.end) {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            if let Some(event) = event(of, stmt, inst) {
+                by_loop.entry(around).or_default().push(event);
+            }
+        }
+    }
+    by_loop.retain(|_, events| events.iter().any(|e| e.completion.is_some()));
+    let straight = by_loop.get(&None).map_or(&[][..], Vec::as_slice);
+    let before = prefixes(straight);
+    let found = by_loop.iter().map(|(id, events)| {
+        let info = id.and_then(|id| of.analysis.loops().get(id));
+        let groups = info.and_then(|info| {
+            let first = of.analysis.cfg().block(info.header())?.first;
+            let count = straight.partition_point(|e| of.facts.body().precedes(e.stmt, first));
+            Some(at_start(before.get(count)?.clone(), events))
+        });
+        let groups = groups.unwrap_or_default();
+        Pipeline {
+            header: info.map(|i| i.header().as_u32()),
+            steps: steps(of, events, groups),
+        }
+    });
+    found.collect()
+}
+
+/// What is in flight before each of these events, and after the last one.
+fn prefixes(events: &[Event<'_>]) -> Vec<Groups> {
+    let mut groups = Groups::new();
+    let mut found = vec![groups.clone()];
+    for event in events {
+        apply(event, &mut groups);
+        found.push(groups.clone());
+    }
+    found
+}
+
+/// What is in flight where a loop begins, after some of its iterations.
+fn at_start(mut groups: Groups, events: &[Event<'_>]) -> Groups {
+    for _ in 0..ROUNDS {
+        let start = groups.clone();
+        events.iter().for_each(|e| apply(e, &mut groups));
+        if groups == start {
+            break;
+        }
+    }
+    groups
+}
+
+fn steps(of: &Of<'_>, events: &[Event<'_>], mut groups: Groups) -> Vec<Step> {
+    let step = |event: &Event<'_>| {
+        apply(event, &mut groups);
+        let flying = groups.values().filter(|g| g.groups + g.open > 0);
+        Step {
+            line: of.line(event.stmt),
+            source: of.source(event.stmt),
+            kind: event.kind,
+            completion: event.completion.map(name),
+            mnemonic: of
+                .signature(event.inst)
+                .map_or(String::new(), |s| s.text().to_owned()),
+            leaves: event.leaves,
+            in_flight: flying.copied().collect(),
+        }
+    };
+    events.iter().map(step).collect()
+}
+
+fn event<'a>(of: &Of<'a>, stmt: StmtId, inst: InstId) -> Option<Event<'a>> {
+    let facts = of.facts.inst(inst);
+    let phases = facts.asynchronous();
+    let step = phases.iter().max_by_key(|(_, phase)| order(*phase));
+    let (completion, phase) = step.copied().unzip();
+    let kind = match phase {
+        Some(AsyncPhase::Start) if facts.is_matrix_multiply() => "product",
+        Some(AsyncPhase::Start) if facts.memory().any(|m| m.writes() && !m.is_mbarrier) => "copy",
+        Some(AsyncPhase::Start) => "start",
+        Some(AsyncPhase::Commit) => "commit",
+        Some(AsyncPhase::Wait) => "wait",
+        _ if facts.is_matrix_multiply() => "product",
+        _ if facts.is_barrier() => "barrier",
+        _ if facts.is_fence() => "fence",
+        _ => return None,
+    };
+    let waits = phase == Some(AsyncPhase::Wait);
+    Some(Event {
+        stmt,
+        inst,
+        kind,
+        completion,
+        phases,
+        leaves: if waits { groups_left(of, facts) } else { None },
+    })
+}
+
+/// The phase that names an instruction with several.
+fn order(phase: AsyncPhase) -> u8 {
+    match phase {
+        AsyncPhase::Start => 2,
+        AsyncPhase::Wait => 1,
+        _ => 0,
+    }
+}
+
+/// The groups that a wait leaves in flight.
+fn groups_left(of: &Of<'_>, facts: Facts<'_>) -> Option<u64> {
+    let pool = of.facts.body().pool();
+    let mut numbers = facts.parts().filter_map(|(o, _)| pool.integer(o));
+    u64::try_from(numbers.next()?).ok()
+}
+
+/// Whether operations are awaited by groups.
+fn has_groups(completion: Completion) -> bool {
+    matches!(
+        completion,
+        Completion::CpAsync | Completion::Bulk | Completion::Wgmma
+    )
+}
+
+fn apply(event: &Event<'_>, groups: &mut Groups) {
+    for &(completion, phase) in event.phases {
+        if !has_groups(completion) {
+            continue;
+        }
+        let name = name(completion);
+        let flying = groups.entry(name).or_insert(InFlight {
+            completion: name,
+            groups: 0,
+            open: 0,
+        });
+        match phase {
+            AsyncPhase::Start => flying.open += 1,
+            AsyncPhase::Commit => {
+                flying.groups += 1;
+                flying.open = 0;
+            }
+            AsyncPhase::Wait => match event.leaves {
+                Some(left) => flying.groups = flying.groups.min(left),
+                None => (flying.groups, flying.open) = (0, 0),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// The name of a kind of completion.
+const fn name(completion: Completion) -> &'static str {
+    match completion {
+        Completion::CpAsync => "cp_async",
+        Completion::Bulk => "bulk",
+        Completion::Mbarrier => "mbarrier",
+        Completion::Wgmma => "wgmma",
+        Completion::Tcgen05 => "tcgen05",
+        _ => "other",
+    }
+}

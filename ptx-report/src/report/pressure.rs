@@ -1,0 +1,52 @@
+//! How many registers are live along the text.
+
+use std::collections::HashMap;
+
+use ptx_analysis::pressure::Pressure;
+use ptx_ir::{Statement, StmtId};
+use serde::Serialize;
+
+use super::function::Of;
+
+/// The registers that are live at each instruction.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Curve {
+    /// The line of the peak.
+    pub peak_line: Option<u32>,
+    /// Its line in the original program: `a.cu:11`.
+    pub peak_source: Option<String>,
+    /// The lines of the instructions in the file.
+    pub lines: Vec<u32>,
+    /// Their live registers in units of 32 bits, without predicates.
+    pub units: Vec<u32>,
+    /// The first instruction of each block, in the order of the blocks.
+    #[serde(skip)]
+    pub(super) starts: Vec<usize>,
+}
+
+pub(super) fn of(of: &Of<'_>) -> Curve {
+    let (cfg, body) = (of.analysis.cfg(), of.facts.body());
+    let mut units: HashMap<StmtId, u32> = HashMap::new();
+    let (variables, liveness) = (of.analysis.variables(), of.analysis.liveness());
+    let pressure = Pressure::visit(of.facts, cfg, variables, liveness, &mut |point| {
+        units.insert(point.stmt, point.units);
+    });
+    let mut curve = Curve {
+        peak_line: pressure.at.map(|stmt| of.line(stmt)),
+        peak_source: pressure.at.and_then(|stmt| of.source(stmt)),
+        ..Curve::default()
+    };
+    for (_, block) in cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
+        curve.starts.push(curve.lines.len());
+        for (stmt, statement) in body.range(block.first, block.end) {
+            if matches!(statement, Statement::Inst(_) | Statement::Opaque(_)) {
+                curve.lines.push(of.line(stmt));
+                curve.units.push(units.get(&stmt).copied().unwrap_or(0));
+            }
+        }
+    }
+    curve.starts.push(curve.lines.len());
+    curve
+}
