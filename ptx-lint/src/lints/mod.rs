@@ -63,6 +63,7 @@ macro_rules! lints {
 
 // The file, the lint, its code, its name, and `[uniformity]` if it asks in which threads values are the same.
 lints! {
+    uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
     dead_code: DeadCode = DeadCode, "dead-code", [];
 }
 

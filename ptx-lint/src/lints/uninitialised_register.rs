@@ -1,6 +1,7 @@
 //! `uninitialised-register`: registers that are read before they are written, on some paths or on all.
 
 mod conditions;
+mod harmless;
 mod search;
 
 use alloc::collections::BTreeMap;
@@ -14,10 +15,12 @@ use ptx_ir::{Span, StmtId};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
+use harmless::Harmless;
 use search::Search;
 
 /// The reads of a register that was not written.
 struct Reads {
+    variable: u32,
     certainty: Certainty,
     first: StmtId,
     others: Vec<StmtId>,
@@ -25,7 +28,7 @@ struct Reads {
     written: Option<StmtId>,
 }
 
-/// One finding for each register, at its first read.
+/// One finding for each register, at its first read; those of registers that are read first in the same block are one if they are possible.
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(ssa) = cx.ssa() else { return };
     let mut search = Search::new(cx, ssa);
@@ -33,21 +36,38 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let live = LiveCode::new(cx.facts(), ssa);
+    let harmless = Harmless::new(cx);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
     for inst in cx.instructions().filter(|i| live.contains(i.stmt)) {
         for read in ssa.uses(inst.stmt) {
-            if let Some((certainty, written)) = search.certainty(read) {
+            if let Some((certainty, written)) = search.certainty(read)
+                && !harmless.contains(&inst, read)
+            {
                 add(&mut all, read, certainty, written);
             }
         }
     }
-    for (variable, reads) in all {
-        found.push(finding(cx, ssa, variable, reads));
+    let mut all: Vec<Reads> = all.into_values().collect();
+    all.sort_by_key(|reads| cx.span(reads.first).start);
+    let mut groups: Vec<Vec<Reads>> = Vec::new();
+    let block = |reads: &Reads| cx.cfg().of_statement(reads.first);
+    for reads in all {
+        let group = groups.last_mut().filter(|group| {
+            let possible = reads.certainty == Certainty::Possible;
+            let first = group.first().filter(|first| first.certainty == reads.certainty);
+            possible && first.is_some_and(|first| block(first) == block(&reads))
+        });
+        match group {
+            Some(group) => group.push(reads),
+            None => groups.push(vec![reads]),
+        }
     }
+    found.extend(groups.iter().filter_map(|group| finding(cx, ssa, group)));
 }
 
 fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written: Option<StmtId>) {
     let new = Reads {
+        variable: read.variable,
         certainty,
         first: read.stmt,
         others: Vec::new(),
@@ -64,15 +84,21 @@ fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written
     }
 }
 
-fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32, reads: Reads) -> Finding {
-    let name = name(cx, ssa, variable);
+fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Finding> {
+    let (reads, more) = group.split_first()?;
+    let name = name(cx, ssa, reads.variable);
+    let also = match more.len() {
+        0 => String::new(),
+        1 => String::from(", and so may another register"),
+        count => format!(", and so may {count} other registers"),
+    };
     let (message, help) = match reads.certainty {
         Certainty::Definite => (
             format!("{name} is read here and was not written before"),
             "write it first, or read the register that was meant",
         ),
         Certainty::Possible => (
-            format!("{name} may be read here before it is written"),
+            format!("{name} may be read here before it is written{also}"),
             "write it on every path, or read it only where it was written",
         ),
     };
@@ -81,9 +107,14 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, variable: u32, reads: Reads) -> 
     if let Some(stmt) = reads.written {
         finding = finding.with_label(cx.span(stmt), "written here, but not on every path");
     }
-    let others: Vec<Span> = reads.others.iter().map(|stmt| cx.span(*stmt)).collect();
+    let others = group.iter().flat_map(|reads| &reads.others);
+    let firsts = more.iter().map(|reads| &reads.first);
+    let mut others: Vec<Span> = others.chain(firsts).map(|stmt| cx.span(*stmt)).collect();
+    others.sort_by_key(|span| span.start);
+    others.dedup();
+    others.retain(|span| *span != cx.span(reads.first));
     finding.diagnostic.repeats = others.into();
-    finding
+    Some(finding)
 }
 
 /// The name of a variable of the dataflow analyses, for a message.

@@ -83,13 +83,13 @@ impl<'a> Conditions<'a> {
         let holds = edge.when?;
         let block = self.cx.cfg().block(edge.from)?;
         let statements = self.cx.body().range(block.first, block.end);
-        let last = statements.filter_map(|(stmt, statement)| match statement {
+        let mut last = statements.filter_map(|(stmt, statement)| match statement {
             Statement::Inst(inst) => Some((stmt, inst)),
             _ => None,
         });
-        let (stmt, inst) = last.last()?;
-        let (value, positive) = self.guard(stmt, inst)?;
-        Some((value, positive == holds))
+        let (stmt, inst) = last.next_back()?;
+        let (value, _) = self.guard(stmt, inst)?;
+        Some((value, holds))
     }
 }
 

@@ -73,33 +73,37 @@ impl<'a> Search<'a> {
         value: ValueId,
         known: &[Condition],
     ) -> Option<(bool, Option<StmtId>)> {
-        let (mut seen, mut work) = (BTreeSet::from([value]), vec![value]);
+        let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, known.to_vec())]);
         let (mut undefined, mut written) = (false, None);
-        while let Some(value) = work.pop() {
+        while let Some((value, known)) = work.pop() {
             let mut next = Vec::new();
             match self.ssa.value(value) {
                 Value::Entry { .. } => undefined |= self.is_suspect(value),
                 Value::Def { stmt, old, .. } => {
                     written = written.max(Some(stmt));
                     let guard = self.guard(stmt);
-                    let holds = guard.is_some_and(|guard| known.contains(&guard));
-                    next.extend(old.filter(|_| !holds));
+                    if guard.is_none_or(|guard| !known.contains(&guard)) {
+                        // The old value remains where the guard does not hold.
+                        let mut known = known;
+                        known.extend(guard.map(|(guard, is)| (guard, !is)));
+                        next.extend(old.map(|old| (old, known)));
+                    }
                 }
                 Value::Phi { block, .. } => {
                     let mut edges = self.cx.cfg().in_edges(block);
                     for &argument in self.ssa.args(value) {
                         // At the entry of the function, the last argument is the value at the start.
                         let excluded = edges.next().is_some_and(|(_, edge)| {
-                            exclude(&self.conditions.along(edge), known)
+                            exclude(&self.conditions.along(edge), &known)
                         });
-                        next.extend((!excluded).then_some(argument));
+                        next.extend((!excluded).then(|| (argument, known.clone())));
                     }
                 }
                 Value::Unknown => {}
             }
-            for value in next {
+            for (value, known) in next {
                 if self.is_suspect(value) && seen.insert(value) {
-                    work.push(value);
+                    work.push((value, known));
                 } else if let Value::Def { stmt, .. } = self.ssa.value(value) {
                     written = written.max(Some(stmt));
                 }

@@ -1,0 +1,55 @@
+//! Reads of registers whose value need not matter, which compilers write, and which are not reported.
+
+use ptx_analysis::source_lines::FunctionLines;
+use ptx_analysis::ssa::Use;
+use ptx_ir::facts::{RegAccess, Space};
+use ptx_isa::StateSpace;
+
+use crate::context::{FunctionContext, Reached};
+
+/// The section of the PTX ISA manual about moves and conversions.
+const MOVES: &str = "9.7.9.";
+
+/// Tells which reads are not reported.
+pub(super) struct Harmless<'a> {
+    cx: &'a FunctionContext<'a>,
+    lines: FunctionLines<'a, 'a>,
+}
+
+impl<'a> Harmless<'a> {
+    pub(super) fn new(cx: &'a FunctionContext<'a>) -> Self {
+        let lines = cx.source_lines().function(cx.body());
+        Self { cx, lines }
+    }
+
+    pub(super) fn contains(&self, inst: &Reached<'_>, read: &Use) -> bool {
+        self.lines.is_inline_asm(inst.stmt)
+            || self.is_packed(inst)
+            || self.is_passed(inst, read)
+            || self.is_scaled(inst, read)
+    }
+
+    /// Whether the register becomes a part of a larger value, which may have parts without a meaning.
+    fn is_packed(&self, inst: &Reached<'_>) -> bool {
+        let is_move = inst.facts.section().starts_with(MOVES);
+        let reads = inst.facts.registers().filter(|m| m.usage.reads());
+        is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
+    }
+
+    /// Whether it is an argument or a result, which may have bytes between its elements.
+    fn is_passed(&self, inst: &Reached<'_>, read: &Use) -> bool {
+        let in_param = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Param);
+        let guard = inst.facts.guard_register().map(|(place, _)| place);
+        let is_guard = guard.is_some_and(|g| self.cx.analysis().variables().of(g).contains(&read.variable));
+        !is_guard && inst.facts.memory().any(|access| in_param(access.space) && access.writes())
+    }
+
+    /// Whether it is an accumulator, which an operand of the product may make zero.
+    fn is_scaled(&self, inst: &Reached<'_>, read: &Use) -> bool {
+        let of = |m: ptx_ir::facts::RegUse| self.cx.analysis().variables().of(m.place);
+        let mut mentions = inst.facts.registers();
+        let accumulates = |m: &RegAccess| matches!(m, RegAccess::ReadWrite | RegAccess::ReadMayWrite);
+        inst.facts.is_matrix_multiply()
+            && mentions.any(|m| accumulates(&m.usage) && of(m).contains(&read.variable))
+    }
+}
