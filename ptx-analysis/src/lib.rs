@@ -29,6 +29,7 @@ mod shared_sets;
 pub mod smt;
 pub mod source_lines;
 pub mod ssa;
+pub mod threads;
 pub mod uniformity;
 pub mod value_numbering;
 pub mod values;

@@ -160,3 +160,132 @@ fn calls() {
     assert_eq!(found("", memory, &call("%ctaid.x"))[0], "cta");
     assert_eq!(found("", memory, &call("%tid.x"))[0], "varying");
 }
+
+const STACK: &str =
+    ".local .align 8 .b8 depot[32]; mov.u64 %rd1, depot; cvta.local.u64 %rd2, %rd1;\n";
+
+fn on_stack(body: &str) -> &'static str {
+    value(&format!("{STACK}{body}"))
+}
+
+#[test]
+fn variables_in_local_memory() {
+    let start =
+        "ld.param.u32 %r2, [n]; mov.u32 %r3, %tid.x; st.u32 [%rd2+4], %r2; st.u32 [%rd2+8], %r3;";
+    let with = |rest: &str| on_stack(&format!("{start}{rest}"));
+    assert_eq!(with("ld.u32 %r1, [%rd2+4];"), "grid");
+    assert_eq!(with("ld.local.u32 %r1, [depot+4];"), "grid");
+    assert_eq!(with("ld.u32 %r1, [%rd2+8];"), "varying");
+    // The last store counts.
+    assert_eq!(
+        with("st.local.u32 [%rd1+8], %r2; ld.u32 %r1, [%rd2+8];"),
+        "grid"
+    );
+    // A part of it was written by what differs.
+    assert_eq!(
+        with("st.u8 [%rd2+5], %r3; ld.u32 %r1, [%rd2+4];"),
+        "varying"
+    );
+    // Nothing was written.
+    assert_eq!(with("ld.u32 %r1, [%rd2+16];"), "varying");
+    // Any part may have been written.
+    let indexed = "mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd2, %rd3; st.u32 [%rd3], %r2;";
+    assert_eq!(with(&format!("{indexed} ld.u32 %r1, [%rd2+4];")), "varying");
+    // The address is stored, passed to a function, or changed in a way that is not followed.
+    for escape in [
+        "ld.param.u64 %rd4, [data]; st.global.u64 [%rd4], %rd2;",
+        "and.b64 %rd3, %rd2, -256; st.u32 [%rd3], %r3;",
+        "st.u64 [%rd2+16], %rd2;",
+        "{ .param .b64 a; st.param.b64 [a], %rd2; call f, (a); }",
+    ] {
+        let before = ".extern .func f(.param .b64 p);";
+        let body = format!("{STACK}{start}{escape} ld.u32 %r1, [%rd2+4];");
+        assert_eq!(found("", before, &body)[0], "varying", "{escape}");
+    }
+}
+
+#[test]
+fn variables_in_local_memory_and_control() {
+    let choose = |condition: &str| {
+        format!(
+            "mov.u32 %r2, {condition}; setp.eq.u32 %p1, %r2, 1; st.u32 [%rd2], 1; @%p1 bra L; st.u32 [%rd2], 2; L: ld.u32 %r1, [%rd2];"
+        )
+    };
+    assert_eq!(on_stack(&choose("%ctaid.x")), "cta");
+    assert_eq!(on_stack(&choose("%tid.x")), "varying");
+    let counted = |limit: &str| {
+        format!(
+            "mov.u32 %r2, {limit}; st.u32 [%rd2], 0; L: ld.u32 %r3, [%rd2]; add.u32 %r3, %r3, 1; st.u32 [%rd2], %r3; \
+            setp.lt.u32 %p1, %r3, %r2; @%p1 bra L; ld.u32 %r1, [%rd2];"
+        )
+    };
+    assert_eq!(on_stack(&counted("%nctaid.x")), "grid");
+    assert_eq!(on_stack(&counted("%laneid")), "varying");
+}
+
+#[test]
+fn exchanges_of_what_is_the_same() {
+    let shuffle = |from: &str| {
+        format!(
+            "mov.u32 %r2, {from}; mov.u32 %r3, %laneid; shfl.sync.bfly.b32 %r1, %r2, %r3, 31, -1;"
+        )
+    };
+    assert_eq!(value(&shuffle("%ctaid.x")), "cta");
+    assert_eq!(value(&shuffle("%tid.x")), "varying");
+}
+
+/// The same as [`value`] under the assumptions of lints.
+fn likely(body: &str) -> &'static str {
+    let text = format!(
+        ".version 8.5\n.target sm_90\n.address_size 64\n.extern .func (.reg .b32 r) f(.reg .b32 a);\n.entry k(.param .u64 data, .param .u32 n)\n{{\n{REGISTERS}\
+        {body}\nret;\n}}\n"
+    );
+    let module = ptx_parse::parse_str(&text).module;
+    let facts = ModuleFacts::new(&module);
+    let all = ModuleUniformity::optimistic(&facts);
+    let kernel = module.function("k").unwrap();
+    let of = all.function(kernel).unwrap();
+    let body = module.body(kernel).unwrap();
+    let defs = body.statements().flat_map(|(stmt, _)| of.defs(stmt));
+    defs.last().unwrap().uniformity.name()
+}
+
+#[test]
+fn what_has_a_reason_to_differ() {
+    let load = |address: &str| {
+        format!(
+            "ld.param.u64 %rd1, [data]; mov.u32 %r2, {address}; mad.wide.u32 %rd1, %r2, 4, %rd1; ld.volatile.global.u32 %r1, [%rd1];"
+        )
+    };
+    assert_eq!(likely(&load("%ctaid.x")), "cta");
+    assert_eq!(likely(&load("%tid.x")), "varying");
+    assert_eq!(
+        likely("mov.u32 %r2, %tid.x; call (%r1), f, (%r2);"),
+        "varying"
+    );
+    assert_eq!(likely("mov.u32 %r2, 1; call (%r1), f, (%r2);"), "grid");
+    // Warps are 32 threads one after the other.
+    assert_eq!(likely("mov.u32 %r2, %tid.x; shr.u32 %r1, %r2, 5;"), "warp");
+    assert_eq!(
+        likely("mov.u32 %r2, %tid.x; shr.u32 %r1, %r2, 4;"),
+        "varying"
+    );
+    assert_eq!(
+        likely("mov.u32 %r2, %tid.x; shr.u32 %r2, %r2, 5; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;"),
+        "warp"
+    );
+    assert_eq!(
+        likely("ld.param.u64 %rd1, [data]; atom.global.add.u32 %r1, [%rd1], 1;"),
+        "varying"
+    );
+}
+
+#[test]
+fn some_functions_of_a_module() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.entry k() { .reg .b32 a; mov.u32 a, 1; }\n.entry l() { .reg .b32 a; mov.u32 a, 1; }\n";
+    let module = ptx_parse::parse_str(text).module;
+    let facts = ModuleFacts::new(&module);
+    let [k, l] = ["k", "l"].map(|name| module.function(name).unwrap());
+    let only = ModuleUniformity::of(&facts, |id| id == l);
+    assert!(only.function(k).is_none() && only.function(l).is_some());
+}

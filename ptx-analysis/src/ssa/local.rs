@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
+use super::cells::{CellAccess, CellUse, Cells};
 use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::reg_lanes::Variables;
@@ -61,16 +62,24 @@ pub(super) struct Local {
     pub(super) lasts: Vec<Last>,
     /// Where those of each block start, in `exposed` and in `lasts`.
     pub(super) starts: Vec<(u32, u32)>,
-    pub(super) variables: u32,
+    /// The number of the carry flag, and the numbers of all variables end before `bound`.
+    pub(super) carry: u32,
+    pub(super) bound: u32,
 }
 
 impl Local {
-    pub(super) fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
-        let count = variables.len() as u32;
+    pub(super) fn new(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        variables: &Variables,
+        cells: &Cells,
+    ) -> Self {
+        let carry = variables.len() as u32;
+        let bound = carry + 1 + cells.count();
         let mut pass = Pass {
             variables,
-            now: vec![(0, 0); variables.len() + 1],
-            last_use: vec![0; variables.len() + 1],
+            now: vec![(0, 0); bound as usize],
+            last_use: vec![0; bound as usize],
             local: Self {
                 values: vec![Value::Unknown],
                 uses: Vec::new(),
@@ -81,7 +90,8 @@ impl Local {
                 exposed: Vec::new(),
                 lasts: Vec::new(),
                 starts: Vec::with_capacity(cfg.len()),
-                variables: count,
+                carry,
+                bound,
             },
         };
         let body = facts.body();
@@ -108,10 +118,10 @@ impl Local {
                         let f = facts.inst(inst);
                         let may = f.guard().is_some() || !f.is_known();
                         let carry = (f.reads_carry(), f.writes_carry(), may);
-                        pass.statement(at, &f.registers(), carry);
+                        pass.statement(at, &f.registers(), carry, cells.of(stmt));
                     }
                     Statement::Opaque(opaque) => {
-                        pass.statement(at, &facts.opaque(opaque), (true, true, true));
+                        pass.statement(at, &facts.opaque(opaque), (true, true, true), &[]);
                     }
                     _ => {}
                 }
@@ -154,9 +164,15 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     /// Reads come before writes. `carry`: it is read, it is written, perhaps not.
-    fn statement(&mut self, at: (u32, StmtId), mentions: &Mentions<'_>, carry: (bool, bool, bool)) {
+    fn statement(
+        &mut self,
+        at: (u32, StmtId),
+        mentions: &Mentions<'_>,
+        carry: (bool, bool, bool),
+        cells: &[CellAccess],
+    ) {
         let (reads, writes, may) = carry;
-        let flag = self.local.variables;
+        let flag = self.local.carry;
         let first_use = self.local.uses.len();
         for mention in mentions.clone().filter(|m| m.usage.reads()) {
             for variable in self.variables.of(mention.place) {
@@ -165,6 +181,9 @@ impl Pass<'_> {
         }
         if reads {
             self.read(at, flag, first_use);
+        }
+        for access in cells.iter().filter(|a| a.usage.reads()) {
+            self.read(at, flag + 1 + access.cell, first_use);
         }
         let first_def = self.local.values.len();
         for mention in mentions.clone() {
@@ -177,6 +196,10 @@ impl Pass<'_> {
         }
         if writes {
             self.write(at, flag, may, first_def);
+        }
+        for access in cells.iter().filter(|a| !a.usage.reads()) {
+            let may = may || access.usage == CellUse::MayWrite;
+            self.write(at, flag + 1 + access.cell, may, first_def);
         }
     }
 

@@ -29,6 +29,7 @@
 //! # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
 //! ```
 
+pub(crate) mod cells;
 mod local;
 mod phi_placement;
 mod renaming;
@@ -160,7 +161,18 @@ impl Ssa {
         dominators: &Dominators<BlockId>,
         variables: &Variables,
     ) -> Result<Self, TooManyPhis> {
-        let local = local::Local::new(facts, cfg, variables);
+        Self::with_cells(facts, cfg, dominators, variables, &cells::Cells::NONE)
+    }
+
+    /// The same with cells of memory as further variables.
+    pub(crate) fn with_cells(
+        facts: FunctionFacts<'_>,
+        cfg: &Cfg,
+        dominators: &Dominators<BlockId>,
+        variables: &Variables,
+        cells: &cells::Cells,
+    ) -> Result<Self, TooManyPhis> {
+        let local = local::Local::new(facts, cfg, variables, cells);
         let live = phi_placement::live_sets(cfg, &local);
         let statements = facts.body().statement_table().len() as u64;
         let limit = PHIS + PHIS_PER_STATEMENT * statements;

@@ -27,7 +27,7 @@ pub(super) fn live_sets(cfg: &Cfg, local: &Local) -> LiveSets {
         uses: &Csr::new(rows, read.map(|e| (e.block, e.variable))),
         kills: &Csr::new(rows, killed.map(|l| (l.block, l.variable))),
         at_end: &Csr::new(rows, core::iter::empty()),
-        bound: local.variables + 1,
+        bound: local.bound,
     };
     LiveSets::new(cfg, &effects)
 }
@@ -40,7 +40,7 @@ pub(super) fn place(
     live: &LiveSets,
     limit: u64,
 ) -> Result<Vec<Placed>, TooManyPhis> {
-    let variables = local.variables as usize + 1;
+    let variables = local.bound as usize;
     let mut is_read = vec![false; variables];
     for exposed in local.exposed.iter().filter(|e| e.slot.reads()) {
         if let Some(read) = is_read.get_mut(exposed.variable as usize) {

@@ -31,7 +31,7 @@ pub(super) fn rename(
     placed: &[Placed],
 ) -> Ssa {
     let mut values = local.values;
-    let mut current = vec![Ssa::UNKNOWN; local.variables as usize + 1];
+    let mut current = vec![Ssa::UNKNOWN; local.bound as usize];
     for variable in live.sets.iter(live.live_in(Cfg::ENTRY.as_u32())) {
         if let Some(slot) = current.get_mut(variable as usize) {
             *slot = ValueId(values.len() as u32);
@@ -56,7 +56,7 @@ pub(super) fn rename(
         args,
         arg_starts,
         first_phi,
-        carry: local.variables,
+        carry: local.carry,
     };
     let mut renamer = Renamer {
         cfg,

@@ -6,8 +6,10 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
 use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 
+use crate::ssa::cells::Cells;
+
 /// What is known of all calls of a function, or of the launches of a kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Context {
     pub(super) function: FuncId,
     pub(super) kind: FunctionKind,
@@ -19,6 +21,10 @@ pub(super) struct Context {
     threads: Option<[u64; 3]>,
     /// Whether generic addresses may be those of local memory, which each thread has its own of.
     pub(super) local_pointers: bool,
+    /// The variables in local memory that only the function accesses.
+    pub(super) cells: Cells,
+    /// Whether what is not known counts as the same wherever that may be.
+    pub(super) is_optimistic: bool,
 }
 
 impl Context {
@@ -32,12 +38,25 @@ impl Context {
             arguments: vec![Uniformity::Grid; params.len()],
             entry: Uniformity::Grid,
             threads: threads(facts, header),
-            local_pointers: false,
+            local_pointers: true,
+            cells: Cells::NONE,
+            is_optimistic: false,
+        }
+    }
+
+    /// In which threads something is the same of which nothing is known.
+    pub(super) const fn unknown(&self) -> Uniformity {
+        match self.is_optimistic {
+            true => Uniformity::Grid,
+            false => Uniformity::Varying,
         }
     }
 
     /// The arguments may be anything.
     pub(super) fn give_up(&mut self) {
+        if self.is_optimistic {
+            return;
+        }
         self.arguments.fill(Uniformity::Varying);
         self.entry = Uniformity::Varying;
     }
@@ -101,17 +120,10 @@ fn threads(facts: FunctionFacts<'_>, header: &Function) -> Option<[u64; 3]> {
     Some(threads)
 }
 
-/// Whether a module has variables in local memory.
+/// Whether a module has variables in local memory that all of its functions may use.
 pub(super) fn has_local_variables(module: &ptx_ir::Module) -> bool {
-    let is_local = |space: StateSpace| space.base() == StateSpace::Local;
     let mut symbols = module.symbols().values();
-    let in_module = symbols.any(|s| match s.kind {
-        SymbolKind::Variable(space, _) => is_local(space),
-        _ => false,
-    });
-    in_module
-        || module.definitions().any(|(_, _, body)| {
-            let mut variables = body.vars().values();
-            variables.any(|v| is_local(v.space))
-        })
+    symbols.any(
+        |s| matches!(s.kind, SymbolKind::Variable(space, _) if space.base() == StateSpace::Local),
+    )
 }

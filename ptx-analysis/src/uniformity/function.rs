@@ -38,7 +38,9 @@ pub(super) fn analyze(
 ) -> Outcome {
     let graphs = Graphs::new(facts);
     let variables = Variables::new(facts.body());
-    let Ok(ssa) = Ssa::new(facts, &graphs.cfg, &graphs.dominators, &variables) else {
+    let (cfg, dominators) = (&graphs.cfg, &graphs.dominators);
+    let ssa = Ssa::with_cells(facts, cfg, dominators, &variables, &context.cells);
+    let Ok(ssa) = ssa else {
         return unknown(facts, context);
     };
     let mut pass = Pass::new(facts, &graphs, (&variables, &ssa), context, results);
@@ -73,7 +75,7 @@ fn uniformity(pass: &Pass<'_>) -> FunctionUniformity {
     let mut defs = Vec::new();
     for (id, value) in pass.ssa.values() {
         if let Value::Def { stmt, variable, .. } = value
-            && variable != pass.ssa.carry()
+            && variable < pass.ssa.carry()
         {
             defs.push(UniformDef {
                 stmt,

@@ -19,7 +19,8 @@
 //! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
 //! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
 //! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. Weak loads from memory that may
-//!   be written are the same at most in a warp. Local memory, atomic operations and ordered loads differ.
+//!   be written are the same at most in a warp. Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other
+//!   function gets its address; else it differs.
 //! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of functions
 //!   that other modules may call or whose address is taken, and of calls through addresses.
 //!
@@ -41,11 +42,12 @@ mod control;
 mod function;
 mod graphs;
 mod pass;
+mod stack;
 mod statement;
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::ModuleFacts;
+use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId, SymbolId};
 
 pub use ptx_isa::Uniformity;
@@ -55,6 +57,7 @@ use crate::cfg::BlockId;
 use crate::function_analysis::map_functions;
 use context::Context;
 use function::{Outcome, analyze};
+use stack::Stack;
 
 /// How often a function is analyzed before nothing is assumed of its callers and callees.
 const RUNS: u8 = 8;
@@ -151,24 +154,46 @@ impl ModuleUniformity {
     /// Analyzes a module.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
+        Self::of(facts, |_| true)
+    }
+
+    /// Analyzes some functions of a module, and all that call or are called: the facts must be those of the whole module.
+    #[must_use]
+    pub fn of(facts: &ModuleFacts<'_>, wanted: impl Fn(FuncId) -> bool + Sync) -> Self {
+        Self::with(facts, wanted, false)
+    }
+
+    /// Analyzes a module under the assumption that only what depends on the index of the thread differs: memory that is loaded is as uniform as the
+    /// address, and functions of other modules call with, and return, what is the same. CTAs of unknown size are taken to have one of
+    /// [`CtaShape`](crate::threads::CtaShape). What is called varying then has a reason to differ; what is called uniform may differ still.
+    #[must_use]
+    pub fn optimistic(facts: &ModuleFacts<'_>) -> Self {
+        Self::with(facts, |_| true, true)
+    }
+
+    fn with(
+        facts: &ModuleFacts<'_>,
+        wanted: impl Fn(FuncId) -> bool + Sync,
+        is_optimistic: bool,
+    ) -> Self {
         let module = facts.module();
         let calls = CallGraph::new(facts);
         let is_alone = |id: FuncId| {
             let kind = module.functions().get(id).map(|f| f.kind);
             kind == Some(FunctionKind::Entry) && calls.calls_of(id).next().is_none()
         };
-        let local_pointers = context::has_local_variables(module);
+        let stacks = Stacks::new(facts, is_optimistic);
         let mut functions = vec![None; module.functions().len()];
         let alone = map_functions(facts, |id, of| {
-            let no_results = |_: SymbolId, _: usize| Uniformity::Varying;
-            let mut context = Context::new(of, id);
-            context.local_pointers = local_pointers;
-            is_alone(id).then(|| (id, analyze(of, &context, &no_results).uniformity))
+            let no_results = |_: SymbolId, _: usize| None;
+            let context = stacks.context(of, id);
+            (wanted(id) && is_alone(id))
+                .then(|| (id, analyze(of, &context, &no_results).uniformity))
         });
         for (id, uniformity) in alone.into_iter().flatten() {
             functions[id.index()] = Some(uniformity);
         }
-        let mut connected = Connected::new(facts, &calls, local_pointers, |id| !is_alone(id));
+        let mut connected = Connected::new(facts, &calls, &stacks, |id| !is_alone(id));
         connected.run();
         for (at, uniformity) in connected.found.into_iter().enumerate() {
             if uniformity.is_some() {
@@ -182,6 +207,40 @@ impl ModuleUniformity {
     #[must_use]
     pub fn function(&self, id: FuncId) -> Option<&FunctionUniformity> {
         self.functions.get(id.index())?.as_ref()
+    }
+}
+
+/// The local memory of all functions.
+struct Stacks {
+    all: Vec<Stack>,
+    /// Whether the address of a variable in local memory is more than the function that declares it uses.
+    any_escapes: bool,
+    is_optimistic: bool,
+}
+
+impl Stacks {
+    fn new(facts: &ModuleFacts<'_>, is_optimistic: bool) -> Self {
+        let module = facts.module();
+        let mut all = vec![Stack::NONE; module.functions().len()];
+        for (id, stack) in map_functions(facts, |id, of| (id, Stack::new(of))) {
+            all[id.index()] = stack;
+        }
+        Self {
+            any_escapes: context::has_local_variables(module) || all.iter().any(|s| s.escapes),
+            all,
+            is_optimistic,
+        }
+    }
+
+    /// What is known of a function before its callers are looked at.
+    fn context(&self, facts: FunctionFacts<'_>, id: FuncId) -> Context {
+        let mut context = Context::new(facts, id);
+        if let Some(stack) = self.all.get(id.index()) {
+            context.cells = stack.cells.clone();
+        }
+        context.local_pointers = self.any_escapes;
+        context.is_optimistic = self.is_optimistic;
+        context
     }
 }
 
@@ -202,7 +261,7 @@ impl<'a> Connected<'a> {
     fn new(
         facts: &'a ModuleFacts<'a>,
         calls: &'a CallGraph,
-        local_pointers: bool,
+        stacks: &Stacks,
         takes: impl Fn(FuncId) -> bool,
     ) -> Self {
         let module = facts.module();
@@ -213,8 +272,7 @@ impl<'a> Connected<'a> {
             let Some(of) = facts.function(id).filter(|_| takes(id)) else {
                 continue;
             };
-            let mut context = Context::new(of, id);
-            context.local_pointers = local_pointers;
+            let mut context = stacks.context(of, id);
             let known = function.linkage.is_none() && !calls.is_address_taken(id);
             let known = known && !calls.callers(id).is_empty();
             if function.kind != FunctionKind::Entry && !known {
@@ -271,8 +329,7 @@ impl<'a> Connected<'a> {
         let results = |symbol: SymbolId, index: usize| {
             let callee = self.calls.function(symbol);
             let results = callee.and_then(|id| self.results.get(id.index())?.as_ref());
-            let result = results.and_then(|r| r.get(index)).copied();
-            result.unwrap_or(Uniformity::Varying)
+            results.and_then(|r| r.get(index)).copied()
         };
         let context = &*context;
         let Outcome {
@@ -280,7 +337,7 @@ impl<'a> Connected<'a> {
             mut results,
             calls,
         } = analyze(of, context, &results);
-        if give_up {
+        if give_up && !context.is_optimistic {
             results.fill(Uniformity::Varying);
         }
         self.found[at] = Some(uniformity);
@@ -307,7 +364,7 @@ impl<'a> Connected<'a> {
         };
         let entry = context.entry.join(call.executed);
         let mut arguments = call.arguments.clone();
-        arguments.resize(context.arguments.len(), Uniformity::Varying);
+        arguments.resize(context.arguments.len(), context.unknown());
         if raise(&mut context.arguments, &arguments) || entry != context.entry {
             context.entry = entry;
             self.waiting[at] = true;

@@ -16,12 +16,13 @@ use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
+use crate::threads::ThreadValues;
 
 /// How often what barriers compute is looked at again, since it depends on which threads come there; then nothing is known of it.
 const ROUNDS: u32 = 16;
 
-/// In which threads the results of a function are the same; its callers share it.
-pub(super) type Results<'a> = &'a dyn Fn(SymbolId, usize) -> Uniformity;
+/// In which threads the results of a function are the same, if that is known; its callers share it.
+pub(super) type Results<'a> = &'a dyn Fn(SymbolId, usize) -> Option<Uniformity>;
 
 /// What has to be looked at again.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -40,6 +41,8 @@ pub(super) struct Pass<'a> {
     pub(super) results: Results<'a>,
     pub(super) control: Control<'a>,
     pub(super) cells: Cells,
+    /// Values in single threads, if likely sizes of CTAs are assumed.
+    pub(super) threads: Option<ThreadValues<'a>>,
     pub(super) values: Vec<Uniformity>,
     pub(super) branches: Vec<Uniformity>,
     pub(super) executions: Vec<Uniformity>,
@@ -80,6 +83,9 @@ impl<'a> Pass<'a> {
             results,
             control: Control::new(graphs),
             cells: Cells::new(facts, graphs, context),
+            threads: context
+                .is_optimistic
+                .then(|| ThreadValues::with_cells(facts, variables, ssa, &context.cells)),
             values: vec![Uniformity::Grid; ssa.len()],
             branches: vec![Uniformity::Grid; graphs.cfg.len()],
             executions: vec![context.entry; graphs.cfg.len()],
@@ -195,11 +201,11 @@ impl<'a> Pass<'a> {
         }
         for (id, value) in self.ssa.values() {
             let level = match value {
-                Value::Unknown => Uniformity::Varying,
+                Value::Unknown => self.context.unknown(),
                 Value::Entry { variable } => {
                     let param = at_start.iter().find(|(v, _)| *v == variable);
                     // What other registers hold is undefined.
-                    param.map_or(Uniformity::Varying, |(_, level)| *level)
+                    param.map_or(self.context.unknown(), |(_, level)| *level)
                 }
                 _ => continue,
             };
@@ -365,7 +371,7 @@ impl<'a> Pass<'a> {
     }
 
     /// In which threads what decides how a block goes on is the same.
-    fn choice(&self, block: BlockId) -> Uniformity {
+    fn choice(&mut self, block: BlockId) -> Uniformity {
         let Some(of) = self.graphs.cfg.block(block) else {
             return Uniformity::Varying;
         };
@@ -392,7 +398,12 @@ impl<'a> Pass<'a> {
         if facts.flow() == Flow::Unknown {
             return Uniformity::Varying;
         }
-        let level = self.sources(stmt, block).join(self.specials(inst, block));
+        let mut level = self.sources(stmt, block).join(self.specials(inst, block));
+        if let Some(threads) = self.threads.as_mut().filter(|_| level > Uniformity::Grid)
+            && let Some(guard) = threads.guard(stmt, &facts)
+        {
+            level = level.min(threads.uniformity(&guard));
+        }
         match facts.is_uniform() {
             // The active threads of a warp go the same way.
             true => level.min(Uniformity::Warp),

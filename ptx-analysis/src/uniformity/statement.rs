@@ -24,7 +24,7 @@ impl Pass<'_> {
             Some(Statement::Inst(inst)) => self.inst(stmt, inst, block),
             Some(Statement::Opaque(_)) => {
                 for def in self.ssa.defs(stmt) {
-                    self.raise(def, Uniformity::Varying);
+                    self.raise(def, self.context.unknown());
                 }
             }
             _ => {}
@@ -45,7 +45,7 @@ impl Pass<'_> {
         let sources = self.sources(stmt, block).join(self.specials(inst, block));
         if !facts.is_known() {
             for def in defs {
-                self.raise(def, Uniformity::Varying);
+                self.raise(def, sources.join(self.context.unknown()));
             }
             return;
         }
@@ -58,7 +58,10 @@ impl Pass<'_> {
         }
         let mut level = sources;
         for access in facts.memory().filter(MemoryAccess::reads) {
-            level = level.join(self.loaded(&facts, &access, sources, block));
+            // Of cells, the sources are what they hold.
+            if self.context.cells.of(stmt).is_empty() {
+                level = level.join(self.loaded(&facts, &access, sources, block));
+            }
         }
         let is_special = facts.results().any(|(_, uniformity)| uniformity.is_some());
         for def in defs {
@@ -69,7 +72,15 @@ impl Pass<'_> {
                 false => level,
                 true => self.stated((stmt, block), &facts, variable, level),
             };
-            of = of.join(self.kept(&facts, (stmt, block), old));
+            of = of.join(match variable > self.ssa.carry() {
+                false => self.kept(&facts, (stmt, block), old),
+                true => self.kept_cell(&facts, (stmt, block), old),
+            });
+            if let Some(threads) = self.threads.as_mut().filter(|_| of == Uniformity::Varying)
+                && let Some(value) = threads.value(def)
+            {
+                of = threads.uniformity(&value);
+            }
             self.raise(def, of);
         }
     }
@@ -122,6 +133,9 @@ impl Pass<'_> {
 
     /// What threads get that read something at the same time which changes: those of a warp that come to the block together get the same.
     fn at_most_warp(&self, level: Uniformity, block: BlockId) -> Uniformity {
+        if self.context.is_optimistic {
+            return level;
+        }
         match self.control.is_together(block) {
             true => level.join(Uniformity::Warp),
             false => Uniformity::Varying,
@@ -139,7 +153,7 @@ impl Pass<'_> {
         if access.access != Access::Read || facts.is_multimem() {
             return Uniformity::Varying;
         }
-        if access.proxy == Proxy::ReadOnly {
+        if access.proxy == Proxy::ReadOnly || self.context.is_optimistic {
             return address;
         }
         match access.space {
@@ -188,6 +202,11 @@ impl Pass<'_> {
         };
         match stated {
             None => level,
+            Some(ResultUniformity::Group(_))
+                if self.context.is_optimistic && level <= Uniformity::Cta =>
+            {
+                level
+            }
             Some(ResultUniformity::Group(group)) if group >= Uniformity::Warp => {
                 group.join(self.at_most_warp(marked(Marks::PARTICIPANTS), block))
             }
@@ -203,10 +222,24 @@ impl Pass<'_> {
                 }
             }
             Some(ResultUniformity::LaneValue) if self.is_broadcast(facts) => {
-                let index = marked(Marks::LANE_INDEX);
-                self.at_most_warp(index.join(marked(Marks::PARTICIPANTS)), block)
+                let index = marked(Marks::LANE_INDEX).join(marked(Marks::PARTICIPANTS));
+                let source = self.exchanged((stmt, block), facts);
+                self.at_most_warp(index, block)
+                    .join(source.min(Uniformity::Warp))
             }
+            Some(ResultUniformity::LaneValue) => self.exchanged((stmt, block), facts),
             Some(_) => Uniformity::Varying,
+        }
+    }
+
+    /// In which threads the value of any lane is the same.
+    fn exchanged(&self, (stmt, block): (StmtId, BlockId), facts: &Facts<'_>) -> Uniformity {
+        let mut sources = facts.parts().filter(|(_, usage)| usage.reads());
+        let source = sources.next().map(|(operand, _)| operand);
+        let level = source.map_or(Uniformity::Varying, |o| self.argument(stmt, block, o));
+        match self.context.is_optimistic || self.control.is_together(block) {
+            true => level,
+            false => Uniformity::Varying,
         }
     }
 
@@ -238,6 +271,32 @@ impl Pass<'_> {
         self.read(old, block).join(self.place(stmt, place, block))
     }
 
+    /// The same of a cell of memory, of which a part may remain without a guard.
+    fn kept_cell(
+        &self,
+        facts: &Facts<'_>,
+        (stmt, block): (StmtId, BlockId),
+        old: Option<ValueId>,
+    ) -> Uniformity {
+        let old = old.map_or(Uniformity::Grid, |old| self.read(old, block));
+        match facts.guard_register() {
+            Some((place, _)) => old.join(self.place(stmt, place, block)),
+            None if facts.guard().is_some() => Uniformity::Varying,
+            None => old,
+        }
+    }
+
+    /// In which threads all arguments of a call are the same.
+    fn arguments(&self, stmt: StmtId, facts: &Facts<'_>, block: BlockId) -> Uniformity {
+        let lists = facts
+            .call_lists()
+            .filter(|(_, access)| *access == Access::Read);
+        let levels = lists
+            .flat_map(|(list, _)| list)
+            .map(|o| self.argument(stmt, block, *o));
+        levels.fold(Uniformity::Grid, Uniformity::join)
+    }
+
     /// What a call returns.
     fn call(&mut self, stmt: StmtId, facts: &Facts<'_>, block: BlockId) {
         let callee = match facts.callees() {
@@ -246,11 +305,16 @@ impl Pass<'_> {
         };
         let guard = facts.guard_register().map(|(place, _)| place);
         let guard = guard.map_or(Uniformity::Grid, |place| self.place(stmt, place, block));
+        let unknown = match self.context.is_optimistic {
+            true => self.arguments(stmt, facts, block),
+            false => Uniformity::Varying,
+        };
         let lists = facts
             .call_lists()
             .filter(|(_, access)| *access == Access::Write);
         for (at, operand) in lists.flat_map(|(list, _)| list).enumerate() {
-            let returned = callee.map_or(Uniformity::Varying, |id| (self.results)(id, at));
+            let returned = callee.and_then(|id| (self.results)(id, at));
+            let returned = returned.unwrap_or(unknown);
             match *operand {
                 Operand::Var(var) => self.store(var, returned.join(guard)),
                 other => {

@@ -41,11 +41,13 @@ use affine::Need;
 use entry::Entries;
 use induction::Known;
 use number::{Comparison, Truth};
-use pass::{Context, Pass};
+pub(crate) use pass::Context;
+use pass::Pass;
 use symbol::Symbols;
 
+use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
-use crate::graph::{LoopId, ReversePostOrder};
+use crate::graph::{Dominators, LoopId, ReversePostOrder};
 use crate::ssa::{Ssa, ValueId};
 
 /// How many values [`Values::without_wrap`] replaces in a form.
@@ -95,13 +97,19 @@ impl Values {
             loops: analysis.loops(),
             ssa,
         };
-        let order = ReversePostOrder::new(analysis.cfg());
+        Self::of(of, analysis.dominators())
+    }
+
+    /// The same without the analyses of a function that are not needed. The loops are natural ones.
+    pub(crate) fn of(of: Context<'_>, dominators: &Dominators<BlockId>) -> Self {
+        let Context { facts, loops, .. } = of;
+        let order = ReversePostOrder::new(of.cfg);
         let mut pass = Pass::new(of, Symbols::default(), Known::default());
         pass.run(&order);
-        if !analysis.loops().is_empty() {
+        if !loops.is_empty() {
             pass.known.inductions = pass.inductions();
-            for (id, _) in analysis.loops().iter() {
-                if let Some(count) = pass.trip_count(id, analysis.dominators()) {
+            for (id, _) in loops.iter() {
+                if let Some(count) = pass.trip_count(id, dominators) {
                     pass.known.trip_counts.insert(id, count);
                 }
             }

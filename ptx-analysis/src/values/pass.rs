@@ -24,12 +24,12 @@ use crate::ssa::{Ssa, Value, ValueId};
 
 /// What the analyses before this one found.
 #[derive(Copy, Clone)]
-pub(super) struct Context<'a> {
-    pub(super) facts: FunctionFacts<'a>,
-    pub(super) cfg: &'a Cfg,
-    pub(super) variables: &'a Variables,
-    pub(super) loops: &'a Loops<BlockId>,
-    pub(super) ssa: &'a Ssa,
+pub(crate) struct Context<'a> {
+    pub(crate) facts: FunctionFacts<'a>,
+    pub(crate) cfg: &'a Cfg,
+    pub(crate) variables: &'a Variables,
+    pub(crate) loops: &'a Loops<BlockId>,
+    pub(crate) ssa: &'a Ssa,
 }
 
 pub(super) struct Pass<'a> {

@@ -23,7 +23,7 @@ fn functions_are_analysed() {
     let body = serde_json::json!({
         "id": 1, "label": "L", "first_line": 14, "last_line": 19, "succ": [1, 2], "exits": false,
         "unknown": false, "reachable": true, "idom": 0, "ipdom": 2, "loop_header": 1, "loop_depth": 1,
-        "trip_count": null, "uses": ["%r1", "%p"], "kills": ["%r1", "%r2#2", "%p"], "defs": ["%r1", "%r2", "%r2#2", "%p"],
+        "trip_count": null, "uniform": "grid", "uses": ["%r1", "%p"], "kills": ["%r1", "%r2#2", "%p"], "defs": ["%r1", "%r2", "%r2#2", "%p"],
         "returned": [], "live_in": ["%p", "%r1"], "live_out": ["%p", "%r1"],
     });
     assert_eq!(blocks[1], body);
@@ -41,6 +41,7 @@ fn functions_are_analysed() {
         "cond_writes": ["%r2"], "memory": [], "side_effects": false, "known": true,
         "source": [], "inline_asm": false, "affine": [{"register": "%r2", "form": "loop0 + 1"}],
         "assumes": [], "coalescing": null, "stride": null, "sectors": null, "degree": null,
+        "uniform": [{"register": "%r2", "uniform": "varying"}],
     });
     assert_eq!(kernel["insts"][2], guarded);
     assert_eq!(kernel["pressure"]["max_b32_units"], 2);

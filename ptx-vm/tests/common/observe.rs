@@ -73,15 +73,23 @@ fn numbers(seed: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Words that are small as integers, or numbers near 1.
+/// Seeds of one kind of data.
+pub(crate) const SEEDS: u64 = 64;
+
+/// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits.
 fn content(seed: u64) -> Vec<u8> {
     let mut random = numbers(seed);
-    let word = |n: u32| match seed % 2 {
-        0 => n % 61,
-        _ => 0x3f00_0000 | n & 0x00ff_ffff,
+    let mut word = |at: u64| {
+        let n = random.next().unwrap_or(0);
+        match (seed / SEEDS, seed % 2) {
+            (0, 0) => n % 61,
+            (0, _) => 0x3f00_0000 | n & 0x00ff_ffff,
+            (2, _) => n << 8 & 0x8000_0000 | (96 + n % 64) << 23 | n >> 1,
+            (3, _) if at % 2 == 1 => n << 8 & 0x8000_0000 | (960 + n % 128) << 20 | n >> 4,
+            _ => n << 8 ^ random.next().unwrap_or(0),
+        }
     };
-    let count = BUFFER / 4;
-    let words = (0..count).map(|_| word(random.next().unwrap_or(0)));
+    let words = (0..BUFFER / 4).map(&mut word);
     words.flat_map(u32::to_le_bytes).collect()
 }
 
@@ -191,7 +199,10 @@ pub(crate) fn launch_of(
             let _ = machine.write(at, &content(seed + nth));
             bytes.extend(at.to_le_bytes());
         }
-        let number = 1 + (seed + nth) % 37;
+        let number = match seed / SEEDS {
+            0 => 1 + (seed + nth) % 37,
+            kind => (seed + nth).wrapping_mul(0x9e37_79b9) >> (4 * kind) & 0xfff,
+        };
         let left = (size as usize - bytes.len()).min(8);
         bytes.extend(&number.to_le_bytes()[..left]);
         launch = launch.argument(bytes);

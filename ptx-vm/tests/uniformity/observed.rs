@@ -9,7 +9,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::uniformity::{ModuleUniformity, Uniformity};
 use ptx_ir::facts::{Flow, FunctionFacts, ModuleFacts};
-use ptx_ir::{FuncId, InstId, Module};
+use ptx_ir::{FuncId, FunctionKind, InstId, Module};
 use ptx_isa::{Proxy, StateSpace};
 use ptx_vm::{
     AccessUse, ExecutedStep, Launch, StepAccess, StepObserver, StepPlace, StepRegister, StepState,
@@ -29,12 +29,6 @@ pub(crate) enum What {
     Branch(FuncId, InstId),
 }
 
-impl What {
-    const fn is_def(self) -> bool {
-        matches!(self, Self::Def(..))
-    }
-}
-
 /// What was seen of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
@@ -51,6 +45,8 @@ pub(crate) struct Seen {
 struct Function {
     shape: Shape,
     variables: Variables,
+    /// Whether other modules may call it, so that nothing can be known of its arguments.
+    is_open: bool,
     /// By instruction.
     insts: HashMap<InstId, Inst>,
 }
@@ -67,7 +63,10 @@ struct Inst {
 }
 
 impl Function {
-    fn new(facts: FunctionFacts<'_>) -> Self {
+    fn new(facts: FunctionFacts<'_>, calls: &CallGraph) -> Self {
+        let header = &facts.module().functions()[facts.id()];
+        let is_open = header.kind != FunctionKind::Entry
+            && (header.linkage.is_some() || calls.is_address_taken(facts.id()));
         let shape = Shape::new(facts);
         let inst = |(id, _): (InstId, &ptx_ir::Inst)| {
             let of = facts.inst(id);
@@ -83,6 +82,7 @@ impl Function {
         Self {
             insts: facts.body().insts().map(inst).collect(),
             variables: Variables::new(facts.body()),
+            is_open,
             shape,
         }
     }
@@ -170,7 +170,7 @@ impl<'a> Observer<'a> {
         let calls = CallGraph::new(facts);
         let mut functions = HashMap::new();
         for id in calls.reachable([kernel]) {
-            functions.extend(facts.function(id).map(|of| (id, Function::new(of))));
+            functions.extend(facts.function(id).map(|of| (id, Function::new(of, &calls))));
         }
         Self {
             module: facts.module(),
@@ -215,9 +215,12 @@ impl<'a> Observer<'a> {
             return;
         }
         for (what, seen) in &state.seen {
-            tally.count(seen, what.is_def(), || {
-                format!("{name}: {}", self.text(*what))
-            });
+            let What::Def(function, ..) = what else {
+                tally.count(seen, false, || format!("{name}: {}", self.text(*what)));
+                continue;
+            };
+            let is_open = self.functions[function].is_open;
+            tally.count(seen, !is_open, || format!("{name}: {}", self.text(*what)));
         }
         tally.blocks(name, &state.wrong_blocks);
     }

@@ -4,8 +4,8 @@ use ptx_analysis::uniformity::Uniformity;
 
 use super::observed::Seen;
 
-/// What is expected to be called uniform of what is uniform in every run. What is missed are values in local memory, exchanges that reduce a value over
-/// the warp, and comparisons that happen to have the same result in all threads.
+/// What is expected to be called uniform of what is uniform in every run, in functions that only their module calls. What is missed are exchanges that reduce a
+/// value over the warp, and comparisons of loaded values that happen to have the same result in all threads.
 const PRECISE_PERCENT: u64 = 75;
 
 /// What was found in some kernels.
@@ -20,7 +20,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts what was seen of something; precision is that of values.
+    /// Counts what was seen of something. `is_value`: it counts for the precision, which is that of values.
     pub(crate) fn count(&mut self, seen: &Seen, is_value: bool, text: impl Fn() -> String) {
         self.observations += seen.observations;
         for at in 0..4 {

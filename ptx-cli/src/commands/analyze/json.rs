@@ -11,10 +11,11 @@ use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::source_lines::SourceLines;
+use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, FuncId, Item, LineIndex, Module, Statement, StmtId};
 
-use super::values;
+use super::{uniform, values};
 use crate::functions::Chosen;
 use crate::select::Selection;
 use ptx_report::basic_blocks::BasicBlocks;
@@ -43,6 +44,7 @@ pub(super) fn write(
 ) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
+    let uniformity = uniformity(module, &facts, options.functions);
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
     let mut frame_parts = FrameParts::default();
@@ -85,6 +87,7 @@ pub(super) fn write(
             values: (options.insts || !analysis.loops().is_empty())
                 .then(|| FunctionValues::new(function, &analysis))
                 .flatten(),
+            uniformity: uniformity.function(id),
             analysis: &analysis,
             lines: &lines,
             source_lines: &source_lines,
@@ -100,6 +103,15 @@ pub(super) fn write(
     Ok(warnings)
 }
 
+/// The uniformity of the chosen functions, which depends on those that they call and are called by.
+fn uniformity(module: &Module, facts: &ModuleFacts<'_>, functions: &Chosen) -> ModuleUniformity {
+    let wanted = |id| functions.contains(id);
+    match functions.is_all() {
+        true => ModuleUniformity::new(facts),
+        false => ModuleUniformity::of(&ModuleFacts::new(module), wanted),
+    }
+}
+
 struct Writer<'a> {
     module: &'a Module,
     facts: FunctionFacts<'a>,
@@ -107,6 +119,7 @@ struct Writer<'a> {
     analysis: &'a FunctionAnalysis,
     /// `None` where nothing is asked about them.
     values: Option<FunctionValues>,
+    uniformity: Option<&'a FunctionUniformity>,
     blocks: BasicBlocks<'a>,
     effects: FactsWriter<'a>,
     lines: &'a LineIndex,
@@ -184,6 +197,7 @@ impl<'a> Writer<'a> {
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
         let (known, names) = (self.values.as_ref(), self.effects.names());
         values::trip_count(known, self.facts, self.analysis, names, id, self.out);
+        uniform::block(self.uniformity, id, self.out);
         self.registers(id);
         self.text("}");
     }
@@ -284,6 +298,7 @@ impl<'a> Writer<'a> {
                     self.effects.effects(&facts, self.out);
                     let (known, names) = (self.values.as_ref(), self.effects.names());
                     values::inst(known, self.facts, names, stmt, self.out);
+                    uniform::inst(self.uniformity, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 Statement::Opaque(opaque) => {
@@ -297,6 +312,7 @@ impl<'a> Writer<'a> {
                     self.effects.unknown(mentions, self.out);
                     let (known, names) = (self.values.as_ref(), self.effects.names());
                     values::inst(known, self.facts, names, stmt, self.out);
+                    uniform::inst(self.uniformity, names, stmt, self.out);
                     self.source(lines, stmt);
                 }
                 _ => {}

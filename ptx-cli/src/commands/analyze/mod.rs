@@ -4,6 +4,7 @@ mod json;
 #[cfg(test)]
 pub(crate) mod schema;
 mod text;
+mod uniform;
 mod values;
 
 use std::io::Write;
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     /// One JSON object per file
     #[arg(long)]
     json: bool,
-    /// Include what each instruction reads and writes, its memory accesses, and affine forms of its results
+    /// Include what each instruction reads and writes, its memory accesses, affine forms of its results, and which threads have the same
     #[arg(long, requires = "json")]
     insts: bool,
     #[command(flatten)]

@@ -42,6 +42,7 @@ struct Block {
     loop_header: Option<u32>,
     loop_depth: u32,
     trip_count: Option<TripCount>,
+    uniform: String,
     uses: Vec<String>,
     kills: Vec<String>,
     defs: Vec<String>,
@@ -79,6 +80,13 @@ struct Inst {
     sectors: Option<u64>,
     degree: Option<u64>,
     assumes: Vec<String>,
+    uniform: Vec<Uniform>,
+}
+
+#[derive(JsonSchema)]
+struct Uniform {
+    register: String,
+    uniform: String,
 }
 
 #[derive(JsonSchema)]

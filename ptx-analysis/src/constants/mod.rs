@@ -8,18 +8,19 @@
 //! values, their reads and the edges. All executions of the blocks reached are covered; behavior that the PTX ISA manual
 //! leaves undefined is not folded.
 
+pub(crate) mod instruction;
+
 use alloc::vec::Vec;
 
-use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegAccess, RegLane};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
-use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts};
+use ptx_ir::{InstId, Statement, StmtId};
+use ptx_isa::{Modifier, ScalarType, SpecialReg};
 
 use crate::cfg::{BlockId, Cfg, EdgeId, EdgeKind};
-use crate::fold::{Folded, Operation, Video, fold, fold_partial};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
+use instruction::Operands;
 
 /// What is known of a value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -267,12 +268,13 @@ impl<'a> Pass<'a> {
         let last = self
             .last(block)
             .map(|(stmt, inst)| (stmt, self.facts.inst(inst)));
-        let guard = last.and_then(|(stmt, f)| Some(self.place(stmt, f.guard_register()?.0)));
+        let guard =
+            last.and_then(|(stmt, f)| Some(self.operands().place(stmt, f.guard_register()?.0)));
         let index = last
             .filter(|(_, f)| f.flow() == Flow::Table)
             .and_then(|(stmt, f)| {
                 let (operand, _) = f.parts().next()?;
-                Some(self.operand(stmt, operand, &[ScalarType::U32]))
+                Some(self.operands().operand(stmt, operand, &[ScalarType::U32]))
             });
         let cfg = self.cfg;
         let chosen = index.and_then(Constant::known).filter(|&n| {
@@ -300,46 +302,17 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What a statement reads in a register.
-    fn place(&self, stmt: StmtId, place: RegLane) -> Constant {
-        let mut variables = self.variables.of(place);
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => {
-                let read = self.ssa.read(stmt, variable);
-                read.map_or(Constant::Overdefined, |v| self.found.value(v))
-            }
-            _ => Constant::Overdefined,
-        }
-    }
-
-    /// The bits of an operand of an instruction with these types.
-    fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
-        let pool = &self.facts.body().pool();
-        let float = types.iter().any(|t| t.is_float());
-        let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
-        match operand {
-            Operand::Reg(register) => self.place(stmt, register.into()),
-            Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
-                (lane @ Some(_), Operand::Reg(register)) => {
-                    self.place(stmt, RegLane { register, lane })
-                }
-                _ => Constant::Overdefined,
-            },
-            Operand::Not(at) => match pool.get(at) {
-                Operand::Reg(register) => self.place(stmt, register.into()).xor(1),
-                _ => Constant::Overdefined,
-            },
-            Operand::Small(value) if !float => Constant::Constant(i128::from(value) as u128),
-            Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
-                Some((v, ConstKind::Signed)) if !float => {
-                    Constant::Constant(v.bits() as i64 as u128)
-                }
-                Some((v, ConstKind::Unsigned)) if !float => Constant::Constant(v.bits().into()),
-                Some((v, ConstKind::Single)) if wide(32) => Constant::Constant(v.bits().into()),
-                Some((v, ConstKind::Double)) if wide(64) => Constant::Constant(v.bits().into()),
-                _ => Constant::Overdefined,
-            },
-            _ => Constant::Overdefined,
+    /// What instructions read.
+    fn operands(
+        &self,
+    ) -> Operands<'_, impl Fn(ValueId) -> Constant, impl Fn(SpecialReg, Option<u8>) -> Constant>
+    {
+        Operands {
+            facts: self.facts,
+            variables: self.variables,
+            ssa: self.ssa,
+            value: |id| self.found.value(id),
+            special: |_, _| Constant::Overdefined,
         }
     }
 
@@ -359,18 +332,20 @@ impl<'a> Pass<'a> {
         let runs = match guard {
             None => Constant::Constant(1),
             Some(None) => Constant::Overdefined,
-            Some(Some((place, negated))) => self.place(stmt, place).xor(negated.into()),
+            Some(Some((place, negated))) => self.operands().place(stmt, place).xor(negated.into()),
         };
+        let mut modifiers = core::mem::take(&mut self.modifiers);
         let result = match (facts, inst) {
-            (Some(f), Some(inst)) => self.result(stmt, inst, &f),
+            (Some(f), Some(inst)) => self.operands().result(stmt, inst, &f, &mut modifiers),
             _ => Err(Constant::Overdefined),
         };
+        self.modifiers = modifiers;
         for def in defs {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {
                 continue;
             };
             let new = match (&result, facts) {
-                (Ok(folded), Some(f)) => self.part(folded, &f, variable),
+                (Ok(folded), Some(f)) => self.operands().part(folded, &f, variable),
                 (Err(state), _) => *state,
                 _ => Constant::Overdefined,
             };
@@ -391,160 +366,6 @@ impl<'a> Pass<'a> {
                 new
             };
             self.set(def, new);
-        }
-    }
-
-    /// The result of an instruction, or the state of its values if it has no constant result.
-    fn result(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Result<Folded, Constant> {
-        let Some(sig) = self.facts.body().inst(inst).map(|i| i.sig) else {
-            return Err(Constant::Overdefined);
-        };
-        let signature = self.facts.module().signature(sig);
-        let Some(opcode): Option<Opcode> = signature.opcode() else {
-            return Err(Constant::Overdefined);
-        };
-        let types: Vec<ScalarType> = signature.types().collect();
-        self.modifiers.clear();
-        self.modifiers.extend(signature.modifiers());
-        let mut never = false;
-        let mut operands = Vec::new();
-        let mut video = Video::default();
-        for (operand, usage) in f.parts() {
-            match (usage, operand) {
-                (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
-                    video.into = Some(selector);
-                }
-                (RegAccess::Write, _) => {}
-                (RegAccess::Read, Operand::Vector(list)) => {
-                    for &part in self.facts.body().pool().list(list) {
-                        operands.push(self.operand(stmt, part, &types));
-                    }
-                }
-                (RegAccess::Read, operand) => {
-                    let operand = self.bare(operand, operands.len(), &mut video);
-                    operands.push(self.operand(stmt, operand, &types));
-                }
-                _ => return Err(Constant::Overdefined),
-            }
-        }
-        let mut carry = None;
-        if f.reads_carry() {
-            let read = self.ssa.read(stmt, self.ssa.carry());
-            let read = read.map_or(Constant::Overdefined, |v| self.found.value(v));
-            never |= read == Constant::Unreached;
-            carry = read.known().map(|bits| bits == 1);
-        }
-        never |= operands.contains(&Constant::Unreached);
-        if never {
-            return Err(Constant::Unreached);
-        }
-        let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
-        let folded = if video == Video::default() {
-            fold_partial(opcode, &self.modifiers, &operands, carry)
-        } else {
-            let operands: Option<Vec<u128>> = operands.into_iter().collect();
-            operands.and_then(|operands| {
-                fold(&Operation {
-                    opcode,
-                    modifiers: &self.modifiers,
-                    operands: &operands,
-                    carry,
-                    video,
-                })
-            })
-        };
-        folded.ok_or(Constant::Overdefined)
-    }
-
-    /// The source at a place without its sign and without the bytes or half words selected of it.
-    fn bare(&self, operand: Operand, place: usize, video: &mut Video) -> Operand {
-        let pool = &self.facts.body().pool();
-        let operand = match (operand, video.negative.get_mut(place)) {
-            (Operand::Neg(at), Some(negative)) => {
-                *negative = true;
-                pool.get(at)
-            }
-            _ => operand,
-        };
-        match (operand, video.parts.get_mut(place)) {
-            (Operand::Lane(selector, at), Some(part)) if selector.element().is_none() => {
-                *part = Some(selector);
-                pool.get(at)
-            }
-            _ => operand,
-        }
-    }
-
-    /// What of a result goes to a variable.
-    fn part(&self, folded: &Folded, f: &Facts<'_>, variable: u32) -> Constant {
-        let bit = |bit: Option<bool>| match bit {
-            Some(bit) => Constant::Constant(bit.into()),
-            None => Constant::Overdefined,
-        };
-        if variable == self.ssa.carry() {
-            return bit(folded.carry);
-        }
-        let pool = &self.facts.body().pool();
-        let is = |operand: Operand| {
-            let range = f.place(operand).map(|p| self.variables.of(p));
-            range.is_some_and(|r| r.len() == 1 && r.start == variable)
-        };
-        let mut found = Constant::Unreached;
-        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
-        for (nth, (operand, _)) in results.enumerate() {
-            let new = match operand {
-                // The parts of the result, the first lowest.
-                Operand::Vector(list) if nth == 0 => {
-                    let parts = pool.list(list);
-                    let width = folded.ty.bits() / (parts.len().max(1) as u16);
-                    let mut state = Constant::Unreached;
-                    for (i, _) in parts.iter().enumerate().filter(|(_, part)| is(**part)) {
-                        let bits =
-                            folded.value >> (i * usize::from(width)) & ((1 << width.min(127)) - 1);
-                        state = state.meet(Constant::Constant(bits));
-                    }
-                    state
-                }
-                operand if !is(operand) => continue,
-                _ if nth == 0 => self.extended(folded, variable),
-                _ if nth == 1 => bit(folded.second),
-                _ => Constant::Overdefined,
-            };
-            found = found.meet(new);
-        }
-        // Written, but by what is not known here.
-        if found == Constant::Unreached {
-            Constant::Overdefined
-        } else {
-            found
-        }
-    }
-
-    /// The result in a register that may be wider.
-    fn extended(&self, folded: &Folded, variable: u32) -> Constant {
-        let Some(class) = self.variables.class(self.facts.body(), variable) else {
-            return Constant::Overdefined;
-        };
-        let (width, bits) = (class.bits(), folded.ty.bits());
-        let all = |bits: u16| {
-            if bits >= 128 {
-                u128::MAX
-            } else {
-                (1 << bits) - 1
-            }
-        };
-        match folded.ty.kind() {
-            _ if width == bits => Constant::Constant(folded.value),
-            _ if width < bits => Constant::Overdefined,
-            // ptxas does not set the high half of a register of 128 bits to copies of the sign.
-            TypeKind::Signed if width > 64 => Constant::Overdefined,
-            TypeKind::Signed => {
-                let negative = folded.value >> (bits.max(1) - 1) & 1 == 1;
-                let above = if negative { all(width) & !all(bits) } else { 0 };
-                Constant::Constant(folded.value | above)
-            }
-            TypeKind::Unsigned | TypeKind::Bits => Constant::Constant(folded.value),
-            _ => Constant::Overdefined,
         }
     }
 }

@@ -1,0 +1,456 @@
+//! What single threads of a CTA compute from their index: values, conditions, and which of them come to a block.
+//!
+//! Values are evaluated for samples: all threads of the first two warps, and the first and the last one of each other warp. Where the size of a CTA is not
+//! known, a likely one is assumed. What comes from memory, and what differs between iterations of loops, is not known.
+//!
+//! Cost: a number of evaluations that is bounded by the number of statements.
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use ptx_ir::facts::{Facts, FunctionFacts};
+use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_isa::{SpecialReg, Uniformity};
+
+use crate::cfg::{BlockId, Cfg};
+use crate::constants::Constant;
+use crate::constants::instruction::Operands;
+use crate::graph::ReversePostOrder;
+use crate::reg_lanes::Variables;
+use crate::ssa::cells::{CellUse, Cells};
+use crate::ssa::{Ssa, Value, ValueId};
+use crate::values::LaunchBounds;
+
+/// The lanes of a warp.
+const LANES: u32 = 32;
+/// How many values of threads are evaluated, and how many more for each statement.
+const EVALUATIONS: u64 = 1 << 16;
+const EVALUATIONS_PER_STATEMENT: u64 = 1 << 6;
+/// How many instructions one after the other are followed.
+const DEPTH: u32 = 48;
+/// How often the blocks are passed to find which threads come there.
+const PASSES: usize = 8;
+
+/// A value in the threads that are samples.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PerThread {
+    /// It is the same in all.
+    Same(u64),
+    /// By sample.
+    Each(Rc<[u64]>),
+}
+
+impl PerThread {
+    /// The value in a sample.
+    #[must_use]
+    pub fn get(&self, sample: usize) -> u64 {
+        match self {
+            Self::Same(value) => *value,
+            Self::Each(all) => all.get(sample).copied().unwrap_or(0),
+        }
+    }
+}
+
+/// The size of the CTAs of a function.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CtaShape {
+    /// The threads in each dimension.
+    pub threads: [u32; 3],
+    /// Whether the function requires it; otherwise it is only likely.
+    pub is_required: bool,
+}
+
+impl CtaShape {
+    /// The size that a kernel requires, or a likely one: one dimension, or rows of a warp where other indices are read.
+    #[must_use]
+    pub fn of(facts: FunctionFacts<'_>) -> Self {
+        let bounds = LaunchBounds::of(facts);
+        if let Some(threads) = bounds.threads {
+            return Self {
+                threads: threads.map(|n| n.max(1)),
+                is_required: true,
+            };
+        }
+        let body = facts.body();
+        let mut dimensions = 1;
+        for (id, _) in body.insts() {
+            for operand in body.operands(id) {
+                if let Operand::Lane(selector, at) = operand
+                    && matches!(body.pool().get(*at), Operand::Special(SpecialReg::Tid))
+                {
+                    dimensions = dimensions.max(1 + selector.element().unwrap_or(0));
+                }
+            }
+        }
+        let most = bounds.most.clamp(1, 1024);
+        let rows = (most / LANES).max(1);
+        Self {
+            threads: match dimensions {
+                1 => [most, 1, 1],
+                2 => [LANES, rows, 1],
+                _ => [LANES, rows.div_ceil(4), 4.min(rows)],
+            },
+            is_required: false,
+        }
+    }
+}
+
+/// What is known of a value.
+#[derive(Clone, Debug)]
+enum State {
+    New,
+    /// It is being evaluated.
+    Active,
+    Done(Option<PerThread>),
+}
+
+/// The values of a function in single threads.
+#[derive(Clone, Debug)]
+pub struct ThreadValues<'a> {
+    facts: FunctionFacts<'a>,
+    variables: &'a Variables,
+    ssa: &'a Ssa,
+    cells: &'a Cells,
+    shape: CtaShape,
+    /// The linear indices of the samples.
+    samples: Vec<u32>,
+    states: Vec<State>,
+    left: u64,
+}
+
+impl<'a> ThreadValues<'a> {
+    /// Evaluates nothing yet.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::ssa::Ssa;
+    /// use ptx_analysis::threads::ThreadValues;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.entry k() .reqntid 64 { .reg .b32 t, a; mov.u32 t, %tid.x; xor.b32 a, t, 1; ret; }",
+    /// ).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let analysis = FunctionAnalysis::new(facts);
+    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
+    /// let mut threads = ThreadValues::new(facts, analysis.variables(), &ssa);
+    /// let (last, _) = facts.body().statements().nth(2).unwrap();
+    /// let value = threads.value(ssa.defs(last).next().unwrap()).unwrap();
+    /// assert_eq!((value.get(6), threads.samples().len(), threads.shape().is_required), (7, 64, true));
+    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// ```
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'a>, variables: &'a Variables, ssa: &'a Ssa) -> Self {
+        Self::with_cells(facts, variables, ssa, const { &Cells::NONE })
+    }
+
+    pub(crate) fn with_cells(
+        facts: FunctionFacts<'a>,
+        variables: &'a Variables,
+        ssa: &'a Ssa,
+        cells: &'a Cells,
+    ) -> Self {
+        let shape = CtaShape::of(facts);
+        let count = shape
+            .threads
+            .iter()
+            .fold(1u32, |n, of| n.saturating_mul(*of));
+        let is_sample = |t: &u32| *t < 2 * LANES || matches!(t % LANES, 0 | 31);
+        let statements = facts.body().statement_table().len() as u64;
+        Self {
+            facts,
+            variables,
+            ssa,
+            cells,
+            shape,
+            samples: (0..count.min(1024)).filter(is_sample).collect(),
+            states: vec![State::New; ssa.len()],
+            left: EVALUATIONS + EVALUATIONS_PER_STATEMENT * statements,
+        }
+    }
+
+    /// The same function if a value is a number in all threads.
+    #[must_use]
+    pub fn assuming(&self, value: ValueId, number: u64) -> Self {
+        let mut assuming = Self::with_cells(self.facts, self.variables, self.ssa, self.cells);
+        if let Some(state) = assuming.states.get_mut(value.as_u32() as usize) {
+            *state = State::Done(Some(PerThread::Same(number)));
+        }
+        assuming
+    }
+
+    ptx_isa::getters! {
+        /// The size of the CTAs.
+        shape: CtaShape = shape;
+        /// The linear indices of the threads that are samples, in their order; at most 128.
+        samples: &[u32] = &samples;
+    }
+
+    /// A value in the samples; `None` if it is not known.
+    pub fn value(&mut self, id: ValueId) -> Option<PerThread> {
+        self.follow(id, 0)
+    }
+
+    /// A component of a special register in a sample; `None` if it does not follow from the index of the thread.
+    #[must_use]
+    pub fn special(&self, register: SpecialReg, component: u8, sample: usize) -> Option<u64> {
+        let thread = *self.samples.get(sample)?;
+        let [x, y, _] = self.shape.threads;
+        let of = |all: [u32; 3]| all.get(usize::from(component)).copied();
+        let value = match register {
+            SpecialReg::Tid => of([thread % x, thread / x % y, thread / x / y])?,
+            SpecialReg::Ntid => of(self.shape.threads)?,
+            SpecialReg::Laneid => thread % LANES,
+            SpecialReg::Warpid => thread / LANES,
+            _ => return None,
+        };
+        Some(value.into())
+    }
+
+    /// In which threads a value is the same, as far as the samples tell.
+    #[must_use]
+    pub fn uniformity(&self, value: &PerThread) -> Uniformity {
+        let PerThread::Each(all) = value else {
+            return Uniformity::Grid;
+        };
+        let mut pairs = self.samples.iter().zip(all.iter());
+        let Some((mut warp, mut first)) = pairs.next().map(|(t, v)| (t / LANES, v)) else {
+            return Uniformity::Grid;
+        };
+        let mut level = Uniformity::Grid;
+        for (thread, value) in pairs {
+            let same_warp = thread / LANES == warp;
+            if value != first {
+                level = level.join(match same_warp {
+                    true => Uniformity::Varying,
+                    false => Uniformity::Warp,
+                });
+            }
+            (warp, first) = (thread / LANES, value);
+        }
+        level
+    }
+
+    fn follow(&mut self, id: ValueId, depth: u32) -> Option<PerThread> {
+        let at = id.as_u32() as usize;
+        match self.states.get(at)? {
+            State::Done(value) => return value.clone(),
+            State::Active => return None,
+            State::New if depth > DEPTH => return None,
+            State::New => {}
+        }
+        self.states[at] = State::Active;
+        let found = self.evaluate(id, depth);
+        self.states[at] = State::Done(found.clone());
+        found
+    }
+
+    fn evaluate(&mut self, id: ValueId, depth: u32) -> Option<PerThread> {
+        match self.ssa.value(id) {
+            Value::Def {
+                stmt,
+                variable,
+                old,
+            } => {
+                let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
+                    return None;
+                };
+                let new = self.written((stmt, inst), variable, depth + 1)?;
+                let Some(old) = old else { return Some(new) };
+                let facts = self.facts.inst(inst);
+                let (place, negated) = facts.guard_register()?;
+                let guard = self.ssa.read(stmt, self.variables.of(place).start)?;
+                let guard = self.follow(guard, depth + 1)?;
+                let old = self.follow(old, depth + 1)?;
+                Some(
+                    self.each(|sample| match guard.get(sample) == u64::from(!negated) {
+                        true => new.get(sample),
+                        false => old.get(sample),
+                    }),
+                )
+            }
+            Value::Phi { .. } => {
+                let mut args = self.ssa.args(id).iter();
+                let first = self.follow(*args.next()?, depth + 1)?;
+                for arg in args {
+                    if self.follow(*arg, depth + 1).as_ref() != Some(&first) {
+                        return None;
+                    }
+                }
+                Some(first)
+            }
+            _ => None,
+        }
+    }
+
+    /// A value for each sample.
+    fn each(&self, of: impl Fn(usize) -> u64) -> PerThread {
+        let all: Vec<u64> = (0..self.samples.len()).map(of).collect();
+        match all.iter().all(|value| Some(value) == all.first()) {
+            true => PerThread::Same(all.first().copied().unwrap_or(0)),
+            false => PerThread::Each(all.into()),
+        }
+    }
+
+    /// What an instruction writes to a variable.
+    fn written(
+        &mut self,
+        (stmt, inst): (StmtId, InstId),
+        variable: u32,
+        depth: u32,
+    ) -> Option<PerThread> {
+        let facts = self.facts.inst(inst);
+        if !facts.is_known() {
+            return None;
+        }
+        if let [cell] = self.cells.of(stmt) {
+            return self.through_cell(stmt, &facts, (cell.cell, cell.usage), variable, depth);
+        }
+        if facts.memory().next().is_some() {
+            return None;
+        }
+        let ssa = self.ssa;
+        let mut read: Vec<(ValueId, PerThread)> = Vec::new();
+        for of in ssa.uses(stmt) {
+            read.push((of.value, self.follow(of.value, depth)?));
+        }
+        let is_same = |(_, value): &(ValueId, PerThread)| matches!(value, PerThread::Same(_));
+        let varies = Cell::new(!read.iter().all(is_same));
+        let mut modifiers = Vec::new();
+        let mut all = Vec::new();
+        for sample in 0..self.samples.len() {
+            self.left = self.left.checked_sub(1)?;
+            let operands = Operands {
+                facts: self.facts,
+                variables: self.variables,
+                ssa,
+                value: |id| {
+                    let known = read.iter().find(|(of, _)| *of == id);
+                    known.map_or(Constant::Overdefined, |(_, v)| {
+                        Constant::Constant(v.get(sample).into())
+                    })
+                },
+                special: |register, component: Option<u8>| {
+                    varies.set(true);
+                    let value = self.special(register, component.unwrap_or(0), sample);
+                    value.map_or(Constant::Overdefined, |v| Constant::Constant(v.into()))
+                },
+            };
+            let folded = operands.result(stmt, inst, &facts, &mut modifiers).ok()?;
+            let part = operands.part(&folded, &facts, variable);
+            let bits = u64::try_from(part.known()?).ok()?;
+            if !varies.get() {
+                return Some(PerThread::Same(bits));
+            }
+            all.push(bits);
+        }
+        Some(self.each(|sample| all.get(sample).copied().unwrap_or(0)))
+    }
+
+    /// What is loaded from a cell of memory, or stored to it.
+    fn through_cell(
+        &mut self,
+        stmt: StmtId,
+        facts: &Facts<'_>,
+        (cell, usage): (u32, CellUse),
+        variable: u32,
+        depth: u32,
+    ) -> Option<PerThread> {
+        let own = self.ssa.carry() + 1 + cell;
+        match usage {
+            CellUse::Read => {
+                let held = self.ssa.read(stmt, own)?;
+                let held = self.follow(held, depth)?;
+                let class = self.variables.class(self.facts.body(), variable)?;
+                let access = facts.memory().next()?;
+                // A narrow load extends what it reads.
+                (access.bytes == Some(u64::from(class.bits()) / 8)).then_some(held)
+            }
+            CellUse::Write if variable == own => {
+                let (data, _) = facts.memory().next()?.data?;
+                let place = facts.place(data)?;
+                let mut of = self.variables.of(place);
+                let (from, None) = (of.next()?, of.next()) else {
+                    return None;
+                };
+                let value = self.ssa.read(stmt, from)?;
+                let class = self.variables.class(self.facts.body(), from)?;
+                let bytes = facts.memory().next()?.bytes;
+                let stored = self.follow(value, depth)?;
+                (bytes == Some(u64::from(class.bits()) / 8)).then_some(stored)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of the guard of an instruction, with its `!`.
+    pub fn guard(&mut self, stmt: StmtId, facts: &Facts<'_>) -> Option<PerThread> {
+        let (place, negated) = facts.guard_register()?;
+        let value = self.ssa.read(stmt, self.variables.of(place).start)?;
+        let value = self.value(value)?;
+        Some(self.each(|sample| value.get(sample) ^ u64::from(negated)))
+    }
+}
+
+/// Sets of samples of which the samples may come to each block: bit `n` is sample `n`. Blocks that are never reached have none.
+#[must_use]
+pub fn reaching(cfg: &Cfg, facts: FunctionFacts<'_>, threads: &mut ThreadValues<'_>) -> Vec<u128> {
+    let count = threads.samples().len();
+    let all = match count {
+        128.. => u128::MAX,
+        _ => (1 << count) - 1,
+    };
+    let order = ReversePostOrder::new(cfg);
+    let mut edges: Vec<(BlockId, BlockId, u128)> = Vec::new();
+    for &block in order.order() {
+        let condition = condition(cfg, facts, threads, block);
+        for (_, edge) in cfg.out_edges(block) {
+            let taken = match (edge.when, &condition) {
+                (Some(when), Some(holds)) if when => *holds,
+                (Some(_), Some(holds)) => all & !holds,
+                _ => all,
+            };
+            edges.push((block, edge.to, taken));
+        }
+    }
+    let mut sets = vec![0; cfg.len()];
+    sets[0] = all;
+    for _ in 0..PASSES {
+        let mut changed = false;
+        for &(from, to, taken) in &edges {
+            let new = sets[from.as_u32() as usize] & taken;
+            let set = &mut sets[to.as_u32() as usize];
+            changed |= *set | new != *set;
+            *set |= new;
+        }
+        if !changed {
+            return sets;
+        }
+    }
+    sets.fill(all);
+    sets
+}
+
+/// The samples in which the guard of the last instruction of a block, without its `!`, is true.
+fn condition(
+    cfg: &Cfg,
+    facts: FunctionFacts<'_>,
+    threads: &mut ThreadValues<'_>,
+    block: BlockId,
+) -> Option<u128> {
+    let of = cfg.block(block)?;
+    let mut statements = facts.body().range(of.first, of.end).rev();
+    let (stmt, inst) = statements.find_map(|(stmt, statement)| match statement {
+        Statement::Inst(inst) => Some((stmt, inst)),
+        _ => None,
+    })?;
+    let facts = facts.inst(inst);
+    let (_, negated) = facts.guard_register()?;
+    let guard = threads.guard(stmt, &facts)?;
+    let samples = 0..threads.samples().len();
+    let holds = samples.filter(|s| guard.get(*s) ^ u64::from(negated) == 1);
+    Some(holds.fold(0, |set, sample| set | 1 << sample))
+}
