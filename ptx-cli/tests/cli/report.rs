@@ -145,6 +145,8 @@ fn as_text() {
     let file = format!("{folder}/tiles.ptx");
     let run = ptx(&["report", "--kernel", "tiles", &file]);
     let text = run.out.replace(&file, "tiles.ptx");
+    // What lints find is tested where they are.
+    let text = text.split("\n Findings").next().unwrap().to_owned();
     let expected = format!("{folder}/tiles.txt");
     if std::env::var_os("PTX_BLESS").is_some() {
         std::fs::write(&expected, &text).unwrap();
@@ -153,6 +155,42 @@ fn as_text() {
     assert_eq!(text, expected, "run with PTX_BLESS=1");
     let run = ptx(&["report", "--kernel", "other", &file]);
     expect(&run, 2, "", "ptxkit: no function `other` with a body\n");
+}
+
+#[test]
+fn findings_of_lints() {
+    let folder = Folder::new("report-findings");
+    let text =
+        |comment: &str| STAGES.replace("ret;", &format!("mov.u32 %r7, %tid.x;{comment}\nret;"));
+    let file = folder.file("a.ptx", text(""));
+    let run = ptx(&["report", "--format", "json", &file]);
+    let findings = &objects(&run.out)[0]["functions"][0]["findings"];
+    let is_dead = |f: &&Value| f["lint"] == "dead-code";
+    let dead: Vec<&Value> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_dead)
+        .collect();
+    assert_eq!(dead.len(), 1);
+    let wanted = [
+        ("code", json!("PTX1512")),
+        ("certainty", json!("definite")),
+        ("line", json!(30)),
+        ("block", json!(2)),
+    ];
+    for (key, value) in wanted {
+        assert_eq!(dead[0][key], value, "{key}");
+    }
+    let page = ptx(&["report", "--format", "html", &file]);
+    assert!(page.out.contains("\"lint\":\"dead-code\""));
+    let allowed = folder.file("b.ptx", text(" // ptxkit: allow(dead-code)"));
+    let run = ptx(&["report", &allowed]);
+    assert!(
+        run.out.contains("Kernel k") && !run.out.contains("dead-code"),
+        "{}",
+        run.out
+    );
 }
 
 #[test]

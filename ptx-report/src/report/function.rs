@@ -9,7 +9,8 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{FuncId, Module, Signature, StmtId};
 
 use super::{
-    Function, MOST_DRAWN, accesses, blocks, loops, pipeline, pressure, synchronization, work,
+    Function, MOST_DRAWN, accesses, blocks, findings, loops, pipeline, pressure, synchronization,
+    work,
 };
 use crate::control_flow::Outline;
 use crate::function_stats::Context;
@@ -23,6 +24,7 @@ pub(super) struct Maker<'a> {
     pub(super) uniformity: &'a ModuleUniformity,
     /// Where functions begin.
     pub(super) starts: &'a HashMap<FuncId, u32>,
+    pub(super) linter: &'a ptx_lint::Linter<'a>,
     /// Whether control-flow graphs are drawn.
     pub(super) draws: bool,
 }
@@ -92,6 +94,7 @@ impl Maker<'_> {
             drawing: is_drawn.then(|| Outline::new(&analysis, blocks::widths(&of))),
             edges: blocks::edges(&of),
             pipelines: pipeline::of(&of),
+            findings: findings::of(&of, self.linter.function(id)),
             work: work::FunctionWork::new(&work, &of),
             pressure_curve,
             accesses,

@@ -5,6 +5,7 @@
 
 mod accesses;
 mod blocks;
+mod findings;
 mod function;
 mod loops;
 mod pipeline;
@@ -24,6 +25,7 @@ use crate::function_stats::{Context, OfFunction};
 
 pub use accesses::Access;
 pub use blocks::{Block, Edge};
+pub use findings::Finding;
 pub use loops::Loop;
 pub use pipeline::{InFlight, Pipeline, Step};
 pub use pressure::Curve;
@@ -77,6 +79,8 @@ pub struct Function {
     pub adjacent: Vec<Vec<usize>>,
     /// The asynchronous operations of loops, and of what is in no loop.
     pub pipelines: Vec<Pipeline>,
+    /// What lints find in it.
+    pub findings: Vec<Finding>,
     /// The basic blocks, in the order of the text.
     pub blocks: Vec<Block>,
     /// The edges between them.
@@ -127,6 +131,8 @@ impl Report {
         let facts = ModuleFacts::new(module);
         let uniformity = ModuleUniformity::new(&facts);
         let context = Context::new(module);
+        let options = ptx_lint::Options::default();
+        let linter = ptx_lint::Linter::new(&facts, &options);
         let starts = module.items().filter_map(|(item, what)| match what {
             ptx_ir::Item::Function(id) => Some((id, module.span(item).start)),
             _ => None,
@@ -136,6 +142,7 @@ impl Report {
             context: &context,
             uniformity: &uniformity,
             starts: &starts,
+            linter: &linter,
             draws,
         };
         let functions = map_functions(&facts, |id, of| chosen(id).then(|| maker.function(id, of)));

@@ -54,6 +54,7 @@ struct Row<'a> {
     /// The sectors of global accesses for each one that contiguous accesses would need.
     excess: Option<f64>,
     degree: Option<u64>,
+    findings: usize,
 }
 
 /// Writes a page with the functions of these reports.
@@ -139,5 +140,6 @@ fn row(file: usize, of: &Function) -> Row<'_> {
         loops: of.stats.loops,
         excess: (least > 0).then(|| sectors as f64 / least as f64),
         degree: degrees.max(),
+        findings: of.findings.len(),
     }
 }

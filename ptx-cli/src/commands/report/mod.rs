@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use ptx_report::report::Report;
 
+use super::check::filter::{Filter, Kinds};
 use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
@@ -113,10 +114,16 @@ fn report(source: Source, wanted: &Functions, format: Format) -> (Report, Chosen
     let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
     let chosen = wanted.choose(&module);
     let is_chosen = |id| chosen.contains(id);
-    let report = match format {
+    let mut report = match format {
         Format::Html => Report::with_drawings(&source.name, &module, is_chosen),
         _ => Report::new(&source.name, &module, is_chosen),
     };
+    let has_findings = report.functions.iter().any(|f| !f.findings.is_empty());
+    let filter = Filter::new(&module, has_findings, Kinds::default());
+    for function in &mut report.functions {
+        let findings = &mut function.findings;
+        findings.retain_mut(|finding| filter.keeps(&mut finding.diagnostic));
+    }
     (report, chosen)
 }
 

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use ptx_report::counted;
-use ptx_report::report::{Access, Factor, Function, Loop, Pipeline, Report, Synchronization, Work};
+use ptx_report::report::{
+    Access, Factor, Finding, Function, Loop, Pipeline, Report, Synchronization, Work,
+};
 
 use super::short;
 use crate::tables::{align_right, show, table};
@@ -28,6 +30,7 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> io::Result<()> {
         for pipeline in &function.pipelines {
             steps(out, pipeline)?;
         }
+        findings(out, &function.findings)?;
     }
     Ok(())
 }
@@ -340,6 +343,26 @@ fn steps(out: &mut impl Write, of: &Pipeline) -> io::Result<()> {
             what,
             step.mnemonic.clone(),
             flying.join(", "),
+        ]);
+    }
+    align_right(&mut table, &[0]);
+    show(out, &table)
+}
+
+fn findings(out: &mut impl Write, all: &[Finding]) -> io::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n Findings")?;
+    let mut table = table();
+    table.set_header(["Line", "Lint", "Certainty", "Message", "Source"]);
+    for finding in all {
+        table.add_row([
+            finding.line.to_string(),
+            finding.lint.to_owned(),
+            finding.certainty.to_owned(),
+            finding.message.clone(),
+            finding.source.clone().unwrap_or_default(),
         ]);
     }
     align_right(&mut table, &[0]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptx_report::control_flow::Outline;
 use ptx_report::report::{
-    Access, Block, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
+    Access, Block, Finding, Function, FunctionWork, Loop, Pipeline, Step, Synchronization,
 };
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ const MOST_LOOPS: usize = 120;
 const MOST_STEPS: usize = 160;
 const MOST_PIPELINES: usize = 24;
 const MOST_GROUPS: usize = 60;
+const MOST_FINDINGS: usize = 120;
 /// The characters of a form or a name that are shown.
 const LONGEST_TEXT: usize = 90;
 /// The most points of the pressure curve.
@@ -38,6 +39,9 @@ pub(super) struct Details<'a> {
     unknown_patterns: usize,
     adjacent: Shortened<Adjacent>,
     pipelines: Shortened<Steps<'a>>,
+    findings: Shortened<&'a Finding>,
+    /// How many findings each block has.
+    finding_counts: BTreeMap<u32, usize>,
     blocks: &'a [Block],
     drawing: Option<&'a Outline>,
 }
@@ -155,6 +159,10 @@ impl<'a> Details<'a> {
             let name = c.demangled.as_deref().or(c.name.as_deref());
             format!("{} ({})", name.unwrap_or("indirect"), c.count)
         });
+        let mut finding_counts = BTreeMap::new();
+        for finding in &of.findings {
+            *finding_counts.entry(finding.block).or_default() += 1;
+        }
         let rows = costly_first(&of.accesses).into_iter();
         let rows = rows.map(|access| Row::new(access, &stats.name));
         let coalescing = || of.accesses.iter().filter_map(|a| a.coalescing.as_ref());
@@ -177,6 +185,8 @@ impl<'a> Details<'a> {
             unknown_patterns: of.accesses.len() - coalescing().count(),
             adjacent: Shortened::new(of.adjacent.iter().map(|g| adjacent(of, g)), MOST_GROUPS),
             pipelines: Shortened::new(of.pipelines.iter().map(steps), MOST_PIPELINES),
+            findings: Shortened::new(of.findings.iter(), MOST_FINDINGS),
+            finding_counts,
             blocks: if of.drawing.is_some() {
                 &of.blocks
             } else {

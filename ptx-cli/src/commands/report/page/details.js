@@ -6,6 +6,7 @@ function functionPage(row, details, overview) {
     row.title === details.name ? null : element("p", {}, element("code", {}, details.name)),
     element("p", { class: "dim" }, `${row.kind} at line ${row.line} of ${file.name}, ${file.target ?? "no target"}`),
     cards(row, details), resources(details),
+    details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "findings")] : null,
     element("h2", {}, "Instructions"), workPanel(details.work, overview.assumed_trips),
     details.loops.all ? [element("h2", {}, "Loops"), loopTable(details.loops.list), shortened(details.loops, "loops")] : null,
     details.accesses.all ? [element("h2", {}, "Accesses to memory"), accessPanel(details)] : null,
@@ -34,6 +35,14 @@ function resources(details) {
     ["Registers by class", classes.join(", ")], ["Synchronization", barriers.filter(Boolean).join(", ")], ["Calls", details.calls.join(", ")],
   ];
   return element("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]).flat());
+}
+
+function findingTable(findings) {
+  const columns = [
+    { title: "Line", number: true, value: (f) => f.line }, { title: "Source", value: (f) => f.source }, { title: "Lint", value: (f) => f.lint, class: "code" }, { title: "Certainty", value: (f) => f.certainty },
+    { title: "Message", value: (f) => f.message, class: "message", hint: (f) => f.help },
+  ];
+  return sortable(columns, findings, { label: "Findings" });
 }
 
 /** `(1 + max(0, n - 1) - 1) × …` */

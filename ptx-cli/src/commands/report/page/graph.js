@@ -19,6 +19,13 @@ const COLORINGS = {
     text: (block) => `${block.pressure} live registers of 32 bits`,
     legend: "the darker, the more registers are live",
   },
+  findings: {
+    title: "Findings of lints",
+    share: (block, most) => block.findings / Math.max(1, most.findings),
+    color: "warn",
+    text: (block) => `${block.findings} findings`,
+    legend: "the darker, the more findings lints have in a block",
+  },
   depth: {
     title: "Loop depth",
     share: (block, most) => block.loop_depth / Math.max(1, most.loop_depth),
@@ -32,7 +39,8 @@ const COLORINGS = {
 function flowGraph(details) {
   const { drawing, blocks } = details;
   if (!drawing) return element("p", { class: "dim" }, "The graph has too many blocks to be drawn here: ptxkit cfg draws it.");
-  const most = { pressure: Math.max(...blocks.map((b) => b.pressure)), loop_depth: Math.max(...blocks.map((b) => b.loop_depth)) };
+  for (const block of blocks) block.findings = details.finding_counts[block.id] ?? 0;
+  const most = { findings: Math.max(...blocks.map((b) => b.findings)), pressure: Math.max(...blocks.map((b) => b.pressure)), loop_depth: Math.max(...blocks.map((b) => b.loop_depth)) };
   const legend = element("p", { class: "dim" });
   const boxes = blocks.map((block) => {
     const [x, y, width, height] = drawing.boxes[block.id];

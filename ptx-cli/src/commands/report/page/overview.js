@@ -13,6 +13,7 @@ function overviewPage(overview, choose) {
     { title: "Loops", number: true, value: (row) => row.loops },
     { title: "Sectors/least", number: true, value: (row) => row.excess, show: (row) => (row.excess === null ? "" : row.excess.toFixed(2)), about: "Sectors of global accesses for each one that contiguous accesses would need", class: "cost" },
     { title: "Bank conflicts", number: true, value: (row) => row.degree, show: (row) => (row.degree > 1 ? `${row.degree}-fold` : ""), about: "The highest degree", class: "cost" },
+    { title: "Findings", number: true, value: (row) => row.findings, about: "Of lints" },
   ];
   const files = overview.files.map((file) => element("p", {}, element("code", {}, file.name), ` PTX ${file.ptx ?? "?"}, ${file.target ?? "no target"}`));
   return [

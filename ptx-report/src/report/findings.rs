@@ -1,0 +1,55 @@
+//! What lints find.
+
+use ptx_ir::Diagnostic;
+use serde::Serialize;
+
+use super::function::Of;
+
+/// A finding of a lint.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Finding {
+    /// The name of the lint.
+    pub lint: &'static str,
+    /// Its code, such as `PTX1512`.
+    pub code: String,
+    /// `definite` or `possible`.
+    pub certainty: &'static str,
+    /// What was found.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+    /// The line of the instruction in the file.
+    pub line: u32,
+    /// Its line in the original program: `a.cu:11`.
+    pub source: Option<String>,
+    /// The id of its block.
+    pub block: u32,
+    /// The degree of bank conflicts, if it is about these.
+    pub degree: Option<u32>,
+    /// The warning, which comments may turn off.
+    #[serde(skip)]
+    pub diagnostic: Diagnostic,
+}
+
+/// The findings of a function.
+pub(super) fn of(of: &Of<'_>, found: Vec<ptx_lint::Finding>) -> Vec<Finding> {
+    let one = |finding: ptx_lint::Finding| {
+        let block = of.analysis.cfg().of_statement(finding.stmt);
+        let diagnostic = finding.diagnostic;
+        Finding {
+            lint: finding.lint.name(),
+            code: diagnostic.code.to_string(),
+            certainty: finding.certainty.name(),
+            message: diagnostic.message.to_string(),
+            help: diagnostic.help.as_ref().map(ToString::to_string),
+            line: of.line(finding.stmt),
+            source: of.source(finding.stmt),
+            block: block.map_or(0, |b| b.as_u32()),
+            degree: finding.degree,
+            diagnostic,
+        }
+    };
+    found.into_iter().map(one).collect()
+}
