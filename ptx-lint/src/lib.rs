@@ -29,6 +29,7 @@ mod finding;
 mod linter;
 mod lints;
 mod options;
+mod protocols;
 
 pub use finding::Finding;
 pub use linter::{Linter, lint};

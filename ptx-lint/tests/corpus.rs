@@ -16,12 +16,110 @@ use ptx_lint::{Certainty, Finding, Lint, Options, lint};
 const MOST: f64 = 2.0;
 
 /// Definite findings: the lint, the beginnings of names of files, what names of functions contain, and why.
-const EXPLAINED: &[(Lint, &str, &str, &str)] = &[(
-    Lint::DeadCode,
-    "small.llc19",
-    "",
-    "the source stores to `pool` and never loads from it",
-)];
+const EXPLAINED: &[(Lint, &str, &str, &str)] = &[
+    (
+        Lint::DeadCode,
+        "small.llc19",
+        "",
+        "the source stores to `pool` and never loads from it",
+    ),
+    (
+        Lint::FenceStrength,
+        "kernels.clang22",
+        "",
+        "the source ends with a fence",
+    ),
+    (
+        Lint::FenceStrength,
+        "k1.clang",
+        "",
+        "the source ends with a fence",
+    ),
+    (
+        Lint::FenceStrength,
+        "opaque.llc",
+        "",
+        "every fence once, one after the other",
+    ),
+    (
+        Lint::FenceStrength,
+        "atomics.",
+        "",
+        "every fence once, one after the other",
+    ),
+    (
+        Lint::FenceStrength,
+        "ptxns.",
+        "",
+        "every fence once, one after the other",
+    ),
+    (
+        Lint::FenceStrength,
+        "sys.",
+        "",
+        "every fence once, one after the other",
+    ),
+    (
+        Lint::MbarrierInit,
+        "blackwell.",
+        "steal",
+        "the object is never initialized",
+    ),
+    (
+        Lint::AsyncCopyWait,
+        "blackwell.",
+        "steal",
+        "the answer is read at once",
+    ),
+    (
+        Lint::MbarrierInit,
+        "hopper.",
+        "remote",
+        "the object is never initialized",
+    ),
+    (
+        Lint::WgmmaProtocol,
+        "matrix.",
+        "warpgroup",
+        "`nvcc` loads registers of a factor after the fence",
+    ),
+    (
+        Lint::WgmmaProtocol,
+        "mma.G.",
+        "wgmma",
+        "`nvcc` -G uses registers of pending products",
+    ),
+    (
+        Lint::Tcgen05Protocol,
+        "flash_",
+        "flash",
+        "Triton multiplies what `tcgen05.ld` writes before the wait",
+    ),
+    (
+        Lint::Tcgen05Protocol,
+        "attention_",
+        "attention",
+        "Triton multiplies what `tcgen05.ld` writes before the wait",
+    ),
+    (
+        Lint::Tcgen05Protocol,
+        "tc5.",
+        "",
+        "every instruction once, without its protocol",
+    ),
+    (
+        Lint::AsyncCopyWait,
+        "ptxns.",
+        "",
+        "every instruction once, without its protocol",
+    ),
+    (
+        Lint::MbarrierInit,
+        "ptxns.",
+        "",
+        "every instruction once, without its protocol",
+    ),
+];
 
 fn is_explained(finding: &Finding, file: &str, function: &str) -> bool {
     let mut explained = EXPLAINED.iter();

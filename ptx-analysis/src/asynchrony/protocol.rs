@@ -50,7 +50,14 @@ struct Problem<'a, P> {
 
 /// Whether an event happens where its operations do: they have the same guard.
 fn is_with_operations(event: &Event) -> bool {
-    matches!(event.kind, Kind::Commit(_) | Kind::Report(..))
+    matches!(
+        event.kind,
+        Kind::Commit(_)
+            | Kind::Report(..)
+            | Kind::ProxyFence { .. }
+            | Kind::MapRelease
+            | Kind::MapAcquire(_)
+    )
 }
 
 impl<P: Protocol> Problem<'_, P> {

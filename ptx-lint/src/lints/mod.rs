@@ -63,6 +63,12 @@ macro_rules! lints {
 
 // The file, the lint, its code, its name, and `[uniformity]` if it asks in which threads values are the same.
 lints! {
+    async_copy_wait: AsyncCopyWait = AsyncCopyWait, "async-copy-wait", [];
+    wgmma_protocol: WgmmaProtocol = WgmmaProtocol, "wgmma-protocol", [];
+    tcgen05_protocol: Tcgen05Protocol = Tcgen05Protocol, "tcgen05-protocol", [];
+    mbarrier_init: MbarrierInit = MbarrierInit, "mbarrier-init", [];
+    proxy_fence: ProxyFence = ProxyFence, "proxy-fence", [];
+    fence_strength: FenceStrength = FenceStrength, "fence-strength", [];
     uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
     dead_code: DeadCode = DeadCode, "dead-code", [];
 }

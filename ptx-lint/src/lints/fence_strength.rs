@@ -1,0 +1,21 @@
+//! `fence-strength`: fences that another one makes redundant or that order nothing, fences whose scope is wider than what communicates, and
+//! signals to other threads without a fence.
+
+mod missing;
+mod order;
+mod redundant;
+mod signals;
+mod wide;
+
+use alloc::vec::Vec;
+
+use crate::Finding;
+use crate::context::FunctionContext;
+use order::Code;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let Some(code) = Code::new(cx) else { return };
+    redundant::check(cx, &code, found);
+    wide::check(cx, &code, found);
+    missing::check(cx, &code, found);
+}

@@ -1,0 +1,290 @@
+//! Signals to other threads without a fence between the data and the signal, or with one whose scope is too narrow.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::dataflow::{Analysis, Direction, JoinSemiLattice, solve};
+use ptx_analysis::cfg::BlockId;
+use ptx_ir::StmtId;
+use ptx_isa::Modifier;
+
+use super::order::{Access, Act, Code, Level, Step};
+use super::signals;
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+/// Data and polls that are followed at once.
+const MOST: usize = 32;
+
+/// Visits of blocks until the solver gives up, for each block.
+const VISITS: u64 = 64;
+
+pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
+    let kinds: Vec<Vec<Signal>> = code
+        .blocks
+        .iter()
+        .map(|steps| steps.iter().map(|step| Signal::of(cx, step)).collect())
+        .collect();
+    let signals = kinds.iter().flatten().any(|k| *k != Signal::None);
+    if !signals {
+        return;
+    }
+    let problem = Ordering { code, kinds: &kinds };
+    let Ok(solution) = solve(cx.cfg(), &problem, VISITS * cx.cfg().len() as u64) else {
+        return;
+    };
+    let mut reported: Vec<StmtId> = Vec::new();
+    for (block, _) in cx.cfg().blocks() {
+        let Some(state) = solution.state(block) else {
+            continue;
+        };
+        let mut state = state.clone();
+        for (index, step) in code.of(block).iter().enumerate() {
+            if let Some(finding) = violation(cx, code, &problem, block, index, &state)
+                && !reported.contains(&finding.stmt)
+            {
+                reported.push(finding.stmt);
+                found.push(finding);
+            }
+            problem.step(step, problem.kind(block, index), &mut state);
+        }
+    }
+}
+
+/// The part of a step in the communication between threads.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Signal {
+    None,
+    /// It tells others that data is there.
+    Send,
+    /// It waits until others tell that.
+    Receive,
+}
+
+impl Signal {
+    fn of(cx: &FunctionContext<'_>, step: &Step) -> Self {
+        match &step.act {
+            Act::Access(access) if signals::is_poll(cx, step) && !access.is_shared => Self::Receive,
+            Act::Access(access) if signals::is_signal(cx, step, access) => Self::Send,
+            _ => Self::None,
+        }
+    }
+}
+
+/// An access that is not ordered yet, with the scope of the fences after it.
+#[derive(Clone, Debug)]
+struct Open {
+    stmt: StmtId,
+    access: Access,
+    level: Level,
+    fence: Option<StmtId>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// Ordinary writes of data.
+    written: Vec<Open>,
+    /// Polls that ended.
+    polled: Vec<Open>,
+}
+
+fn join(ours: &mut Vec<Open>, theirs: &[Open]) -> bool {
+    let mut changed = false;
+    for open in theirs {
+        let is_full = ours.len() >= MOST;
+        match ours.iter_mut().find(|o| o.stmt == open.stmt) {
+            Some(own) if open.level < own.level => {
+                (own.level, own.fence) = (open.level, open.fence);
+                changed = true;
+            }
+            None if !is_full => {
+                ours.push(open.clone());
+                changed = true;
+            }
+            _ => {}
+        }
+    }
+    changed
+}
+
+impl JoinSemiLattice for State {
+    fn join(&mut self, other: &Self) -> bool {
+        join(&mut self.written, &other.written) | join(&mut self.polled, &other.polled)
+    }
+}
+
+struct Ordering<'a> {
+    code: &'a Code,
+    kinds: &'a [Vec<Signal>],
+}
+
+impl Ordering<'_> {
+    fn kind(&self, block: BlockId, index: usize) -> Signal {
+        let of = self.kinds.get(block.as_u32() as usize);
+        of.and_then(|k| k.get(index)).copied().unwrap_or(Signal::None)
+    }
+
+    fn step(&self, step: &Step, kind: Signal, state: &mut State) {
+        let fence = |open: &mut Open, level: Level, stmt: Option<StmtId>| {
+            if level > open.level {
+                (open.level, open.fence) = (level, stmt);
+            }
+        };
+        match &step.act {
+            Act::Fence(of) => {
+                if of.releases() {
+                    state.written.iter_mut().for_each(|o| fence(o, of.level, Some(step.stmt)));
+                }
+                if of.acquires() {
+                    state.polled.iter_mut().for_each(|o| fence(o, of.level, Some(step.stmt)));
+                }
+            }
+            Act::Other => *state = State::default(),
+            Act::Barrier => {}
+            Act::Access(access) => {
+                let open = |access: &Access| Open {
+                    stmt: step.stmt,
+                    access: access.clone(),
+                    level: Level::None,
+                    fence: None,
+                };
+                let add = |list: &mut Vec<Open>| {
+                    list.retain(|o| o.stmt != step.stmt);
+                    if list.len() < MOST {
+                        list.push(open(access));
+                    }
+                };
+                match kind {
+                    Signal::Receive => add(&mut state.polled),
+                    // One finding for each missing fence.
+                    Signal::Send => state.written.clear(),
+                    Signal::None => {
+                        if is_data(access) && access.reads {
+                            state.polled.clear();
+                        }
+                        if access.orders_before() {
+                            state.written.clear();
+                        }
+                        if access.orders_after() {
+                            state.polled.clear();
+                        }
+                        if access.writes && is_data(access) {
+                            add(&mut state.written);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether an access is an ordinary one of memory that other CTAs reach.
+fn is_data(access: &Access) -> bool {
+    !access.is_shared && !access.is_atomic && access.order == Some(Modifier::Weak)
+}
+
+impl Analysis for Ordering<'_> {
+    type Node = BlockId;
+    type Domain = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> State {
+        State::default()
+    }
+
+    fn boundary(&self) -> State {
+        State::default()
+    }
+
+    fn len(&self, block: BlockId) -> u32 {
+        self.code.of(block).len() as u32
+    }
+
+    fn effect(&self, block: BlockId, index: u32, state: &mut State) {
+        if let Some(step) = self.code.of(block).get(index as usize) {
+            self.step(step, self.kind(block, index as usize), state);
+        }
+    }
+}
+
+/// The scope that a signal has, at least that of the device.
+fn scope(access: &Access) -> Level {
+    match access.level {
+        Level::None => Level::Gpu,
+        // Volatile accesses are taken to be for threads of the device.
+        Level::Sys if access.is_volatile => Level::Gpu,
+        level => level,
+    }
+}
+
+fn violation(
+    cx: &FunctionContext<'_>,
+    code: &Code,
+    problem: &Ordering<'_>,
+    block: BlockId,
+    index: usize,
+    state: &State,
+) -> Option<Finding> {
+    let step = code.of(block).get(index)?;
+    let Act::Access(access) = &step.act else {
+        return None;
+    };
+    match problem.kind(block, index) {
+        Signal::Send => {
+            let needed = scope(access);
+            let mut written = state.written.iter();
+            let open = written.find(|o| o.level < needed && o.access.is_apart(access))?;
+            Some(sent(cx, step, open, needed))
+        }
+        Signal::None if is_data(access) && access.reads => {
+            let mut polled = state.polled.iter();
+            let open = polled.find(|o| {
+                o.level < scope(&o.access) && o.access.is_apart(access) && o.stmt != step.stmt
+            })?;
+            Some(received(cx, step, open, scope(&open.access)))
+        }
+        _ => None,
+    }
+}
+
+fn sent(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -> Finding {
+    if let Some(fence) = open.fence {
+        return narrow(cx, fence, step.stmt, needed);
+    }
+    let message = format!(
+        "`{}` may be seen by other threads before the data that is written before it",
+        cx.mnemonic(step.inst)
+    );
+    cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
+        .with_label(cx.span(open.stmt), "the data is written here")
+        .with_help(format!(
+            "add a fence with the scope {} between them, or let the signal have release semantics",
+            needed.name()
+        ))
+}
+
+fn received(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -> Finding {
+    if let Some(fence) = open.fence {
+        return narrow(cx, fence, open.stmt, needed);
+    }
+    let message = format!(
+        "`{}` may access memory as it was before the signal that the thread waited for",
+        cx.mnemonic(step.inst)
+    );
+    cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
+        .with_label(cx.span(open.stmt), "the thread waits here")
+        .with_help(format!(
+            "add a fence with the scope {} between them, or let the wait have acquire semantics",
+            needed.name()
+        ))
+}
+
+fn narrow(cx: &FunctionContext<'_>, fence: StmtId, signal: StmtId, needed: Level) -> Finding {
+    let message = format!(
+        "the scope of the fence may be too narrow: the signal is for threads within {}",
+        needed.name()
+    );
+    cx.finding(Lint::FenceStrength, Certainty::Possible, fence, message)
+        .with_label(cx.span(signal), "the signal")
+        .with_help(format!("write a fence with the scope {}", needed.name()))
+}

@@ -1,0 +1,94 @@
+//! Fences that others make redundant, and fences that order nothing.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+
+use super::order::{Act, Code, Level, Step};
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+/// Fences of a function that are looked at.
+const MOST: usize = 64;
+
+pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
+    let mut seen = 0;
+    for (block, _) in cx.cfg().blocks() {
+        let steps = code.of(block);
+        let mut reported = None;
+        for (index, step) in steps.iter().enumerate() {
+            let Act::Fence(_) = step.act else { continue };
+            seen += 1;
+            if seen > MOST {
+                return;
+            }
+            let previous = index.checked_sub(1).filter(|p| reported != Some(*p));
+            let previous = previous.and_then(|p| steps.get(p));
+            if let Some(other) = covering(step, previous, steps.get(index + 1)) {
+                reported = Some(index);
+                found.push(covered(cx, step, other));
+            } else if code.is_kernel
+                && let Some(nothing) = orders_nothing(cx, code, block, index)
+            {
+                reported = Some(index);
+                found.push(useless(cx, step, nothing));
+            }
+        }
+    }
+}
+
+/// The step next to a fence that orders all that the fence does.
+fn covering<'s>(
+    fence: &Step,
+    previous: Option<&'s Step>,
+    next: Option<&'s Step>,
+) -> Option<&'s Step> {
+    let Act::Fence(own) = fence.act else {
+        return None;
+    };
+    let covers = |other: &&Step, strictly: bool| match other.act {
+        Act::Fence(other) => other.covers(own) && !(strictly && own.covers(other)),
+        Act::Barrier => own.level == Level::Cta,
+        _ => false,
+    };
+    // Of two equal ones the second is redundant.
+    previous
+        .filter(|other| covers(other, false))
+        .or_else(|| next.filter(|other| covers(other, true)))
+}
+
+/// Whether there is nothing to order before, or after, a fence.
+fn orders_nothing(
+    cx: &FunctionContext<'_>,
+    code: &Code,
+    block: ptx_analysis::cfg::BlockId,
+    index: usize,
+) -> Option<&'static str> {
+    let nothing = |after| {
+        let steps = code.around(cx, block, index, after);
+        let is_nothing = |s: &&Step| matches!(s.act, Act::Fence(_) | Act::Barrier);
+        steps.iter().all(is_nothing)
+    };
+    match (nothing(false), nothing(true)) {
+        (true, _) => Some("before"),
+        (_, true) => Some("after"),
+        _ => None,
+    }
+}
+
+fn covered(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
+    let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
+    let message = format!("`{own}` is redundant: `{by}` next to it orders all that it does");
+    cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
+        .with_label(cx.span(other.stmt), "this one is enough")
+        .with_help("remove the fence")
+        .with_fix(cx.span(step.stmt), "")
+}
+
+fn useless(cx: &FunctionContext<'_>, step: &Step, place: &str) -> Finding {
+    let own = cx.mnemonic(step.inst);
+    let message = format!("`{own}` is redundant: no access to memory comes {place} it");
+    cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
+        .with_help("remove the fence")
+        .with_fix(cx.span(step.stmt), "")
+}

@@ -1,0 +1,10 @@
+//! `mbarrier-init`: mbarrier objects that are not initialized, or twice.
+
+use alloc::vec::Vec;
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint, protocols};
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    protocols::check(cx, Lint::MbarrierInit, found);
+}

@@ -1,0 +1,10 @@
+//! `wgmma-protocol`: products of a warpgroup without a fence or a wait.
+
+use alloc::vec::Vec;
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint, protocols};
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    protocols::check(cx, Lint::WgmmaProtocol, found);
+}
