@@ -326,6 +326,14 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) const fn id(&self) -> BlockId {
+        self.id
+    }
+
     fn ir(&self) -> Option<&cfg::Block> {
         self.place.cfg().block(self.id)
     }
@@ -504,6 +512,14 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
+    pub(crate) const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    pub(crate) const fn id(&self) -> LoopId {
+        self.id
+    }
+
     fn loops(&self) -> &ptxkit::analysis::graph::Loops<BlockId> {
         self.place.analysis.loops()
     }

@@ -16,6 +16,7 @@ mod function;
 mod indirect;
 mod instruction;
 mod json;
+mod known;
 mod launch_arguments;
 mod machine;
 mod module;

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use ptx_report::function_values::FunctionValues;
 use ptx_report::register_names::RegisterNames;
 use ptxkit::analysis::calls::CallGraph;
 use ptxkit::analysis::function_analysis::FunctionAnalysis;
 use ptxkit::analysis::reg_lanes::Variables;
 use ptxkit::analysis::source_lines::{SourceLines, file_number};
+use ptxkit::analysis::uniformity::ModuleUniformity;
 use ptxkit::ir::facts::{FactTables, FunctionFacts, ModuleFacts, RegLane};
 use ptxkit::ir::{
     Body, Diagnostic as IrDiagnostic, EntityId, FuncId, FunctionKind, LineIndex, SigId, SourceText,
@@ -42,6 +44,7 @@ pub(crate) struct Module {
     functions: Vec<PerFunction>,
     source_lines: OnceLock<Lines>,
     calls: OnceLock<CallGraph>,
+    uniformity: OnceLock<ModuleUniformity>,
     /// The number of instructions before each function, and of all.
     starts: Vec<u32>,
     mnemonics: Vec<Mnemonic>,
@@ -68,6 +71,8 @@ struct PerFunction {
     statements: OnceLock<Vec<StmtId>>,
     names: OnceLock<Names>,
     analysis: OnceLock<Arc<FunctionAnalysis>>,
+    /// `None` for a function with too many phis.
+    values: OnceLock<Option<Arc<FunctionValues>>>,
 }
 
 /// The names of the registers of a function.
@@ -94,6 +99,11 @@ impl Names {
             Some(cell) => cell.get_or_init(py, new).clone_ref(py),
             None => new(),
         }
+    }
+
+    /// The names as text.
+    pub(crate) const fn text(&self) -> &RegisterNames {
+        &self.text
     }
 
     /// All names, by variable.
@@ -126,6 +136,7 @@ impl Module {
             facts: OnceLock::new(),
             source_lines: OnceLock::new(),
             calls: OnceLock::new(),
+            uniformity: OnceLock::new(),
             functions: ir.functions().ids().map(|_| Default::default()).collect(),
             starts,
             mnemonics: ir.signatures().ids().map(|_| Mnemonic::new()).collect(),
@@ -159,6 +170,23 @@ impl Module {
             let _ = cell.set(Arc::new(analysis));
         }
         cell.get().cloned()
+    }
+
+    /// What is known of the values of a function.
+    pub(crate) fn values(&self, id: FuncId) -> Option<Arc<FunctionValues>> {
+        let cell = &self.functions.get(id.index())?.values;
+        if cell.get().is_none() {
+            let analysis = self.analysis(id)?;
+            let values = self.with_facts(id, |facts| FunctionValues::new(facts, &analysis))?;
+            let _ = cell.set(values.map(Arc::new));
+        }
+        cell.get().cloned().flatten()
+    }
+
+    /// In which threads values are the same.
+    pub(crate) fn uniformity(&self) -> &ModuleUniformity {
+        let new = || ModuleUniformity::new(&self.facts());
+        self.uniformity.get_or_init(new)
     }
 
     /// The names of the registers of a function that has a body.

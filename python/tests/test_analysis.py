@@ -168,3 +168,29 @@ def test_values_of_a_statement_that_was_not_recognized():
     function = ptxkit.parse(text).functions["k"]
     value = function.ssa.reads(function.instructions[-1])["%r1"]
     assert (value.kind, value.instruction, value.old.kind) == ("merge", None, "entry")
+
+
+def test_what_is_known_of_values():
+    module = ptxkit.parse(
+        """.version 8.5\n.target sm_90\n.address_size 64
+        .entry k(.param .u64 p, .param .u32 n)\n{
+        .shared .align 4 .b8 s[8192]; .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<3>;
+        ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.b32 %r2, 0;
+        L: add.s32 %r2, %r2, 1; setp.lt.s32 %p, %r2, %r0; @%p bra L;
+        mov.u32 %r3, s; mad.lo.u32 %r3, %r1, 8, %r3; ld.shared.u32 %r4, [%r3];
+        mad.wide.u32 %d1, %r1, 4, %d0; st.global.u32 [%d1+4], %r4; ret;\n}"""
+    )
+    kernel = module.functions["k"]
+    find = {i.opcode: i for i in kernel.instructions if i.opcode in ("ld", "mad", "st", "setp")}
+    assert find["mad"].affine == {"%d1": "p + 4*%tid.x"}
+    assert find["mad"].uniform == {"%d1": "varying"}
+    assert find["setp"].uniform == {"%p": "grid"}
+    assert find["ld"].coalescing["degree"] == 2
+    assert find["st"].coalescing["sectors"] == 4
+    assert find["setp"].coalescing is None
+    assert kernel.loops[0].trip_count["form"] == "1 + max(0, n - 1)"
+    assert {block.uniform for block in kernel.blocks} == {"grid"}
+    (function,) = module.report()["functions"]
+    assert [a["coalescing"]["pattern"] for a in function["accesses"]] == ["strided", "consecutive"]
+    dead = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.u32 %r, %tid.x; ret; }").lint()
+    assert [(f["lint"], f["function"]) for f in dead] == [("dead-code", "k")]

@@ -1,0 +1,187 @@
+//! What is known of values before a kernel runs: affine forms, uniformity, coalescing, trip counts; and reports.
+
+use std::collections::BTreeMap;
+
+use ptx_report::function_values::Coalescing;
+use ptx_report::report::Report;
+use ptxkit::lint::{Options, lint};
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::cfg::{Block, Loop};
+use crate::instruction::Instruction;
+use crate::json::to_python;
+use crate::module::Module;
+
+/// A finding of a lint.
+#[derive(Serialize)]
+struct LintFinding {
+    lint: &'static str,
+    code: String,
+    certainty: &'static str,
+    message: String,
+    help: Option<String>,
+    function: String,
+    line: u32,
+    degree: Option<u32>,
+}
+
+/// Where nothing is known.
+fn none(py: Python<'_>) -> Bound<'_, PyAny> {
+    py.None().into_bound(py)
+}
+
+#[pymethods]
+impl Instruction {
+    /// In which threads each register that it writes is the same afterwards: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<2>; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; }")
+    /// >>> [i.uniform for i in module.instructions]
+    /// [{'%r0': 'cta'}, {'%r1': 'varying'}]
+    #[getter]
+    fn uniform(&self, py: Python<'_>) -> BTreeMap<String, &'static str> {
+        let module = self.module.get();
+        let uniformity = py.detach(|| module.uniformity());
+        let found = uniformity.function(self.function).zip(self.stmt());
+        let names = module.names(self.function);
+        let defs = found.map_or(&[][..], |(of, stmt)| of.defs(stmt));
+        let named = defs.iter().filter_map(|def| {
+            Some((
+                names?.text().get(def.variable).to_owned(),
+                def.uniformity.name(),
+            ))
+        });
+        named.collect()
+    }
+
+    /// The registers that it writes as sums of multiples of thread and block indices, parameters, addresses and loop counters; those
+    /// of which nothing is known are not there.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r<2>; mov.u32 %r0, %tid.x; mad.lo.u32 %r1, %r0, 4, 16; }")
+    /// >>> module.instructions[1].affine
+    /// {'%r1': '4*%tid.x + 16'}
+    #[getter]
+    fn affine(&self, py: Python<'_>) -> BTreeMap<String, String> {
+        let (module, function) = (self.module.get(), self.function);
+        let known = py.detach(|| module.values(function));
+        let known = known.zip(module.names(function)).zip(self.stmt());
+        let Some(((values, names), stmt)) = known else {
+            return BTreeMap::new();
+        };
+        let forms = module.with_facts(function, |facts| {
+            let text = values.text(facts, names.text());
+            let forms = values.forms(stmt);
+            let name = |variable: u32| names.text().get(variable).to_owned();
+            forms.map(|(v, form)| (name(v), text.form(&form))).collect()
+        });
+        forms.unwrap_or_default()
+    }
+
+    /// How the lanes of a warp access memory with it, parameters not included: a dictionary with `pattern` (`"uniform"`, `"consecutive"`, `"strided"` or
+    /// `"scattered"`), `stride` in bytes, `sectors` of 32 bytes in global memory, `degree` of bank conflicts in shared memory, and what this `assumes`.
+    /// `None` if the addresses are not known.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 %r; .reg .b64 %a; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; mad.wide.u32 %a, %r, 8, %a; ld.global.u32 %r, [%a]; }")
+    /// >>> module.instructions[3].coalescing
+    /// {'pattern': 'strided', 'stride': 8, 'sectors': 8, 'degree': None, 'assumes': ['one_dimension']}
+    #[getter]
+    fn coalescing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (module, function) = (self.module.get(), self.function);
+        let values = py.detach(|| module.values(function));
+        let access = values.as_ref().zip(self.stmt());
+        let access = access.and_then(|(values, stmt)| values.access(stmt));
+        match access.and_then(Coalescing::of) {
+            Some(coalescing) => to_python(py, &coalescing),
+            None => Ok(none(py)),
+        }
+    }
+}
+
+#[pymethods]
+impl Block {
+    /// The largest group of threads of which all execute the block or none: `"grid"`, `"cluster"`, `"cta"`, `"warp"` or `"varying"`.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; .reg .b32 %r; mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 0; @%p bra L; bar.sync 0; L: ret; }")
+    /// >>> [block.uniform for block in module.functions["k"].blocks]
+    /// ['grid', 'varying', 'grid']
+    #[getter]
+    fn uniform(&self, py: Python<'_>) -> &'static str {
+        let (module, function) = (self.place().module.get(), self.place().function);
+        let uniformity = py.detach(|| module.uniformity());
+        let of = uniformity.function(function);
+        of.map_or("varying", |of| of.block(self.id()).name())
+    }
+}
+
+#[pymethods]
+impl Loop {
+    /// How often it is repeated each time that it is entered: a dictionary with the `count`, if that is a number, its `form`, whether it is `exact` and not
+    /// at most, and whether it `assumes_no_wrap`. `None` if nothing is known.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .pred %p; .reg .b32 %r; mov.b32 %r, 0; L: add.s32 %r, %r, 2; setp.lt.s32 %p, %r, 10; @%p bra L; ret; }")
+    /// >>> module.functions["k"].loops[0].trip_count
+    /// {'count': 5, 'form': '5', 'exact': True, 'assumes_no_wrap': False}
+    #[getter]
+    fn trip_count<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (module, function) = (self.place().module.get(), self.place().function);
+        let values = py.detach(|| module.values(function));
+        let known = values.zip(module.names(function));
+        let count = known.and_then(|(values, names)| {
+            let count = module.with_facts(function, |facts| {
+                values.trip_count(self.id(), &values.text(facts, names.text()))
+            });
+            count.flatten()
+        });
+        match count {
+            Some(count) => to_python(py, &count),
+            None => Ok(none(py)),
+        }
+    }
+}
+
+#[pymethods]
+impl Module {
+    /// Likely bugs and slow code: a list of dictionaries with `lint`, its name, `code`, `certainty` (`"definite"` or `"possible"`), `message`,
+    /// `help`, `function`, `line`, and the `degree` of bank conflicts. Comments that turn lints off do not count.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .b32 %r; mov.u32 %r, %tid.x; ret; }")
+    /// >>> [(finding["lint"], finding["certainty"], finding["line"]) for finding in module.lint()]
+    /// [('dead-code', 'definite', 3)]
+    #[pyo3(name = "lint")]
+    fn lint_findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| lint(&self.facts(), &Options::default()));
+        let described = found.into_iter().map(|finding| {
+            let function = self.ir.functions().get(finding.function);
+            let diagnostic = finding.diagnostic;
+            LintFinding {
+                lint: finding.lint.name(),
+                code: diagnostic.code.to_string(),
+                certainty: finding.certainty.name(),
+                function: function.map_or("", |f| self.ir.name(f.name)).to_owned(),
+                line: self.lines().position(diagnostic.span.start).line,
+                message: diagnostic.message,
+                help: diagnostic.help,
+                degree: finding.degree,
+            }
+        });
+        to_python(py, &described.collect::<Vec<_>>())
+    }
+
+    /// What bounds the performance of its functions: the object that `ptxkit report --format json` writes.
+    ///
+    /// >>> import ptxkit
+    /// >>> module = ptxkit.parse(".version 8.0\n.target sm_90\n.entry k() { .reg .f32 %f; fma.rn.f32 %f, %f, %f, %f; ret; }")
+    /// >>> module.report()["functions"][0]["work"]["total"]["single"]
+    /// 64
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let name = self.name.as_deref().unwrap_or_default();
+        let report = py.detach(|| Report::new(name, &self.ir, |_| true));
+        to_python(py, &report)
+    }
+}
