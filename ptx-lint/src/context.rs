@@ -17,6 +17,7 @@ use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, Diagnostic, FuncId, InstId, Module, Operand, Span, Statement, StmtId};
 use ptx_isa::{Directive, TargetOption};
 
+use crate::optimized::is_unoptimized;
 use crate::{Finding, Lint, Options};
 
 /// What is known of a module.
@@ -26,6 +27,7 @@ pub(crate) struct ModuleContext<'m> {
     calls: CallGraph,
     lines: SourceLines<'m>,
     is_for_debugger: bool,
+    is_unoptimized: bool,
     /// Only if a lint needs it.
     uniformity: Option<ModuleUniformity>,
 }
@@ -38,6 +40,7 @@ impl<'m> ModuleContext<'m> {
             calls: CallGraph::new(facts),
             lines: SourceLines::new(facts.module()),
             is_for_debugger: is_for_debugger(facts.module()),
+            is_unoptimized: options.lints.contains(&Lint::GenericSpace) && is_unoptimized(facts),
             uniformity: divergence.then(|| ModuleUniformity::new(facts)),
         }
     }
@@ -136,6 +139,11 @@ impl<'a> FunctionContext<'a> {
     /// Whether the module is to be debugged, so that nothing in it is optimized.
     pub(crate) fn is_for_debugger(&self) -> bool {
         self.module.is_for_debugger
+    }
+
+    /// Whether no compiler optimized the module: only for `generic-space`.
+    pub(crate) fn is_unoptimized(&self) -> bool {
+        self.module.is_unoptimized
     }
 
     /// The values of registers; `None` if the function has too many.

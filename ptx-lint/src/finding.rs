@@ -17,7 +17,7 @@ pub struct Finding {
     pub certainty: Certainty,
     /// The function.
     pub function: FuncId,
-    /// The statement where the mistake takes effect.
+    /// The statement where the mistake takes effect; the first one for a mistake in the header of the function.
     pub stmt: StmtId,
     /// How many passes an access to shared memory takes because of bank conflicts, if the finding is about these.
     pub degree: Option<u32>,

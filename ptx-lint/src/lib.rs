@@ -28,6 +28,7 @@ mod context;
 mod finding;
 mod linter;
 mod lints;
+mod optimized;
 mod options;
 mod protocols;
 

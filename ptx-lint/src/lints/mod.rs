@@ -70,7 +70,10 @@ lints! {
     proxy_fence: ProxyFence = ProxyFence, "proxy-fence", [];
     fence_strength: FenceStrength = FenceStrength, "fence-strength", [];
     uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
+    misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", [];
     dead_code: DeadCode = DeadCode, "dead-code", [];
+    generic_space: GenericSpace = GenericSpace, "generic-space", [];
+    deprecated: Deprecated = DeprecatedFeature, "deprecated", [];
 }
 
 impl Lint {

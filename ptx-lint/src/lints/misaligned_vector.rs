@@ -1,0 +1,138 @@
+//! `misaligned-vector`: accesses whose address is not, or may not be, a multiple of their size.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::memory_access::{Access, Provenance};
+use ptx_analysis::values::{Affine, Symbol, Values, VariableRef};
+use ptx_ir::facts::Space;
+use ptx_ir::Binding;
+use ptx_isa::SpecialReg;
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+/// The most that an access must be aligned to, whatever its size.
+const MOST: u64 = 16;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
+        return;
+    };
+    for access in accesses.all() {
+        if let Some(needed) = needed(cx, access) {
+            found.extend(finding(cx, values, access, needed));
+        }
+    }
+}
+
+/// What the address of an access must be a multiple of.
+fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
+    let of = &access.access;
+    let memory = matches!(access.space, Space::State(_) | Space::Generic);
+    if !memory || of.is_mbarrier || cx.facts().inst(access.inst).is_matrix_move() {
+        return None;
+    }
+    let bytes = of.bytes.filter(|bytes| *bytes > 1)?;
+    match of.data {
+        Some(_) => Some(bytes).filter(|bytes| bytes.is_power_of_two()),
+        // Copies of a number of bytes.
+        None if of.size.is_some() && bytes >= MOST => Some(MOST),
+        None if of.size.is_some() => Some(bytes).filter(|bytes| bytes.is_power_of_two()),
+        None => None,
+    }
+}
+
+fn finding(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    access: &Access,
+    needed: u64,
+) -> Option<Finding> {
+    let form = access.address?;
+    let known = values.alignment_of(&form);
+    let certain = 1u64.checked_shl(u32::from(known.bits)).unwrap_or(0);
+    let modulus = if certain == 0 { needed } else { certain.min(needed) };
+    let residue = known.residue % modulus.max(1);
+    if residue != 0 {
+        let message = format!(
+            "the address of this access of {needed} bytes is {residue} more than a multiple of {modulus}"
+        );
+        let finding = cx.finding(
+            Lint::MisalignedVector,
+            Certainty::Definite,
+            access.stmt,
+            message,
+        );
+        let help = format!("use an address that is a multiple of {needed}, or accesses of fewer bytes");
+        return Some(finding.with_help(help));
+    }
+    if known.divisor() >= needed {
+        return None;
+    }
+    let reason = match declared(cx, access, needed) {
+        Some(align) => format!("what it points into is declared with an alignment of {align}"),
+        None => format!("its threads are {} bytes apart", distance(values, &form, needed)?),
+    };
+    let message = format!("the address of this access may not be a multiple of {needed}: {reason}");
+    let finding = cx.finding(
+        Lint::MisalignedVector,
+        Certainty::Possible,
+        access.stmt,
+        message,
+    );
+    Some(finding.with_help(format!("declare an alignment of {needed}, or use accesses of fewer bytes")))
+}
+
+/// The alignment that is declared for what an address points into, if it is less than needed.
+fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u64> {
+    let (module, body) = (cx.module(), cx.body());
+    let align = match access.provenance? {
+        Provenance::Variable(VariableRef::Local(var)) => {
+            let all = body.declarations();
+            let mut decls = all.decls.iter();
+            decls.find_map(|(id, decl)| {
+                let mut declarators = all.declarators(id).iter();
+                let declarator = declarators.find(|d| d.binding == Binding::Var(var))?;
+                Some(decl.layout(declarator, body.pool())?.align)
+            })?
+        }
+        Provenance::Variable(VariableRef::Module(symbol)) => {
+            let all = module.declarations();
+            let mut decls = all.decls.iter();
+            decls.find_map(|(id, decl)| {
+                let mut declarators = all.declarators(id).iter();
+                let declarator = declarators.find(|d| d.binding == Binding::Symbol(symbol))?;
+                Some(decl.layout(declarator, module.pool())?.align)
+            })?
+        }
+        Provenance::Parameter { variable, .. } => {
+            let function = module.functions().get(cx.id())?;
+            let mut params = function.interface.params.of(module.params()).iter();
+            let param = params.find(|p| p.binding == Binding::Var(variable))?;
+            // Compilers write 1 for all pointers.
+            let align = module.pool().integer(param.ptr?.align)?;
+            u64::try_from(align).ok().filter(|align| *align > 1)?
+        }
+        _ => return None,
+    };
+    (align < needed).then_some(align)
+}
+
+/// How far the addresses of neighbouring threads are apart, if that is less than what all of them must be multiples of.
+fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
+    let kernel = values.is_kernel();
+    let mut step = None;
+    for term in form.terms() {
+        let factor = term.factor.unsigned_abs();
+        match values.symbol(term.symbol)? {
+            Symbol::Special(SpecialReg::Tid, 0) => step = Some(factor),
+            Symbol::Variable(_) | Symbol::Window(_) => {}
+            Symbol::Parameter { bytes: 8, .. } if kernel && factor == 1 => {}
+            _ if factor % needed == 0 => {}
+            _ => return None,
+        }
+    }
+    step.filter(|step| step % needed != 0)
+}
