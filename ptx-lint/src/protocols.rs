@@ -124,6 +124,13 @@ fn objects(rule: Rule) -> Option<Text> {
             "use the next phase of the object, or end it with `mbarrier.inval` before",
             "",
         ),
+        Rule::MbarrierNotPublished => text(
+            Lint::MbarrierInit,
+            ["arrives", "may arrive"],
+            "without release semantics after an mbarrier object was initialized, so that other CTAs of the cluster need not see it",
+            "add `fence.mbarrier_init.release.cluster;` after the initialization",
+            "",
+        ),
         Rule::MbarrierOverwritten => text(
             Lint::MbarrierInit,
             ["writes", "may write"],

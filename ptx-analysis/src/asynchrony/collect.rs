@@ -8,6 +8,7 @@ use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
 use super::events::{Access, Event, Kind, Operation};
+use super::kinds::{cluster_kind, is_beyond_cta, is_relevant, may_do_anything, object_kind};
 use super::mechanism::{Mechanism, Phase, phases};
 use super::place::Place;
 use super::places::Places;
@@ -37,46 +38,6 @@ pub(super) struct Collector<'a> {
     /// Whether operations access global memory through the async proxy.
     follows_global: bool,
     pub(super) is_kernel: bool,
-}
-
-/// Whether an instruction belongs to a protocol.
-fn is_relevant(facts: Facts<'_>) -> bool {
-    !facts.asynchronous().is_empty()
-        || object_kind(facts.action()).is_some()
-        || matches!(
-            facts.action(),
-            Some(
-                Action::TensorAllocate
-                    | Action::TensorFree
-                    | Action::TensorRelinquish
-                    | Action::TensorMap
-                    | Action::ClusterArrive
-                    | Action::ClusterWait
-            )
-        )
-}
-
-/// What is done to an mbarrier object.
-fn object_kind(action: Option<Action>) -> Option<fn(Place) -> Kind> {
-    Some(match action? {
-        Action::MbarrierInit => Kind::Initialize,
-        Action::MbarrierInvalidate => Kind::Invalidate,
-        Action::MbarrierExpect
-        | Action::MbarrierComplete
-        | Action::MbarrierArrive
-        | Action::MbarrierDrop
-        | Action::CopyArrive => Kind::Object,
-        Action::MbarrierTest | Action::MbarrierWait => Kind::Await,
-        _ => return None,
-    })
-}
-
-fn cluster_kind(action: Option<Action>) -> Option<Kind> {
-    match action? {
-        Action::ClusterArrive => Some(Kind::ClusterArrive),
-        Action::ClusterWait => Some(Kind::ClusterWait),
-        _ => None,
-    }
 }
 
 /// The registers that an operation accesses after its instruction was executed: of a product those of its matrices, of a load from tensor
@@ -156,6 +117,10 @@ impl<'a> Collector<'a> {
         kinds.extend(self.tensor(facts, stmt));
         kinds.extend(self.synchronization(facts));
         kinds.extend(cluster_kind(facts.action()));
+        let arrives = facts.action() == Some(Action::ClusterArrive);
+        if arrives && facts.has_modifier(Modifier::Relaxed) {
+            kinds.push(Kind::RelaxedArrive);
+        }
         kinds.extend(self.map_fence(facts, stmt));
         let (block, selected) = (self.block, self.is_selected);
         let conditional = facts.guard().is_some();
@@ -187,6 +152,7 @@ impl<'a> Collector<'a> {
                 self.barriers += 1;
                 Kind::Barrier(self.barriers - 1)
             }
+            _ if facts.is_fence() && is_beyond_cta(facts) => Kind::ScopeFence,
             _ if facts.is_barrier() => {
                 self.barriers += 1;
                 Kind::Barrier(self.barriers - 1)
@@ -490,9 +456,4 @@ fn is_map(facts: Facts<'_>, access: &MemoryAccess) -> bool {
     facts
         .marked(Marks::TENSORMAP)
         .any(|o| Some(o) == access.operand)
-}
-
-/// Whether an instruction may do anything to asynchronous operations.
-fn may_do_anything(facts: Facts<'_>) -> bool {
-    matches!(facts.flow(), Flow::Call | Flow::Unknown)
 }

@@ -89,6 +89,10 @@ pub(super) enum Kind {
     Barrier(u32),
     /// Threads of the cluster arrive and wait.
     ClusterArrive,
+    /// They arrive without a release of what they wrote.
+    RelaxedArrive,
+    /// A fence between this thread and others beyond the CTA.
+    ScopeFence,
     ClusterWait,
     Initialize(Place),
     Invalidate(Place),

@@ -123,6 +123,8 @@ struct State {
     known: Flags,
     /// An instruction that names just this object initialized it.
     exact: Flags,
+    /// No fence for other CTAs followed the initialization.
+    unfenced: Flags,
 }
 
 impl JoinSemiLattice for State {
@@ -130,6 +132,7 @@ impl JoinSemiLattice for State {
         self.initialized.join(&other.initialized)
             | self.known.join(&other.known)
             | self.exact.join(&other.exact)
+            | self.unfenced.join(&other.unfenced)
     }
 }
 
@@ -194,6 +197,7 @@ impl Protocol for Objects<'_> {
             initialized: Flags::none(self.all.len()),
             known: Flags::none(self.all.len()),
             exact: Flags::none(self.all.len()),
+            unfenced: Flags::none(self.all.len()),
         }
     }
 
@@ -204,6 +208,7 @@ impl Protocol for Objects<'_> {
                     if object.may_be_same_address(*place) {
                         state.initialized.set(number);
                         state.known.set(number);
+                        state.unfenced.set(number);
                     }
                     if object.distance(*place) == Some(0) {
                         state.exact.set(number);
@@ -236,8 +241,10 @@ impl Protocol for Objects<'_> {
                     initialized: Flags::none(self.all.len()),
                     known: Flags::full(self.all.len()),
                     exact: Flags::none(self.all.len()),
+                    unfenced: Flags::none(self.all.len()),
                 }
             }
+            Kind::ScopeFence => state.unfenced.clear(),
             _ => {}
         }
     }
@@ -251,6 +258,11 @@ impl Protocol for Objects<'_> {
             }
             Kind::Initialize(place) => self.again(*place, state),
             Kind::Memory(access) => self.overwritten(*access, state),
+            Kind::RelaxedArrive => {
+                let objects = state.unfenced.iter();
+                let certainty = objects.filter_map(|object| state.unfenced.certainty(object));
+                certainty.max().map(|c| (Rule::MbarrierNotPublished, c))
+            }
             _ => None,
         };
         found.extend(violation.map(|(rule, certainty)| Violation {

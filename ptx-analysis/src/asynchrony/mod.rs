@@ -32,6 +32,7 @@ mod cluster;
 mod collect;
 mod events;
 mod flags;
+mod kinds;
 mod mbarriers;
 mod mechanism;
 mod order;
@@ -92,6 +93,8 @@ pub enum Rule {
     MbarrierNotInitialized,
     /// An mbarrier object is initialized although it is one.
     MbarrierInitializedTwice,
+    /// A thread arrives at the barrier of the cluster without a fence after it initialized an mbarrier object.
+    MbarrierNotPublished,
     /// The memory of an mbarrier object is written while it is one.
     MbarrierOverwritten,
     /// A thread arrives at the barrier of the cluster twice, or waits there without having arrived.

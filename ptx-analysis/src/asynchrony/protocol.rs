@@ -55,6 +55,7 @@ fn is_with_operations(event: &Event) -> bool {
         Kind::Commit(_)
             | Kind::Report(..)
             | Kind::ProxyFence { .. }
+            | Kind::ScopeFence
             | Kind::MapRelease
             | Kind::MapAcquire(_)
     )
