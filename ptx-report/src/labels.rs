@@ -1,8 +1,8 @@
 //! The names of facts in the output of several commands.
 
 use ptx_ir::FunctionKind;
-use ptx_ir::facts::{Flow, Space};
-use ptx_isa::{Access, RegisterClass, StateSpace};
+use ptx_ir::facts::{Facts, Flow, Space};
+use ptx_isa::{Access, Completion, RegisterClass, StateSpace};
 
 /// `global`, `shared`, `generic`, …; `.shared::cta` is `.shared`, which means the same.
 #[must_use]
@@ -81,6 +81,29 @@ pub fn flow(flow: Flow) -> &'static str {
 pub const FLOWS: [&str; 8] = [
     "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
 ];
+
+/// `barrier` or `fence`, for an instruction that is one of both.
+#[must_use]
+pub fn waiting(of: &Facts<'_>) -> Option<&'static str> {
+    match (of.is_barrier(), of.is_fence()) {
+        (true, _) => Some("barrier"),
+        (false, true) => Some("fence"),
+        (false, false) => None,
+    }
+}
+
+/// How the completion of an asynchronous operation is awaited: `cp_async`, `bulk`, …
+#[must_use]
+pub fn completion(of: Completion) -> &'static str {
+    match of {
+        Completion::CpAsync => "cp_async",
+        Completion::Bulk => "bulk",
+        Completion::Mbarrier => "mbarrier",
+        Completion::Wgmma => "wgmma",
+        Completion::Tcgen05 => "tcgen05",
+        _ => "other",
+    }
+}
 
 /// `entry`, `func`
 #[must_use]

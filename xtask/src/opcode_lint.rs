@@ -22,7 +22,10 @@ const EXCLUDED: &[(&str, &str)] = &[
         "ptx-transform/src/instrument/mnemonics.rs",
         "lists the instructions that instrumentation inserts",
     ),
-    ("ptx-report/src/labels.rs", "names kinds of control flow"),
+    (
+        "ptx-report/src/labels.rs",
+        "names kinds of control flow and of waiting",
+    ),
     ("ptx-table/src/rows/instructions.rs", "names columns"),
 ];
 

@@ -12,6 +12,7 @@ use ptx_isa::{AsyncPhase, Completion};
 use serde::Serialize;
 
 use super::function::Of;
+use crate::labels;
 
 /// How often the body of a loop is followed until its groups are the same as before.
 const ROUNDS: usize = 16;
@@ -139,7 +140,7 @@ fn steps(of: &Of<'_>, events: &[Event<'_>], mut groups: Groups) -> Vec<Step> {
             line: of.line(event.stmt),
             source: of.source(event.stmt),
             kind: event.kind,
-            completion: event.completion.map(name),
+            completion: event.completion.map(labels::completion),
             mnemonic: of
                 .signature(event.inst)
                 .map_or(String::new(), |s| s.text().to_owned()),
@@ -162,9 +163,7 @@ fn event<'a>(of: &Of<'a>, stmt: StmtId, inst: InstId) -> Option<Event<'a>> {
         Some(AsyncPhase::Commit) => "commit",
         Some(AsyncPhase::Wait) => "wait",
         _ if facts.is_matrix_multiply() => "product",
-        _ if facts.is_barrier() => "barrier",
-        _ if facts.is_fence() => "fence",
-        _ => return None,
+        _ => labels::waiting(&facts)?,
     };
     let waits = phase == Some(AsyncPhase::Wait);
     Some(Event {
@@ -206,7 +205,7 @@ fn apply(event: &Event<'_>, groups: &mut Groups) {
         if !has_groups(completion) {
             continue;
         }
-        let name = name(completion);
+        let name = labels::completion(completion);
         let flying = groups.entry(name).or_insert(InFlight {
             completion: name,
             groups: 0,
@@ -224,17 +223,5 @@ fn apply(event: &Event<'_>, groups: &mut Groups) {
             },
             _ => {}
         }
-    }
-}
-
-/// The name of a kind of completion.
-const fn name(completion: Completion) -> &'static str {
-    match completion {
-        Completion::CpAsync => "cp_async",
-        Completion::Bulk => "bulk",
-        Completion::Mbarrier => "mbarrier",
-        Completion::Wgmma => "wgmma",
-        Completion::Tcgen05 => "tcgen05",
-        _ => "other",
     }
 }
