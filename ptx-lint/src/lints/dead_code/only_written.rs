@@ -1,4 +1,4 @@
-//! Variables in shared and local memory that are written and never read.
+//! Variables in shared memory that are written and never read.
 //!
 //! The address of such a variable is followed through the instructions that compute with it. All of what it gets to must be addresses
 //! of ordinary stores: then no thread can read the variable.
@@ -43,8 +43,8 @@ fn is_own(cx: &FunctionContext<'_>, var: &Var) -> bool {
         Some(Statement::Decl(id)) => cx.body().declarations().decls.get(id),
         _ => None,
     };
-    let space = matches!(var.space, StateSpace::Shared | StateSpace::Local);
-    space && declaration.is_some_and(|d| d.linkage.is_none())
+    // Compilers leave arrays of the stack that were only written.
+    var.space == StateSpace::Shared && declaration.is_some_and(|d| d.linkage.is_none())
 }
 
 fn finding(cx: &FunctionContext<'_>, var: VarId, mut stores: Vec<StmtId>) -> Option<Finding> {
