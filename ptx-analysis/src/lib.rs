@@ -22,6 +22,7 @@ mod live_sets;
 pub mod liveness;
 pub mod memory_access;
 pub mod pressure;
+pub mod provenance;
 mod ranges;
 pub mod reaching;
 pub mod reg_lanes;

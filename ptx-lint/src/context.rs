@@ -9,6 +9,7 @@ use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Accesses;
+use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
@@ -25,6 +26,7 @@ use crate::{Finding, Lint, Options};
 pub(crate) struct ModuleContext<'m> {
     facts: &'m ModuleFacts<'m>,
     calls: CallGraph,
+    summaries: CallSummaries,
     lines: SourceLines<'m>,
     is_for_debugger: bool,
     is_unoptimized: bool,
@@ -38,6 +40,7 @@ impl<'m> ModuleContext<'m> {
         Self {
             facts,
             calls: CallGraph::new(facts),
+            summaries: CallSummaries::new(facts),
             lines: SourceLines::new(facts.module()),
             is_for_debugger: is_for_debugger(facts.module()),
             is_unoptimized: options.lints.contains(&Lint::GenericSpace) && is_unoptimized(facts),
@@ -165,7 +168,14 @@ impl<'a> FunctionContext<'a> {
     pub(crate) fn accesses(&self) -> Option<&Accesses> {
         let new = || {
             let (ssa, values) = (self.ssa()?, self.values()?);
-            Some(Accesses::new(self.facts, &self.analysis, ssa, values))
+            let (of, calls) = (&self.analysis, Some(&self.module.summaries));
+            let provenance = FunctionProvenance::new(self.facts, of, ssa, calls);
+            Some(Accesses::with_provenance(
+                self.facts,
+                of,
+                (ssa, values),
+                &provenance,
+            ))
         };
         self.accesses.get_or_init(new).as_ref()
     }

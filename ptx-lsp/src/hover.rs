@@ -7,13 +7,13 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_edit::{Entity, NameRef};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::lex::TokenKind;
-use ptx_ir::{FuncId, Item, ItemId, Module, Span, Statement, StmtId};
+use ptx_ir::{FuncId, Item, ItemId, Module, RegId, Span, Statement, StmtId};
 use ptx_report::demangle::demangle;
 use ptx_report::explain;
 
 use crate::document::Document;
 use crate::explanation::markdown;
-use crate::{names, place};
+use crate::{names, place, register_value};
 
 /// The longest text of the source that is shown.
 const LONGEST: usize = 2000;
@@ -161,7 +161,34 @@ fn register(document: &Document, item: ItemId, name: &NameRef, function: FuncId)
     if !live.is_empty() {
         let _ = write!(out, "\n- live in {}", runs(live));
     }
+    for line in value_lines(document, name, function) {
+        let _ = write!(out, "\n- {line}");
+    }
     out
+}
+
+/// What is known of the value of a register where it is named.
+fn value_lines(document: &Document, name: &NameRef, function: FuncId) -> Vec<String> {
+    let module = document.module();
+    let found = || {
+        let body = module.body(function)?;
+        let (stmt, _) = place::statement_at(body, name.name.start)?;
+        Some((stmt, register_of(module, name, function)?))
+    };
+    found().map_or(Vec::new(), |(stmt, register)| {
+        register_value::lines(module, function, stmt, register)
+    })
+}
+
+/// The register that a name means.
+fn register_of(module: &Module, name: &NameRef, function: FuncId) -> Option<RegId> {
+    let Entity::Register(_, decl) = name.entity else {
+        return None;
+    };
+    let number = name.member.unwrap_or(0);
+    let mut registers = module.body(function)?.registers().iter();
+    let found = registers.find(|(_, r)| r.decl == decl && r.number == number);
+    found.map(|(id, _)| id)
 }
 
 fn list(lines: &[u32]) -> String {
@@ -201,16 +228,11 @@ fn runs(mut lines: Vec<u32>) -> String {
 
 /// The instructions after which a register still has a value that is read later, and those that read it.
 fn live_statements(module: &Module, name: &NameRef, function: FuncId) -> Vec<StmtId> {
-    let Entity::Register(_, decl) = name.entity else {
-        return Vec::new();
-    };
     let facts = ModuleFacts::of(module, |f| f == function);
     let (Some(facts), Some(body)) = (facts.function(function), module.body(function)) else {
         return Vec::new();
     };
-    let number = name.member.unwrap_or(0);
-    let mut registers = body.registers().iter();
-    let Some((id, _)) = registers.find(|(_, r)| r.decl == decl && r.number == number) else {
+    let Some(id) = register_of(module, name, function) else {
         return Vec::new();
     };
     let analysis = FunctionAnalysis::new(facts);

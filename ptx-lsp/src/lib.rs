@@ -22,6 +22,7 @@ mod message;
 mod names;
 mod opened;
 mod place;
+mod register_value;
 mod rename;
 mod requests;
 mod rewrites;

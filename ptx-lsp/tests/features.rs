@@ -389,7 +389,8 @@ fn hints_show_pressure_and_loops() {
             )
         })
         .collect();
-    assert!(found.contains(&(23, "loop of depth 1")), "{found:?}");
+    let is_loop = |(line, text): &(u64, &str)| *line == 23 && text.starts_with("loop of depth 1");
+    assert!(found.iter().any(is_loop), "{found:?}");
     assert!(
         found
             .iter()
@@ -400,6 +401,90 @@ fn hints_show_pressure_and_loops() {
     assert_eq!(
         client.ask("inlayHint", json!({"range": nothing})),
         json!([])
+    );
+}
+
+const VALUES: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b8 s[64];
+.func (.param .b64 out) same(.param .b64 in)
+{
+    .reg .b64 %d;
+    ld.param.u64 %d, [in];
+    st.param.u64 [out], %d;
+    ret;
+}
+.visible .entry k(.param .u64 .ptr .global p)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d0, [p];
+    mov.u32 %r0, %tid.x;
+    mad.wide.u32 %d1, %r0, 4, %d0;
+    mov.u32 %r1, %ctaid.x;
+    mov.b32 %r2, 0;
+$L1:
+    add.s32 %r2, %r2, 2;
+    setp.lt.s32 %p, %r2, 20;
+    @%p bra $L1;
+    mov.u64 %d2, s;
+    cvta.shared.u64 %d2, %d2;
+    {
+        .param .b64 a;
+        .param .b64 b;
+        st.param.b64 [a], %d2;
+        call (b), same, (a);
+        ld.param.b64 %d3, [b];
+    }
+    ld.u32 %r3, [%d3];
+    st.global.u32 [%d1], %r3;
+    ret;
+}
+";
+
+#[test]
+fn hover_shows_values() {
+    let mut client = Client::open(VALUES);
+    let mut text = |find: &str, nth, after| {
+        let place = position(VALUES, find, nth, after);
+        let hover = client.ask("hover", json!({"position": place}));
+        let text = hover["contents"]["value"].as_str();
+        text.unwrap_or_default().to_owned()
+    };
+    let address = text("%d1, %r0", 0, 1);
+    assert!(address.contains("value: `p + 4*%tid.x`"), "{address}");
+    assert!(
+        address.contains("generic address of `*p` in `.global`"),
+        "{address}"
+    );
+    assert!(
+        address.contains("differs between the threads of a warp"),
+        "{address}"
+    );
+    assert!(text("[%d1]", 0, 2).contains("value: `p + 4*%tid.x`"));
+    assert!(text("%r1, %ctaid", 0, 1).contains("the same for each thread of a cta"));
+    // Through a call.
+    let called = text("[%d3]", 0, 2);
+    assert!(
+        called.contains("generic address of `s` in `.shared`"),
+        "{called}"
+    );
+    assert!(!text("%r3, [", 0, 1).contains("address"));
+}
+
+#[test]
+fn hints_show_trip_counts() {
+    let mut client = Client::open(VALUES);
+    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}});
+    let hints = client.ask("inlayHint", json!({"range": range}));
+    let labels = hints.as_array().unwrap().iter();
+    let labels: Vec<&str> = labels.map(|h| h["label"].as_str().unwrap()).collect();
+    assert!(
+        labels.contains(&"loop of depth 1, 10 iterations"),
+        "{labels:?}"
     );
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ptx_analysis::memory_access::Provenance;
 use ptx_analysis::ssa::{Ssa, Value};
 use ptx_analysis::values::{Affine, Count, Symbol, SymbolId, TripCount, Values, VariableRef};
 use ptx_ir::{Body, EntityId, Module, VarId};
@@ -99,6 +100,29 @@ impl<'a> AffineText<'a> {
         match distance.step.unsigned_abs() {
             1 => format!("1 + max(0, {text})"),
             step => format!("1 + max(0, ({text})/{step})"),
+        }
+    }
+
+    /// What an address points into: `*p` for what the parameter `p` points to, `s` for a variable, and `allocation@12` for what the statement at
+    /// this index allocates.
+    #[must_use]
+    pub fn object(&self, object: Provenance) -> String {
+        match object {
+            Provenance::Parameter {
+                variable,
+                offset: 0,
+            } => format!("*{}", self.variable(variable)),
+            Provenance::Parameter { variable, offset } => {
+                format!("*{}[{offset}]", self.variable(variable))
+            }
+            Provenance::Variable(VariableRef::Local(variable)) => self.variable(variable),
+            Provenance::Variable(VariableRef::Module(symbol)) => {
+                let symbol = self.module.symbols().get(symbol);
+                let name = symbol.map(|s| self.numbered(s.name, s.number));
+                name.unwrap_or_default()
+            }
+            Provenance::Allocation(stmt) => format!("allocation@{}", stmt.index()),
+            _ => String::new(),
         }
     }
 

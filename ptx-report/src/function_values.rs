@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Accesses, Pattern};
+use ptx_analysis::provenance::{CallSummaries, FunctionProvenance, Pointer};
 use ptx_analysis::ssa::Ssa;
 use ptx_analysis::values::{Affine, Symbol, Values};
 use ptx_ir::StmtId;
@@ -20,6 +21,7 @@ use crate::register_names::RegisterNames;
 pub struct FunctionValues {
     ssa: Ssa,
     values: Values,
+    provenance: FunctionProvenance,
     accesses: Accesses,
     /// The first access of each statement.
     first_access: HashMap<StmtId, usize>,
@@ -89,10 +91,21 @@ impl FunctionValues {
     /// Those of a function; `None` for functions with too many phis.
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
+        Self::with_calls(facts, analysis, None)
+    }
+
+    /// The same with what functions give to each other through calls.
+    #[must_use]
+    pub fn with_calls(
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        calls: Option<&CallSummaries>,
+    ) -> Option<Self> {
         let (cfg, dominators) = (analysis.cfg(), analysis.dominators());
         let ssa = Ssa::new(facts, cfg, dominators, analysis.variables()).ok()?;
         let values = Values::new(facts, analysis, &ssa);
-        let accesses = Accesses::new(facts, analysis, &ssa, &values);
+        let provenance = FunctionProvenance::new(facts, analysis, &ssa, calls);
+        let accesses = Accesses::with_provenance(facts, analysis, (&ssa, &values), &provenance);
         let mut first_access = HashMap::new();
         for (at, access) in accesses.all().iter().enumerate() {
             first_access.entry(access.stmt).or_insert(at);
@@ -100,6 +113,7 @@ impl FunctionValues {
         Some(Self {
             ssa,
             values,
+            provenance,
             accesses,
             first_access,
         })
@@ -147,6 +161,14 @@ impl FunctionValues {
             let is_own = matches!(symbol, Some(Symbol::Value { value, .. }) if value == def);
             let variable = self.ssa.variable(def).filter(|_| !is_own)?;
             Some((variable, form))
+        })
+    }
+
+    /// The registers that a statement writes and that are addresses.
+    pub fn pointers(&self, stmt: StmtId) -> impl Iterator<Item = (u32, Pointer)> + '_ {
+        self.ssa.defs(stmt).filter_map(|def| {
+            let pointer = self.provenance.pointer(def)?;
+            Some((self.ssa.variable(def)?, pointer))
         })
     }
 

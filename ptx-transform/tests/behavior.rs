@@ -38,7 +38,7 @@ const STEPS: u64 = 2_000_000;
 /// What a rewriting makes of a module with some kernels; nothing where it is refused.
 type Rewriting = fn(&Module, &[&str]) -> Option<Vec<u8>>;
 
-const REWRITINGS: [(&str, Rewriting); 12] = [
+const REWRITINGS: [(&str, Rewriting); 13] = [
     ("strip", |m, _| Some(ptx_transform::strip(m).text)),
     ("renumber", |m, _| Some(ptx_transform::renumber(m).text)),
     ("flatten", |m, _| Some(ptx_transform::flatten(m).text)),
@@ -54,6 +54,11 @@ const REWRITINGS: [(&str, Rewriting); 12] = [
     ("clean", |m, _| {
         let mut module = m.clone();
         clean(&mut module, &ptx_transform::clean::Options::default());
+        Some(ptx_print::verbatim(&module))
+    }),
+    ("vectorise", |m, _| {
+        let mut module = m.clone();
+        ptx_transform::clean::Pass::Vectorise.run(&mut module);
         Some(ptx_print::verbatim(&module))
     }),
     ("preheaders", preheaders),

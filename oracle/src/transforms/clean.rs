@@ -8,18 +8,20 @@ use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Info, Outcome};
 
 /// Each clean-up alone, those that ptxas does as well together, and all.
-const CHOICES: [(&str, &[Pass]); 7] = [
+const CHOICES: [(&str, &[Pass]); 9] = [
     ("dead", &[Pass::Dead]),
     ("fold", &[Pass::Fold]),
     ("copies", &[Pass::Copies]),
     ("unreachable", &[Pass::Unreachable]),
     ("dead+fold+copies", &[Pass::Dead, Pass::Fold, Pass::Copies]),
     ("spaces", &[Pass::Spaces]),
+    ("synchronization", &[Pass::Synchronization]),
+    ("vectorise", &[Pass::Vectorise]),
     ("all", Pass::ALL),
 ];
 
 /// Those that are meant to change the code.
-pub(super) const OTHER_CODE: &[&str] = &["spaces", "all"];
+pub(super) const OTHER_CODE: &[&str] = &["spaces", "synchronization", "vectorise", "all"];
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some((job, original)) = cubin::code(assemblers, source)? else {

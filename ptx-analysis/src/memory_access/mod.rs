@@ -22,6 +22,7 @@ pub use vectors::Adjacent;
 
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
+use crate::provenance::FunctionProvenance;
 use crate::ssa::Ssa;
 use crate::values::{Affine, Values, VariableRef};
 
@@ -38,6 +39,8 @@ pub enum Provenance {
     },
     /// A variable.
     Variable(VariableRef),
+    /// What a statement allocates: local memory of the stack, or global memory that a call of `malloc` returns.
+    Allocation(StmtId),
 }
 
 /// An access of an instruction to memory.
@@ -98,11 +101,24 @@ impl Accesses {
         ssa: &Ssa,
         values: &Values,
     ) -> Self {
+        let provenance = FunctionProvenance::new(facts, analysis, ssa, None);
+        Self::with_provenance(facts, analysis, (ssa, values), &provenance)
+    }
+
+    /// The same with what is known of addresses, also through calls.
+    #[must_use]
+    pub fn with_provenance(
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        (ssa, values): (&Ssa, &Values),
+        provenance: &FunctionProvenance,
+    ) -> Self {
         let context = Context {
             facts,
             analysis,
             ssa,
             values,
+            provenance,
             uniform_loops: loops::uniform(facts, analysis, ssa, values),
         };
         let mut all = Vec::new();
@@ -112,8 +128,10 @@ impl Accesses {
             }
             for (stmt, statement) in facts.body().range(block.first, block.end) {
                 if let Statement::Inst(inst) = statement {
-                    let accesses = facts.inst(inst).memory();
-                    all.extend(accesses.map(|access| context.access(stmt, inst, access)));
+                    let accesses = facts.inst(inst).memory().enumerate();
+                    all.extend(
+                        accesses.map(|(at, access)| context.access(stmt, (inst, at), access)),
+                    );
                 }
             }
         }
@@ -140,6 +158,7 @@ struct Context<'a> {
     analysis: &'a FunctionAnalysis,
     ssa: &'a Ssa,
     values: &'a Values,
+    provenance: &'a FunctionProvenance,
     /// Of each loop, whether all lanes of a warp that are in it repeat it together.
     uniform_loops: Vec<bool>,
 }

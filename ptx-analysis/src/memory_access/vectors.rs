@@ -38,8 +38,8 @@ struct Group {
     candidates: Vec<Candidate>,
 }
 
-/// What may be joined: spaces with vectors, reads apart from writes, and elements of one size.
-type Key = (StateSpace, bool, u64);
+/// What may be joined: spaces with vectors, reads apart from writes, elements of one size, and what is read-only apart from the rest.
+type Key = (StateSpace, bool, u64, bool);
 
 /// The accesses of each block that could be vectors.
 pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> Vec<Adjacent> {
@@ -87,8 +87,9 @@ fn key(access: &Access) -> Option<Key> {
         return None;
     };
     let bytes = access.access.bytes?;
-    let plain = access.access.proxy == Proxy::Generic
-        && access.access.order == Some(Modifier::Weak)
+    let read_only = access.access.proxy == Proxy::ReadOnly;
+    let weak = access.access.proxy == Proxy::Generic && access.access.order == Some(Modifier::Weak);
+    let plain = (weak || read_only)
         && matches!(access.access.access, Usage::Read | Usage::Write)
         && access.access.data.is_some();
     let vectors = matches!(
@@ -100,13 +101,14 @@ fn key(access: &Access) -> Option<Key> {
         space.base(),
         writes,
         bytes,
+        read_only,
     ))
 }
 
 fn add(
     groups: &mut Vec<Group>,
     (index, form): (usize, &Affine),
-    (_, writes, bytes): Key,
+    (_, writes, bytes, _): Key,
     all: &[Access],
     found: &mut Vec<Adjacent>,
 ) {

@@ -209,6 +209,16 @@ impl Values {
         matches!(truth, Some(Truth::Known(_)))
     }
 
+    /// The bits of a value that is always the same, as far as its interval or the comparison that it is tells.
+    #[must_use]
+    pub fn only(&self, value: ValueId) -> Option<u64> {
+        match self.entries.get(value)?.truth {
+            Truth::Known(holds) => Some(holds.into()),
+            _ if !(8..=64).contains(&self.width(value)) => None,
+            _ => u64::try_from(self.interval(value).single()?).ok(),
+        }
+    }
+
     /// How often a natural loop is repeated.
     #[must_use]
     pub fn trip_count(&self, id: LoopId) -> Option<&TripCount> {

@@ -16,7 +16,7 @@ use ptx_report::{SCHEMA, clean};
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///
-/// Without options, all clean-ups run until nothing changes. All bytes outside of changed statements stay unchanged.
+/// Without options, all clean-ups but vectorization run until nothing changes. All bytes outside of changed statements stay unchanged.
 /// By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

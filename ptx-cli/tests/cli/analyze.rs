@@ -42,6 +42,7 @@ fn functions_are_analysed() {
         "source": [], "inline_asm": false, "affine": [{"register": "%r2", "form": "loop0 + 1"}],
         "assumes": [], "coalescing": null, "stride": null, "sectors": null, "degree": null,
         "uniform": [{"register": "%r2", "uniform": "varying"}],
+        "provenance": [], "object": null, "space": null,
     });
     assert_eq!(kernel["insts"][2], guarded);
     assert_eq!(kernel["pressure"]["max_b32_units"], 2);

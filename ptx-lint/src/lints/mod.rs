@@ -1,5 +1,7 @@
 //! The lints: a file for each of them, and a line in the list below.
 
+mod performance;
+
 use alloc::vec::Vec;
 
 use ptx_ir::Code;
@@ -72,6 +74,9 @@ lints! {
     uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
     misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", [];
     dead_code: DeadCode = DeadCode, "dead-code", [];
+    uncoalesced: Uncoalesced = Uncoalesced, "uncoalesced", [];
+    bank_conflict: BankConflict = BankConflict, "bank-conflict", [];
+    missed_vector: MissedVector = MissedVector, "missed-vector", [];
     generic_space: GenericSpace = GenericSpace, "generic-space", [];
     deprecated: Deprecated = DeprecatedFeature, "deprecated", [];
 }

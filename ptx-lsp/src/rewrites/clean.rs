@@ -11,7 +11,7 @@ pub(super) fn rewrite() -> Rewrite {
     let passes = Pass::ALL.iter();
     let option = |pass: &Pass| {
         let description = format!("{}: {}", pass.term(), pass.summary());
-        OptionOf::bool(pass.name(), true, description)
+        OptionOf::bool(pass.name(), pass.is_default(), description)
     };
     Rewrite {
         name: "clean",

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::constants::Constants;
 use ptx_analysis::fold::is_copy;
+use ptx_analysis::ssa::ValueId;
 use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
 
@@ -89,8 +90,13 @@ impl<'a> Plan<'a, '_> {
 
     /// The value that the instruction reads in a register, if it is always the same.
     fn known(&self, register: ptx_ir::RegId) -> Option<u128> {
-        let value = self.view.read(self.stmt, register)?;
-        self.constants.value(value).known()
+        self.value(self.view.read(self.stmt, register)?)
+    }
+
+    /// A value that is always the same: it is computed from constants, or intervals leave one integer or decide a comparison.
+    fn value(&self, value: ValueId) -> Option<u128> {
+        let constant = self.constants.value(value).known();
+        constant.or_else(|| self.view.values().only(value).map(u128::from))
     }
 
     /// The only result of an instruction without other effects, if it is always the same and the instruction is not yet a
@@ -104,7 +110,7 @@ impl<'a> Plan<'a, '_> {
         let (Some(def), None) = (defs.next(), defs.next()) else {
             return None;
         };
-        let bits = self.constants.value(def).known()?;
+        let bits = self.value(def)?;
         let mut written = self
             .f
             .parts()

@@ -2,11 +2,15 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
+use ptx_analysis::provenance::FunctionProvenance;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
+use ptx_analysis::values::Values;
 use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
 use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
 
@@ -19,6 +23,9 @@ pub(super) struct View<'a> {
     pub(super) ssa: Ssa,
     /// The position of each statement.
     order: Vec<u32>,
+    analysis: OnceCell<FunctionAnalysis>,
+    values: OnceCell<Values>,
+    provenance: OnceCell<FunctionProvenance>,
 }
 
 impl<'a> View<'a> {
@@ -40,7 +47,28 @@ impl<'a> View<'a> {
             variables,
             ssa,
             order,
+            analysis: OnceCell::new(),
+            values: OnceCell::new(),
+            provenance: OnceCell::new(),
         })
+    }
+
+    /// The usual analyses, made when the first clean-up asks for them.
+    pub(super) fn analysis(&self) -> &FunctionAnalysis {
+        let new = || FunctionAnalysis::new(self.facts);
+        self.analysis.get_or_init(new)
+    }
+
+    /// Affine forms, intervals and alignment.
+    pub(super) fn values(&self) -> &Values {
+        let new = || Values::new(self.facts, self.analysis(), &self.ssa);
+        self.values.get_or_init(new)
+    }
+
+    /// What addresses point into.
+    pub(super) fn provenance(&self) -> &FunctionProvenance {
+        let new = || FunctionProvenance::new(self.facts, self.analysis(), &self.ssa, None);
+        self.provenance.get_or_init(new)
     }
 
     pub(super) fn body(&self) -> &'a Body {
@@ -91,8 +119,13 @@ impl<'a> View<'a> {
 
     /// Whether one statement is before another in the text.
     pub(super) fn precedes(&self, a: StmtId, b: StmtId) -> bool {
-        let at = |s: StmtId| self.order.get(s.index()).copied().unwrap_or(u32::MAX);
-        at(a) < at(b)
+        self.position(a) < self.position(b)
+    }
+
+    /// The position of a statement in the text.
+    pub(super) fn position(&self, stmt: StmtId) -> u32 {
+        let position = self.order.get(stmt.index()).copied();
+        position.unwrap_or(u32::MAX)
     }
 
     /// Whether `a` dominates `b` and is not the same statement.
@@ -102,6 +135,22 @@ impl<'a> View<'a> {
             (Some(x), Some(y)) => self.dominators.dominates(x, y),
             _ => false,
         }
+    }
+
+    /// Whether a path leads from a block back to it.
+    pub(super) fn is_repeated(&self, block: BlockId) -> bool {
+        let mut seen = vec![false; self.cfg.len()];
+        let mut work = self.cfg.successors(block).to_vec();
+        while let Some(next) = work.pop() {
+            if next == block {
+                return true;
+            }
+            if let Some(seen @ false) = seen.get_mut(next.index()) {
+                *seen = true;
+                work.extend(self.cfg.successors(next));
+            }
+        }
+        false
     }
 
     /// The name of a register.

@@ -3,8 +3,9 @@
 //! An access through a generic address that was converted from an address in a state space is an access to that space. It is
 //! rewritten to use the original address, if that is still available. A global address is the same number as the generic one
 //! (PTX ISA manual 9.7.9.20, 6.4.1: addresses outside of all windows map to global memory), so there the register stays, and the
-//! address of a global variable is known to be global, too. Converting such a generic address back is a copy. Addresses
-//! that were computed with are left alone, since a sum may leave the state space.
+//! address of a global variable is known to be global, too. Converting such a generic address back is a copy. Addresses that were
+//! selected, computed with, or stored on the stack are known to be global by their [provenance](ptx_analysis::provenance), with its
+//! assumption that a sum stays in its object. In other state spaces there would be no register that holds the address.
 
 use alloc::vec::Vec;
 
@@ -65,8 +66,10 @@ impl Plan<'_> {
         let (Space::Generic, Some(Operand::Reg(register))) = (access.space, access.base) else {
             return None;
         };
-        let origin = self.origin(stmt, register)?;
-        let base = self.available(&origin, register, stmt)?;
+        let (space, base) = match self.origin(stmt, register) {
+            Some(origin) => (origin.space, self.available(&origin, register, stmt)?),
+            None => (self.proven(stmt)?, Operand::Reg(register)),
+        };
         let body = self.view.body();
         let mut operands = body.operands(inst).iter().enumerate();
         let index = operands.find_map(|(i, o)| match o {
@@ -75,12 +78,18 @@ impl Plan<'_> {
             }
             _ => None,
         })?;
-        let (name, space) = (self.view.name(register), origin.space);
+        let name = self.view.name(register);
         Some(Step {
             stmt,
             act: Rewrite::Space { index, base, space },
             why: format!("{name} is an address in {space}"),
         })
+    }
+
+    /// The state space of the only access of a statement, if its addresses are generic ones.
+    fn proven(&self, stmt: StmtId) -> Option<StateSpace> {
+        let pointer = self.view.provenance().access(stmt, 0)?;
+        pointer.space.filter(|s| *s == StateSpace::Global)
     }
 
     /// A conversion of a generic address back to the space that it comes from.

@@ -1,5 +1,5 @@
-//! Clean-ups: dead-code elimination, constant folding, copy propagation, unreachable-code elimination and address-space
-//! inference.
+//! Clean-ups: dead-code elimination, constant folding, copy propagation, unreachable-code elimination, address-space
+//! inference, elimination of redundant synchronization, and vectorization.
 //!
 //! A [`Pass`] decides from the analyses of a function what to change, and then edits the module in place. All bytes outside
 //! of changed statements stay. Statements that were not recognized stay, and are assumed to have any effect. Every new
@@ -40,7 +40,9 @@ mod legality;
 mod passes;
 mod report;
 mod rewrite;
+mod synchronization;
 mod unreachable;
+mod vectorise;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -78,9 +80,10 @@ impl Options {
 }
 
 impl Default for Options {
-    /// All clean-ups.
+    /// All clean-ups that are [made by default](Pass::is_default).
     fn default() -> Self {
-        Self::new(Pass::ALL)
+        let passes = Pass::ALL.iter().copied().filter(|p| p.is_default());
+        Self::new(passes.collect::<Vec<_>>())
     }
 }
 

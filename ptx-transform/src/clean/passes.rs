@@ -6,7 +6,10 @@ use core::str::FromStr;
 use ptx_ir::Module;
 
 use super::definition::Definition;
-use super::{Options, Report, const_fold, copy_prop, dce, infer_spaces, unreachable};
+use super::{
+    Options, Report, const_fold, copy_prop, dce, infer_spaces, synchronization, unreachable,
+    vectorise,
+};
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
 macro_rules! passes {
@@ -38,6 +41,10 @@ passes! {
     Copies = copy_prop::DEFINITION;
     /// Constant folding: what always computes the same value becomes that value.
     Fold = const_fold::DEFINITION;
+    /// Elimination of redundant synchronization: fences and barriers beside others that do at least the same are removed.
+    Synchronization = synchronization::DEFINITION;
+    /// Vectorization: adjacent accesses of proven alignment become one. It is only made where it is asked for.
+    Vectorise = vectorise::DEFINITION;
     /// Unreachable-code elimination: instructions that control never reaches are removed, and unreferenced labels.
     Unreachable = unreachable::DEFINITION;
     /// Dead-code elimination: instructions whose results are never read are removed.
@@ -45,6 +52,12 @@ passes! {
 }
 
 impl Pass {
+    /// Whether it is made if no clean-ups are chosen.
+    #[must_use]
+    pub const fn is_default(self) -> bool {
+        !matches!(self, Self::Vectorise)
+    }
+
     /// A short name, such as `dead`.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -8,7 +8,7 @@ use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
 use ptx_ir::{GuardSense, Operand, RegId, Statement, StmtId};
 use ptx_isa::{
-    Access, Expected, FormMatch, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
+    Access, Expected, FormMatch, Modifier, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
 };
 
 use super::legality::{LegalityChecker, expected};
@@ -41,6 +41,14 @@ pub(super) enum Rewrite {
         source: Operand,
         ty: ScalarType,
     },
+    /// Makes it an access of a vector, and removes the others that it replaces.
+    Vector {
+        others: Vec<StmtId>,
+        /// The place of the operand that is loaded or stored, and its elements.
+        data: (usize, Vec<Operand>),
+        /// The place of the address, and the lowest one.
+        address: (usize, Operand),
+    },
     /// Names the state space of its access, at an address operand with another base.
     Space {
         index: usize,
@@ -71,6 +79,11 @@ impl Rewriter<'_, '_> {
             Rewrite::Constant { target, bits } => self.constant(stmt, target, bits),
             Rewrite::Copy { target, source, ty } => self.copy(stmt, target, source, ty),
             Rewrite::Space { index, base, space } => self.space(stmt, index, base, space),
+            Rewrite::Vector {
+                ref others,
+                data: (place, ref data),
+                address,
+            } => self.vector(stmt, others, (place, data), address),
         };
         made == Ok(true)
     }
@@ -260,6 +273,45 @@ impl Rewriter<'_, '_> {
         }
         self.editor.set_operands(stmt, &operands)?;
         self.editor.add_modifier(stmt, word)?;
+        Ok(true)
+    }
+
+    fn vector(
+        &mut self,
+        stmt: StmtId,
+        others: &[StmtId],
+        (place, data): (usize, &[Operand]),
+        (index, address): (usize, Operand),
+    ) -> Result<bool, EditError> {
+        let Some((old, mut operands)) = self.parts(stmt) else {
+            return Ok(false);
+        };
+        let word = match data.len() {
+            2 => Modifier::V2,
+            4 => Modifier::V4,
+            _ => return Ok(false),
+        };
+        let vector = self.editor.vector(data)?;
+        for (at, new) in [(place, vector), (index, address)] {
+            if let Some(operand) = operands.get_mut(at) {
+                *operand = new;
+            }
+        }
+        let kept = old.modifiers().iter().filter(|m| **m != Modifier::V2);
+        let mut modifiers: Vec<Modifier> = kept.copied().collect();
+        // The type comes last.
+        modifiers.insert(modifiers.len().saturating_sub(1), word);
+        let mnemonic = Mnemonic::new(old.opcode(), modifiers.iter().copied());
+        if !self.checker.allows(self.editor, &mnemonic, &operands) {
+            return Ok(false);
+        }
+        let words = modifiers.iter().map(|m| m.text());
+        let text: String = [old.opcode().text()].into_iter().chain(words).collect();
+        let new = self.editor.inst(&text, &operands)?;
+        self.editor.replace(stmt, new)?;
+        for other in others {
+            self.editor.remove(*other)?;
+        }
         Ok(true)
     }
 }

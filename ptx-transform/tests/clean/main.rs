@@ -5,6 +5,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod accesses;
 mod corpus;
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]

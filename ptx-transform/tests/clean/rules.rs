@@ -45,14 +45,14 @@ fn after(passes: &[Pass], body: &str) -> String {
 }
 
 #[track_caller]
-fn becomes(pass: Pass, table: &[(&str, &str)]) {
+pub(super) fn becomes(pass: Pass, table: &[(&str, &str)]) {
     for (body, wanted) in table {
         assert_eq!(after(&[pass], body), *wanted, "{pass} of {body}");
     }
 }
 
 #[track_caller]
-fn stays(pass: Pass, bodies: &[&str]) {
+pub(super) fn stays(pass: Pass, bodies: &[&str]) {
     for body in bodies {
         let whole: Vec<&str> = body.split_whitespace().collect();
         assert_eq!(after(&[pass], body), whole.join(" "), "{pass}");
@@ -449,7 +449,7 @@ fn generic_addresses_become_those_of_their_space() {
             "cvta.shared.u64 %d1, %d1; @%p1 bra L; ld.u32 %r1, [%d1]; L: ret;",
             // It may be another one.
             "cvta.global.u64 %d1, %d2; @%p1 cvta.shared.u64 %d1, %d3; ld.u32 %r1, [%d1]; ret;",
-            "cvta.global.u64 %d1, %d2; add.u64 %d1, %d1, %d3; ld.u32 %r1, [%d1]; ret;",
+            "cvta.shared.u64 %d1, %d2; add.u64 %d1, %d1, %d3; ld.u32 %r1, [%d1]; ret;",
             "@%p1 mov.u64 %d1, var; ld.u32 %r1, [%d1]; ret;",
             "mov.u64 %d1, sh; ld.u32 %r1, [%d1]; ret;",
             // There is no such store.

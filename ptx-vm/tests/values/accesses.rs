@@ -2,7 +2,7 @@
 
 use ptx_analysis::memory_access::requests::{LANES, passes, sectors};
 use ptx_analysis::memory_access::{Access, Provenance, Request};
-use ptx_analysis::values::Symbol;
+use ptx_analysis::values::{Symbol, VariableRef};
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 use ptx_vm::ExecutedStep;
@@ -47,7 +47,7 @@ impl Threads<'_> {
             return;
         }
         self.checked.accesses += 1;
-        let problem = self.problem(function, access, &addresses);
+        let problem = self.problem(function, step, access, &addresses);
         if let Some(problem) = problem {
             let at = self.statement_text(step.place.function, stmt);
             let name = &self.name;
@@ -60,6 +60,7 @@ impl Threads<'_> {
     fn problem(
         &mut self,
         function: &Function,
+        step: &ExecutedStep<'_>,
         access: &Access,
         addresses: &Addresses,
     ) -> Option<&'static str> {
@@ -102,6 +103,9 @@ impl Threads<'_> {
                 }
             }
         }
+        if !self.is_in_variable(function, step, access, addresses) {
+            return Some("variable");
+        }
         let request = access.request.as_ref()?;
         let flat = self.block[1] == 1 && self.block[2] == 1;
         if request.assumptions.one_dimension && !flat {
@@ -115,6 +119,55 @@ impl Threads<'_> {
         }
         self.checked.requests += 1;
         (!is_right).then_some("request")
+    }
+
+    /// Whether lanes access the variable that is claimed, or what is beyond the end of it and in no other one.
+    fn is_in_variable(
+        &mut self,
+        function: &Function,
+        step: &ExecutedStep<'_>,
+        access: &Access,
+        addresses: &Addresses,
+    ) -> bool {
+        let Some(Provenance::Variable(claimed)) = access.provenance else {
+            return true;
+        };
+        let mut known = false;
+        for lane in (0..LANES).filter(|lane| addresses.mask >> lane & 1 == 1) {
+            let thread = (step.place.block, step.place.first_thread + lane as u32);
+            let at = i128::from(addresses.at[lane]);
+            let frames = self.threads.get(&thread);
+            let frame = frames.and_then(|f| f.get(step.place.depth as usize));
+            let own = frame.into_iter().flat_map(|f| &f.symbols);
+            let own = own.map(|(id, value)| (*id, *value));
+            let common = self.common.iter();
+            let common = common.filter(|((of, _), _)| *of == step.place.function);
+            let all = own.chain(common.map(|((_, id), value)| (*id, *value)));
+            let is_in = |variable: VariableRef, start: i128| {
+                let found = self.variable(step.place.function, variable);
+                let found = found.filter(|(space, _)| *space == addresses.space);
+                found.is_some_and(|(_, size)| at >= start && at < start + i128::from(size))
+            };
+            let mut inside = None;
+            for (id, start) in all {
+                if let Some(Symbol::Variable(variable)) = function.values.symbol(id)
+                    && is_in(variable, start)
+                {
+                    inside = Some(variable);
+                }
+            }
+            // A sum with the address of the variable that leaves it is a mistake of the kernel, or of the launch.
+            let terms = access.address.iter().flat_map(|form| form.terms());
+            let is_sum = |t: &ptx_analysis::values::Term| {
+                function.values.symbol(t.symbol) == Some(Symbol::Variable(claimed))
+            };
+            if inside.is_some_and(|v| v != claimed) && !terms.copied().any(|t| is_sum(&t)) {
+                return false;
+            }
+            known |= inside == Some(claimed);
+        }
+        self.checked.variables += u64::from(known);
+        true
     }
 
     /// Whether lanes access memory as is predicted, with as many sectors and passes.

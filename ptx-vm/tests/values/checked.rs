@@ -21,6 +21,8 @@ pub(crate) struct Checked {
     pub(crate) accesses: u64,
     pub(crate) spaces: u64,
     pub(crate) pointers: u64,
+    /// Steps with accesses to variables and allocations that are known.
+    pub(crate) variables: u64,
     pub(crate) requests: u64,
     /// Those whose addresses are known if nothing wraps.
     pub(crate) assumed_requests: u64,
@@ -56,6 +58,7 @@ impl Checked {
         self.accesses += other.accesses;
         self.spaces += other.spaces;
         self.pointers += other.pointers;
+        self.variables += other.variables;
         self.requests += other.requests;
         self.assumed_requests += other.assumed_requests;
         self.wrapped_requests += other.wrapped_requests;
@@ -69,7 +72,7 @@ impl fmt::Display for Checked {
         write!(
             f,
             "{} launches, {} observations: {} forms of {} values, {} intervals, {} alignments, {} trip counts; \
-             {} forms if nothing wraps, {} of them wrapped; {} accesses: {} generic ones in known spaces, {} of known pointers, \
+             {} forms if nothing wraps, {} of them wrapped; {} accesses: {} generic ones in known spaces, {} of known pointers, {} of known variables, \
              {} requests, {} if nothing wraps, {} of them wrapped",
             self.launches,
             self.observations(),
@@ -83,6 +86,7 @@ impl fmt::Display for Checked {
             self.accesses,
             self.spaces,
             self.pointers,
+            self.variables,
             self.requests,
             self.assumed_requests,
             self.wrapped_requests

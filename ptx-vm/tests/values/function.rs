@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Accesses;
+use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::{Affine, Alignment, Interval, Values};
 use ptx_ir::facts::ModuleFacts;
@@ -48,6 +49,7 @@ impl Function {
 /// The functions of a module that can be analyzed.
 pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
     let facts = ModuleFacts::new(module);
+    let summaries = CallSummaries::new(&facts);
     let mut all = HashMap::new();
     for (id, function, body) in module.definitions() {
         let facts = facts.function(id).unwrap();
@@ -60,7 +62,8 @@ pub(crate) fn functions(module: &Module) -> HashMap<FuncId, Function> {
         );
         let Ok(ssa) = ssa else { continue };
         let values = Values::new(facts, &analysis, &ssa);
-        let accesses = Accesses::new(facts, &analysis, &ssa, &values);
+        let provenance = FunctionProvenance::new(facts, &analysis, &ssa, Some(&summaries));
+        let accesses = Accesses::with_provenance(facts, &analysis, (&ssa, &values), &provenance);
         let mut statements = HashMap::new();
         let mut has_instructions = vec![false; analysis.cfg().len()];
         for (at, (stmt, statement)) in (0..).zip(body.statements()) {

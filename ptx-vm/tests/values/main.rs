@@ -13,6 +13,7 @@ mod accesses;
 mod checked;
 mod function;
 mod kernels;
+mod pointers;
 mod random;
 mod threads;
 
@@ -101,4 +102,25 @@ fn values_of_random_kernels() {
         );
     }
     assert_true(&checked, 100_000);
+}
+
+#[test]
+fn provenance_of_random_kernels() {
+    let mut checked = Checked::default();
+    for seed in 0..150 {
+        let text = pointers::kernel(seed);
+        let parsed = ptx_parse::parse_str(&text);
+        assert!(
+            parsed.diagnostics.is_empty(),
+            "{:?}\n{text}",
+            parsed.diagnostics
+        );
+        let name = format!("seed {seed}");
+        kernels::run_all(&name, &parsed.module, &SHAPES[..3], STEPS, &mut checked);
+    }
+    assert_true(&checked, 1_000);
+    assert!(
+        checked.spaces > 10_000 && checked.variables > 3_000,
+        "{checked}"
+    );
 }

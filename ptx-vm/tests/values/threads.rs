@@ -6,7 +6,8 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::values::{Affine, Symbol, SymbolId, VariableRef};
-use ptx_ir::{EntityId, FuncId, Module};
+use ptx_ir::{Binding, EntityId, FuncId, Module};
+use ptx_isa::StateSpace;
 use ptx_vm::{ExecutedStep, StepRegister, StepState};
 
 use super::checked::Checked;
@@ -14,12 +15,12 @@ use super::function::Function;
 
 /// What a thread knows in a call.
 #[derive(Clone, Debug)]
-struct Frame {
+pub(super) struct Frame {
     function: FuncId,
     registers: Vec<Option<u64>>,
     /// What each value of SSA was last.
     values: Vec<Option<u64>>,
-    symbols: HashMap<SymbolId, i128>,
+    pub(super) symbols: HashMap<SymbolId, i128>,
     counters: HashMap<LoopId, u64>,
     /// How often the headers of the loops that the thread is in will be executed.
     expected: HashMap<LoopId, (u64, bool)>,
@@ -29,7 +30,7 @@ struct Frame {
 }
 
 /// A CTA and the index of a thread in it.
-type Thread = ([u32; 3], u32);
+pub(super) type Thread = ([u32; 3], u32);
 
 /// The threads of a launch.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct Threads<'a> {
     pub(super) name: String,
     module: &'a Module,
     known: &'a HashMap<FuncId, Function>,
-    threads: HashMap<Thread, Vec<Frame>>,
+    pub(super) threads: HashMap<Thread, Vec<Frame>>,
     /// Special registers of the threads.
     special: HashMap<(Thread, Symbol), i128>,
     /// Symbols that are the same for all threads.
@@ -104,6 +105,25 @@ impl<'a> Threads<'a> {
             self.threads.insert(thread, frames);
         }
         self.accesses(function, step);
+    }
+
+    /// The state space of a variable, and its bytes.
+    pub(super) fn variable(&self, function: FuncId, of: VariableRef) -> Option<(StateSpace, u64)> {
+        let (module, body) = (self.module, self.module.body(function)?);
+        let (all, pool, wanted) = match of {
+            VariableRef::Local(id) => (body.declarations(), body.pool(), Binding::Var(id)),
+            VariableRef::Module(id) => (module.declarations(), module.pool(), Binding::Symbol(id)),
+        };
+        all.decls.iter().find_map(|(id, decl)| {
+            let mut declarators = all.declarators(id).iter();
+            let declarator = declarators.find(|d| d.binding == wanted)?;
+            // The machine has constants in global memory.
+            let space = match decl.space.base() {
+                StateSpace::Const => StateSpace::Global,
+                other => other,
+            };
+            Some((space, decl.layout(declarator, pool)?.size?))
+        })
     }
 
     pub(super) fn statement_text(&self, function: FuncId, stmt: ptx_ir::StmtId) -> String {

@@ -10,6 +10,7 @@ use anyhow::Result;
 use ptx_analysis::cfg::{Block, BlockId};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
+use ptx_analysis::provenance::CallSummaries;
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
@@ -45,6 +46,7 @@ pub(super) fn write(
     let mut warnings = Vec::new();
     let facts = ModuleFacts::of(module, |id| options.functions.contains(id));
     let uniformity = uniformity(module, &facts, options.functions);
+    let calls = options.insts.then(|| CallSummaries::new(&facts));
     let lines = LineIndex::new(module.source());
     let source_lines = SourceLines::new(module);
     let mut frame_parts = FrameParts::default();
@@ -85,7 +87,7 @@ pub(super) fn write(
             body: function.body(),
             effects: FactsWriter::new(module, function.body()),
             values: (options.insts || !analysis.loops().is_empty())
-                .then(|| FunctionValues::new(function, &analysis))
+                .then(|| FunctionValues::with_calls(function, &analysis, calls.as_ref()))
                 .flatten(),
             uniformity: uniformity.function(id),
             analysis: &analysis,

@@ -75,6 +75,9 @@ struct Inst {
     #[serde(flatten)]
     facts: Facts,
     affine: Vec<Form>,
+    provenance: Vec<Pointer>,
+    object: Option<String>,
+    space: Option<String>,
     coalescing: Option<String>,
     stride: Option<i64>,
     sectors: Option<u64>,
@@ -93,6 +96,15 @@ struct Uniform {
 struct Form {
     register: String,
     form: String,
+}
+
+#[derive(JsonSchema)]
+struct Pointer {
+    register: String,
+    object: Option<String>,
+    space: Option<String>,
+    generic: bool,
+    offset: Option<i64>,
 }
 
 #[derive(JsonSchema)]

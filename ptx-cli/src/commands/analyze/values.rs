@@ -5,9 +5,10 @@ use std::io::Write as _;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::StmtId;
-use ptx_ir::facts::FunctionFacts;
+use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_isa::StateSpace;
 use ptx_report::function_values::{Coalescing, FunctionValues};
-use ptx_report::json_text::{comma, string};
+use ptx_report::json_text::{comma, optional, string};
 use ptx_report::register_names::RegisterNames;
 
 /// Writes the trip count of the loop whose header a block is.
@@ -63,8 +64,22 @@ pub(super) fn inst(
             out.push(b'}');
         }
     }
+    out.extend_from_slice(b"],\"provenance\":[");
+    if let Some(of) = of {
+        pointers(of, facts, names, stmt, out);
+    }
     out.push(b']');
     let access = of.and_then(|of| of.access(stmt));
+    out.extend_from_slice(b",\"object\":");
+    let object = of.zip(access.and_then(|a| a.provenance));
+    let object = object.map(|(of, object)| of.text(facts, names).object(object));
+    optional(out, object.as_deref());
+    out.extend_from_slice(b",\"space\":");
+    let space = access.and_then(|a| match a.space {
+        Space::State(space) => Some(name_of(space)),
+        _ => None,
+    });
+    optional(out, space);
     let Some(of) = access.and_then(Coalescing::of) else {
         out.extend_from_slice(
             b",\"coalescing\":null,\"stride\":null,\"sectors\":null,\"degree\":null,\"assumes\":[]",
@@ -93,6 +108,38 @@ pub(super) fn inst(
         string(out, name);
     }
     out.push(b']');
+}
+
+/// Writes which registers of what an instruction writes are addresses.
+fn pointers(
+    of: &FunctionValues,
+    facts: FunctionFacts<'_>,
+    names: &RegisterNames,
+    stmt: StmtId,
+    out: &mut Vec<u8>,
+) {
+    let text = of.text(facts, names);
+    let mut first = true;
+    for (variable, pointer) in of.pointers(stmt) {
+        comma(out, &mut first);
+        out.extend_from_slice(b"{\"register\":");
+        string(out, names.get(variable));
+        out.extend_from_slice(b",\"object\":");
+        optional(out, pointer.object.map(|o| text.object(o)).as_deref());
+        out.extend_from_slice(b",\"space\":");
+        optional(out, pointer.space.map(name_of));
+        let _ = write!(out, ",\"generic\":{},\"offset\":", pointer.is_generic);
+        let _ = match pointer.offset {
+            Some(offset) => write!(out, "{offset}"),
+            None => write!(out, "null"),
+        };
+        out.push(b'}');
+    }
+}
+
+/// The name of a state space without its dot.
+fn name_of(space: StateSpace) -> &'static str {
+    space.text().trim_start_matches('.')
 }
 
 #[cfg(test)]
@@ -142,6 +189,12 @@ mod tests {
             (&store["coalescing"], &store["sectors"]),
             (&json!("consecutive"), &json!(4))
         );
+        assert_eq!(
+            (&store["object"], &store["space"]),
+            (&json!("*p"), &json!("global"))
+        );
+        assert_eq!(load["object"], Value::Null);
         assert_eq!(of("ret")["coalescing"], Value::Null);
+        assert_eq!(of("ret")["provenance"], json!([]));
     }
 }

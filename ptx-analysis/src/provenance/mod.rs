@@ -1,0 +1,154 @@
+//! Provenance: what addresses point into, and in which state space generic addresses lie.
+//!
+//! Addresses begin at variables, at parameters, at results of `alloca` and of calls of `malloc`, and at conversions between a state space and generic
+//! addresses. They are followed through copies, selects, phis and sums with numbers, through variables of the function whose address goes nowhere else
+//! (stack slots of code without optimization, arguments and results of calls), and through direct calls, with recursion to a fixpoint.
+//!
+//! # Assumptions
+//!
+//! The sum of an address and a number is an address in the same object, as in CUDA C++: what a program accesses beyond the end of an object is not considered.
+//! An address that is loaded from memory is one, or a number, but not the difference of two addresses. The null address belongs to every object.
+//!
+//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]).
+//!
+//! Cost: a bounded number of passes over the statements; a function is analyzed again when the arguments or results of its calls change.
+
+mod calls;
+mod expression;
+mod operands;
+mod origin;
+mod params;
+mod pass;
+mod results;
+mod slots;
+
+use alloc::vec::Vec;
+
+use ptx_ir::StmtId;
+use ptx_ir::facts::{FunctionFacts, MemoryAccess};
+use ptx_isa::StateSpace;
+
+pub use calls::CallSummaries;
+
+use crate::function_analysis::FunctionAnalysis;
+use crate::graph::ReversePostOrder;
+use crate::memory_access::Provenance;
+use crate::ssa::{Ssa, ValueId};
+use origin::Known;
+use pass::Pass;
+
+/// What is known of an address.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Pointer {
+    /// What it points into.
+    pub object: Option<Provenance>,
+    /// The state space of the memory.
+    pub space: Option<StateSpace>,
+    /// Whether it is a generic address, and not one in the state space. Addresses of global memory are both.
+    pub is_generic: bool,
+    /// How many bytes it is from the start of the object.
+    pub offset: Option<i64>,
+}
+
+/// The addresses among the values of a function.
+#[derive(Clone, Debug)]
+pub struct FunctionProvenance {
+    values: Vec<Known>,
+    /// Of each access, by its statement and its place in it.
+    accesses: Vec<(StmtId, u32, Pointer)>,
+}
+
+impl FunctionProvenance {
+    /// Looks at every value of a function; `calls` tells what its callers give to it and what those that it calls return.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::provenance::FunctionProvenance;
+    /// use ptx_analysis::ssa::Ssa;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// use ptx_isa::StateSpace;
+    /// let module = ptx_parse::parse(
+    ///     b".version 8.0\n.target sm_80\n.address_size 64\n.shared .b32 s[32];\n\
+    ///     .entry k() { .reg .b32 r; .reg .b64 a, b; mov.u64 a, s; cvta.shared.u64 b, a; ld.b32 r, [b+8]; ret; }",
+    /// ).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let analysis = FunctionAnalysis::new(facts);
+    /// let ssa = Ssa::new(facts, analysis.cfg(), analysis.dominators(), analysis.variables())?;
+    /// let provenance = FunctionProvenance::new(facts, &analysis, &ssa, None);
+    /// let (load, _) = facts.body().statements().nth(4).unwrap();
+    /// let pointer = provenance.access(load, 0).unwrap();
+    /// assert_eq!((pointer.space, pointer.offset), (Some(StateSpace::Shared), Some(8)));
+    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// ```
+    #[must_use]
+    pub fn new(
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        ssa: &Ssa,
+        calls: Option<&CallSummaries>,
+    ) -> Self {
+        let order = ReversePostOrder::new(analysis.cfg());
+        let mut pass = Pass::new(facts, analysis, ssa, calls);
+        pass.run(order.order());
+        let mut accesses = Vec::new();
+        for (stmt, statement) in facts.body().statements() {
+            let ptx_ir::Statement::Inst(inst) = statement else {
+                continue;
+            };
+            let of = facts.inst(inst);
+            for (at, access) in (0..).zip(of.memory()) {
+                if let Some(pointer) = exported(pass.address(stmt, &of, &access), &access) {
+                    accesses.push((stmt, at, pointer));
+                }
+            }
+        }
+        accesses.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
+        Self {
+            values: pass.values,
+            accesses,
+        }
+    }
+
+    /// What a value is an address of, if it certainly is one and something is known of it.
+    #[must_use]
+    pub fn pointer(&self, value: ValueId) -> Option<Pointer> {
+        let Known::Address(origin) = *self.values.get(value.as_u32() as usize)? else {
+            return None;
+        };
+        let known = origin.object.is_some() || origin.space.is_some();
+        (origin.is_certain && known).then_some(Pointer {
+            object: origin.object,
+            space: origin.space,
+            is_generic: origin.is_generic,
+            offset: origin.offset,
+        })
+    }
+
+    /// The address of an access of a statement, of which the number is `index` in [`Facts::memory`](ptx_ir::facts::Facts::memory).
+    #[must_use]
+    pub fn access(&self, stmt: StmtId, index: usize) -> Option<Pointer> {
+        let key = (stmt, u32::try_from(index).ok()?);
+        let at = self
+            .accesses
+            .binary_search_by_key(&key, |(s, i, _)| (*s, *i));
+        Some(self.accesses.get(at.ok()?)?.2)
+    }
+}
+
+/// The address of an access, if it is one of the kind that the access needs.
+fn exported(known: Known, access: &MemoryAccess) -> Option<Pointer> {
+    let Known::Address(origin) = known else {
+        return None;
+    };
+    let generic = pass::is_generic(access);
+    let global = origin.space == Some(StateSpace::Global) || origin.space.is_none();
+    let fits = generic == origin.is_generic || (!generic && global);
+    (fits && (origin.object.is_some() || origin.space.is_some())).then_some(Pointer {
+        object: origin.object,
+        space: origin.space,
+        is_generic: origin.is_generic,
+        offset: origin.offset,
+    })
+}

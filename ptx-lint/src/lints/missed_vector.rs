@@ -1,0 +1,73 @@
+//! `missed-vector`: adjacent accesses that one vector access could do.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::memory_access::{Access, Adjacent};
+use ptx_ir::Operand;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+/// The most elements of a vector that all targets have.
+const MOST: usize = 4;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let Some(accesses) = cx.accesses() else {
+        return;
+    };
+    for adjacent in accesses.adjacent() {
+        let all = accesses.all();
+        let parts = adjacent.accesses.iter().map(|at| all.get(*at));
+        let parts: Option<Vec<&Access>> = parts.collect();
+        // Code that is not optimized keeps its variables on the stack.
+        if let Some(parts) = parts.filter(|p| !p.iter().any(|a| is_local(a))) {
+            found.extend(finding(cx, adjacent, parts));
+        }
+    }
+}
+
+fn is_local(access: &Access) -> bool {
+    matches!(access.space, Space::State(space) if space.base() == StateSpace::Local)
+}
+
+fn finding(cx: &FunctionContext<'_>, adjacent: &Adjacent, mut parts: Vec<&Access>) -> Option<Finding> {
+    parts.sort_by_key(|a| cx.span(a.stmt).start);
+    let (first, others) = parts.split_first()?;
+    let mnemonic = cx.mnemonic(first.inst);
+    if others.iter().any(|a| cx.mnemonic(a.inst) != mnemonic) {
+        return None;
+    }
+    let (data, _) = first.access.data?;
+    let elements = match data {
+        Operand::Vector(list) => cx.body().pool().list(list).len(),
+        _ => 1,
+    };
+    let count = elements * parts.len();
+    if count > MOST {
+        return None;
+    }
+    let (what, bytes) = (if first.access.writes() { "stores" } else { "loads" }, adjacent.bytes);
+    let message = format!(
+        "{} {what} of adjacent memory could be one of {bytes} bytes: the address is aligned to it",
+        parts.len()
+    );
+    let mut found = cx
+        .finding(Lint::MissedVector, Certainty::Definite, first.stmt, message)
+        .with_help(format!("write `{}` with {count} registers", vector(mnemonic, count)));
+    for other in others {
+        found = found.with_label(cx.span(other.stmt), "adjacent to it");
+    }
+    Some(found)
+}
+
+/// The mnemonic for a vector of elements.
+fn vector(mnemonic: &str, count: usize) -> alloc::string::String {
+    let scalar = mnemonic.replacen(".v2", "", 1);
+    match scalar.rfind('.') {
+        Some(at) => format!("{}.v{count}{}", &scalar[..at], &scalar[at..]),
+        None => scalar,
+    }
+}

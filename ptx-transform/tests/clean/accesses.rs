@@ -1,0 +1,164 @@
+//! Clean-ups that use what is known of values, addresses and synchronization.
+
+use ptx_transform::clean::Pass;
+
+use super::rules::{becomes, stays};
+
+#[test]
+fn comparisons_that_intervals_decide() {
+    becomes(
+        Pass::Fold,
+        &[
+            (
+                "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 1024; @%p1 st.global.b32 [%d1], %r1; ret;",
+                "mov.u32 %r1, %tid.x; mov.pred %p1, 1; st.global.b32 [%d1], %r1; ret;",
+            ),
+            (
+                "mov.u32 %r1, %laneid; shr.u32 %r2, %r1, 5; st.global.b32 [%d1], %r2; ret;",
+                "mov.u32 %r1, %laneid; mov.b32 %r2, 0; st.global.b32 [%d1], 0; ret;",
+            ),
+            (
+                "and.b32 %r1, %r2, 7; setp.gt.u32 %p1, %r1, 7; @%p1 bra L; st.global.b32 [%d1], %r1; L: ret;",
+                "and.b32 %r1, %r2, 7; mov.pred %p1, 0; st.global.b32 [%d1], %r1; L: ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Fold,
+        &[
+            "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 1023; @%p1 st.global.b32 [%d1], %r1; ret;",
+            "mov.u32 %r1, %ntid.x; setp.eq.u32 %p1, %r1, 1; @%p1 st.global.b32 [%d1], %r1; ret;",
+        ],
+    );
+}
+
+#[test]
+fn global_addresses() {
+    becomes(
+        Pass::Spaces,
+        &[
+            (
+                "ld.param.u64 %d1, [p]; cvta.to.global.u64 %d1, %d1; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 4, %d1; ld.u32 %r2, [%d2]; ret;",
+                "ld.param.u64 %d1, [p]; cvta.to.global.u64 %d1, %d1; mov.u32 %r1, %tid.x; mad.wide.u32 %d2, %r1, 4, %d1; ld.global.u32 %r2, [%d2]; ret;",
+            ),
+            (
+                "mov.u64 %d1, var; mov.u64 %d3, var; selp.b64 %d2, %d1, %d3, %p1; red.add.u32 [%d2], 1; ret;",
+                "mov.u64 %d1, var; mov.u64 %d3, var; selp.b64 %d2, %d1, %d3, %p1; red.global.add.u32 [%d2], 1; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Spaces,
+        &[
+            "ld.param.u64 %d1, [p]; ld.u32 %r1, [%d1]; ret;",
+            "mov.u64 %d1, var; mov.u64 %d3, sh; cvta.shared.u64 %d3, %d3; selp.b64 %d2, %d1, %d3, %p1; red.add.u32 [%d2], 1; ret;",
+        ],
+    );
+}
+
+#[test]
+fn fences_and_barriers() {
+    becomes(
+        Pass::Synchronization,
+        &[
+            (
+                "fence.sc.gpu; fence.acq_rel.cta; ret;",
+                "fence.sc.gpu; ret;",
+            ),
+            (
+                "fence.acq_rel.cta; add.u32 %r1, %r2, 1; fence.acq_rel.sys; ret;",
+                "add.u32 %r1, %r2, 1; fence.acq_rel.sys; ret;",
+            ),
+            ("membar.gl; membar.gl; ret;", "membar.gl; ret;"),
+            (
+                "fence.proxy.async; fence.proxy.async; ret;",
+                "fence.proxy.async; ret;",
+            ),
+            (
+                "bar.sync 0; mov.u32 %r1, %tid.x; bar.sync 0; bar.sync 0; ret;",
+                "bar.sync 0; mov.u32 %r1, %tid.x; ret;",
+            ),
+            (
+                "L: fence.sc.cta; fence.sc.cta; @%p1 bra L; ret;",
+                "L: fence.sc.cta; @%p1 bra L; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Synchronization,
+        &[
+            "fence.sc.cta; ld.global.b32 %r1, [%d1]; fence.sc.cta; ret;",
+            "fence.acq_rel.gpu; fence.sc.cta; ret;",
+            "fence.sc.gpu; fence.proxy.async; ret;",
+            "fence.sc.gpu; @%p1 fence.sc.gpu; ret;",
+            "bar.sync 0; st.shared.b32 [sh], %r1; bar.sync 0; ret;",
+            "bar.sync 0; bar.sync 1; ret;",
+            "L: bar.sync 0; bar.sync 0; @%p1 bra L; ret;",
+            "@%p1 bra L; bar.sync 0; bar.sync 0; L: ret;",
+            "@%p1 ret; bar.sync 0; bar.sync 0; ret;",
+            "bar.arrive 1, 64; bar.arrive 1, 64; ret;",
+            "bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r2, 0, %p1; ret;",
+            "bar.sync 0; fence.sc.cta; bar.sync 0; ret;",
+        ],
+    );
+}
+
+#[test]
+fn vectors() {
+    becomes(
+        Pass::Vectorise,
+        &[
+            (
+                "ld.shared.u32 %r1, [sh]; ld.shared.u32 %r2, [sh+4]; ret;",
+                "ld.shared.v2.u32 {%r1, %r2}, [sh]; ret;",
+            ),
+            (
+                "ld.shared.u32 %r2, [sh+12]; ld.shared.u32 %r1, [sh+8]; add.u32 %r3, %r2, %r1; ret;",
+                "ld.shared.v2.u32 {%r1, %r2}, [sh+8]; add.u32 %r3, %r2, %r1; ret;",
+            ),
+            (
+                "st.shared.f32 [sh], %f1; mul.f32 %f5, %f1, %f2; st.shared.f32 [sh+4], %f2; st.shared.f32 [sh+8], %f3; st.shared.f32 [sh+12], %f5; ret;",
+                "mul.f32 %f5, %f1, %f2; st.shared.v4.f32 [sh], {%f1, %f2, %f3, %f5}; ret;",
+            ),
+            (
+                "ld.shared.v2.u32 {%r1, %r2}, [sh]; ld.shared.v2.u32 {%r3, %r4}, [sh+8]; ret;",
+                "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [sh]; ret;",
+            ),
+            (
+                "ld.shared.u16 %h0, [sh]; ld.shared.u16 %h1, [sh+2]; ret;",
+                "ld.shared.v2.u16 {%h0, %h1}, [sh]; ret;",
+            ),
+            (
+                "ld.local.b64 %d1, [lo+8]; ld.shared.b64 %d2, [sh+16]; ld.shared.b64 %d3, [sh+24]; ret;",
+                "ld.local.b64 %d1, [lo+8]; ld.shared.v2.b64 {%d2, %d3}, [sh+16]; ret;",
+            ),
+            (
+                "mov.u64 %d1, sh; and.b64 %d2, %d3, -64; add.u64 %d1, %d1, %d2; ld.shared.u32 %r1, [%d1]; ld.shared.u32 %r2, [%d1+4]; ret;",
+                "mov.u64 %d1, sh; and.b64 %d2, %d3, -64; add.u64 %d1, %d1, %d2; ld.shared.v2.u32 {%r1, %r2}, [%d1]; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Vectorise,
+        &[
+            // Not adjacent, or not aligned.
+            "ld.shared.u32 %r1, [sh]; ld.shared.u32 %r2, [sh+8]; ret;",
+            "ld.shared.u32 %r1, [sh+4]; ld.shared.u32 %r2, [sh+8]; ret;",
+            "ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+4]; ret;",
+            // Something between.
+            "ld.shared.u32 %r1, [sh]; bar.sync 0; ld.shared.u32 %r2, [sh+4]; ret;",
+            "ld.shared.u32 %r1, [sh]; st.shared.u32 [%d1], %r3; ld.shared.u32 %r2, [sh+4]; ret;",
+            "st.shared.u32 [sh], %r1; ld.shared.u32 %r3, [%d1]; st.shared.u32 [sh+4], %r2; ret;",
+            "ld.shared.u32 %r1, [sh]; st.global.u32 [%d1], %r2; ld.shared.u32 %r2, [sh+4]; ret;",
+            "st.shared.u32 [sh], %r1; add.u32 %r1, %r1, 1; st.shared.u32 [sh+4], %r2; ret;",
+            "ld.shared.u32 %r1, [sh]; mov.b32 %r3, %r2; ld.shared.u32 %r2, [sh+4]; ret;",
+            // The same register, guards, orders and kinds.
+            "ld.shared.u32 %r1, [sh]; ld.shared.u32 %r1, [sh+4]; ret;",
+            "@%p1 ld.shared.u32 %r1, [sh]; @%p1 ld.shared.u32 %r2, [sh+4]; ret;",
+            "ld.volatile.shared.u32 %r1, [sh]; ld.volatile.shared.u32 %r2, [sh+4]; ret;",
+            "ld.relaxed.cta.shared.u32 %r1, [sh]; ld.relaxed.cta.shared.u32 %r2, [sh+4]; ret;",
+            "ld.shared.u16 %h0, [sh]; ld.shared.s16 %h1, [sh+2]; ret;",
+            "atom.shared.add.u32 %r1, [sh], 1; atom.shared.add.u32 %r2, [sh+4], 1; ret;",
+        ],
+    );
+}
