@@ -21,24 +21,30 @@ pub(super) fn uniform(
     let mut found = vec![true; loops.len()];
     // A loop is not, if one of its branches compares the counter of one that is not.
     loop {
-        let mut changed = false;
-        for (at, (id, _)) in loops.iter().enumerate() {
-            let branches = loops.body(id).iter().filter_map(|&block| {
-                let block = analysis.cfg().block(block)?;
-                last(facts, block.first, block.end)
+        let mut now = found.clone();
+        for (block, data) in analysis.cfg().blocks() {
+            let at = loops.innermost(block).map(|id| id.as_u32() as usize);
+            let Some(slot) = at.and_then(|at| now.get_mut(at)).filter(|slot| **slot) else {
+                continue;
+            };
+            let branch = last(facts, data.first, data.end);
+            *slot = branch.is_none_or(|(stmt, inst)| {
+                is_together(facts, analysis, ssa, values, stmt, inst, &found)
             });
-            let together = found.get(at) == Some(&true)
-                && branches.into_iter().all(|(stmt, inst)| {
-                    is_together(facts, analysis, ssa, values, stmt, inst, &found)
-                });
-            if let Some(slot) = found.get_mut(at) {
-                changed |= *slot != together;
-                *slot = together;
+        }
+        // What holds for a loop holds for those in it, which come after it.
+        for (id, data) in loops.iter().rev() {
+            let parent = data.parent().map(|p| p.as_u32() as usize);
+            if now.get(id.as_u32() as usize) == Some(&false)
+                && let Some(slot) = parent.and_then(|at| now.get_mut(at))
+            {
+                *slot = false;
             }
         }
-        if !changed {
+        if now == found {
             return found;
         }
+        found = now;
     }
 }
 

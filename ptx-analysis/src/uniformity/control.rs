@@ -51,6 +51,8 @@ pub(super) struct Control<'a> {
     /// The blocks after each loop.
     after: Vec<Option<Vec<(BlockId, bool)>>>,
     visits_left: u64,
+    /// The highest level of a branch since nothing is known any more.
+    given_up: Option<Uniformity>,
     query: u32,
     visits: Vec<Visit>,
     visited: Vec<BlockId>,
@@ -68,6 +70,7 @@ impl<'a> Control<'a> {
             split: vec![false; blocks],
             after: vec![None; graphs.loops.len()],
             visits_left: VISITS + VISITS_PER_BLOCK * blocks as u64,
+            given_up: None,
             query: 0,
             visits: vec![Visit::default(); blocks],
             visited: Vec::new(),
@@ -110,6 +113,9 @@ impl<'a> Control<'a> {
         let successors = graphs.cfg.successors(branch);
         if successors.iter().all(|to| Some(to) == successors.first()) {
             return changes;
+        }
+        if self.visits_left == 0 {
+            return self.give_up(level);
         }
         let stop = graphs.post.immediate(branch);
         self.query += 1;
@@ -281,7 +287,10 @@ impl<'a> Control<'a> {
 
     /// Nothing is known about the ways of threads any more.
     fn give_up(&mut self, level: Uniformity) -> Changes {
-        // The branches after this one do the same.
+        if self.given_up.is_some_and(|before| before >= level) {
+            return Changes::default();
+        }
+        self.given_up = Some(level);
         let raise = |all: &mut [Uniformity]| all.iter_mut().for_each(|of| *of = of.join(level));
         raise(&mut self.joins);
         raise(&mut self.exits);

@@ -18,6 +18,7 @@ mod evaluate;
 mod induction;
 mod interval;
 mod launch_bounds;
+mod loop_exits;
 mod number;
 mod pass;
 mod statement;
@@ -108,8 +109,9 @@ impl Values {
         pass.run(&order);
         if !loops.is_empty() {
             pass.known.inductions = pass.inductions();
-            for (id, _) in loops.iter() {
-                if let Some(count) = pass.trip_count(id, dominators) {
+            let exits = loop_exits::of_loops(of.cfg, loops);
+            for ((id, _), exits) in loops.iter().zip(&exits) {
+                if let Some(count) = pass.trip_count(id, exits, dominators) {
                     pass.known.trip_counts.insert(id, count);
                 }
             }

@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 
 use super::affine::{Affine, Need};
 use super::interval::Interval;
+use super::loop_exits::LoopExits;
 use super::number::{Comparison, Order, Truth};
 use super::pass::Pass;
 use super::symbol::{Symbol, SymbolId};
@@ -102,39 +103,30 @@ fn repetitions(start: i128, bound: i128, step: i128, inclusive: bool) -> i128 {
 }
 
 impl Pass<'_> {
-    /// How often a loop is repeated.
+    /// How often a loop is repeated that control leaves by these edges.
     pub(super) fn trip_count(
         &self,
         id: LoopId,
+        exits: &LoopExits<'_>,
         dominators: &Dominators<BlockId>,
     ) -> Option<TripCount> {
         let cfg = self.of.cfg;
+        let mut others = exits.others;
         let mut found: Option<TripCount> = None;
-        let mut others = false;
-        for &block in self.of.loops.body(id) {
-            others |= cfg.block(block).is_none_or(|b| b.exits);
-            for (_, edge) in cfg.out_edges(block) {
-                if self.of.loops.contains(id, edge.to) {
-                    continue;
-                }
-                let always = self.of.loops.innermost(block) == Some(id)
-                    && self
-                        .of
-                        .loops
-                        .latches(cfg, id)
-                        .all(|latch| dominators.dominates(block, latch));
-                let count = match always {
-                    true => self.exit_count(id, edge),
-                    false => None,
-                };
-                match (count, &found) {
-                    (None, _) => others = true,
-                    (Some(count), None) => found = Some(count),
-                    (Some(count), Some(before)) => {
-                        others = true;
-                        if less(&count, before) {
-                            found = Some(count);
-                        }
+        for edge in &exits.edges {
+            let mut latches = self.of.loops.latches(cfg, id);
+            let always = latches.all(|latch| dominators.dominates(edge.from, latch));
+            let count = match always {
+                true => self.exit_count(id, edge),
+                false => None,
+            };
+            match (count, &found) {
+                (None, _) => others = true,
+                (Some(count), None) => found = Some(count),
+                (Some(count), Some(before)) => {
+                    others = true;
+                    if less(&count, before) {
+                        found = Some(count);
                     }
                 }
             }
