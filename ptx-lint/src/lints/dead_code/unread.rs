@@ -51,6 +51,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
+/// The most instructions that a finding shows. Its fix removes all of them.
+const MOST_LABELS: usize = 8;
+
 fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId>) -> Finding {
     members.sort_by_key(|stmt| cx.span(*stmt).start);
     let written = inst.facts.registers().filter(|m| !m.usage.reads());
@@ -72,7 +75,7 @@ fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId
     for span in spans.iter().copied().chain([cx.span(inst.stmt)]) {
         finding = finding.with_fix(span, "");
     }
-    for span in spans {
+    for span in spans.into_iter().take(MOST_LABELS) {
         finding = finding.with_label(span, "only computes an operand of it");
     }
     finding
