@@ -11,13 +11,18 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::source_lines::SourceLines;
-use ptx_analysis::ssa::Ssa;
+use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_analysis::values::Values;
-use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
-use ptx_ir::{Body, Diagnostic, FuncId, InstId, Module, Operand, Span, Statement, StmtId};
-use ptx_isa::{Directive, TargetOption};
+use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
+use ptx_ir::{
+    Body, Diagnostic, EntityId as _, FuncId, InstId, Module, Operand, Span, Statement, StmtId,
+    SymbolKind,
+};
+use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
+use crate::divergence::Divergence;
 use crate::optimized::is_unoptimized;
 use crate::{Finding, Lint, Options};
 
@@ -32,25 +37,63 @@ pub(crate) struct ModuleContext<'m> {
     is_unoptimized: bool,
     /// Only if a lint needs it.
     uniformity: Option<ModuleUniformity>,
+    likely: Option<ModuleUniformity>,
+    /// The functions that wait at a barrier for all threads of the CTA, or call one that does.
+    waiting: Vec<bool>,
 }
 
 impl<'m> ModuleContext<'m> {
     pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &Options) -> Self {
-        let divergence = options.lints.iter().any(|lint| lint.needs_uniformity());
+        let uniformity = options.lints.iter().any(|lint| lint.needs_uniformity());
+        let divergence = options.lints.iter().any(|lint| lint.needs_divergence());
+        let calls = CallGraph::new(facts);
         Self {
             facts,
-            calls: CallGraph::new(facts),
+            waiting: match divergence {
+                true => waiting(facts, &calls),
+                false => Vec::new(),
+            },
+            calls,
             summaries: CallSummaries::new(facts),
             lines: SourceLines::new(facts.module()),
             is_for_debugger: is_for_debugger(facts.module()),
             is_unoptimized: options.lints.contains(&Lint::GenericSpace) && is_unoptimized(facts),
-            uniformity: divergence.then(|| ModuleUniformity::new(facts)),
+            uniformity: uniformity.then(|| ModuleUniformity::new(facts)),
+            likely: divergence.then(|| ModuleUniformity::optimistic(facts)),
         }
     }
 
     pub(crate) fn facts(&self) -> &'m ModuleFacts<'m> {
         self.facts
     }
+}
+
+/// The functions that wait at a barrier for all threads of the CTA, or call one that does.
+fn waiting(facts: &ModuleFacts<'_>, calls: &CallGraph) -> Vec<bool> {
+    let mut found = vec![false; facts.module().functions().len()];
+    let mut work = Vec::new();
+    for (id, _, body) in facts.module().definitions() {
+        let Some(of) = facts.function(id) else {
+            continue;
+        };
+        let waits = |inst| {
+            let f = of.inst(inst);
+            let is_barrier = matches!(
+                f.action(),
+                Some(Action::BarrierSync | Action::BarrierReduce)
+            );
+            is_barrier && !crate::divergence::is_counted(&f)
+        };
+        if body.insts().any(|(inst, _)| waits(inst)) {
+            work.push(id);
+        }
+    }
+    while let Some(id) = work.pop() {
+        if !core::mem::replace(&mut found[id.index()], true) {
+            work.extend(calls.callers(id));
+        }
+    }
+    found
 }
 
 /// Whether `.target` has the option for debuggers.
@@ -76,6 +119,7 @@ pub(crate) struct FunctionContext<'a> {
     values: OnceCell<Option<Values>>,
     accesses: OnceCell<Option<Accesses>>,
     violations: OnceCell<Vec<Violation>>,
+    divergence: OnceCell<Option<Divergence>>,
 }
 
 /// An instruction that control reaches.
@@ -98,6 +142,7 @@ impl<'a> FunctionContext<'a> {
             values: OnceCell::new(),
             accesses: OnceCell::new(),
             violations: OnceCell::new(),
+            divergence: OnceCell::new(),
         }
     }
 
@@ -189,6 +234,74 @@ impl<'a> FunctionContext<'a> {
     /// In which threads registers, blocks and branches are the same: for lints with [`Lint::needs_uniformity`].
     pub(crate) fn uniformity(&self) -> Option<&'a FunctionUniformity> {
         self.module.uniformity.as_ref()?.function(self.id)
+    }
+
+    /// The same where there is a reason to differ: for lints with [`Lint::needs_divergence`].
+    pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
+        self.module.likely.as_ref()?.function(self.id)
+    }
+
+    /// The branches that decide which blocks are executed, likewise.
+    pub(crate) fn divergence(&self) -> Option<&Divergence> {
+        let new = || Some(Divergence::new(self.facts, self.cfg(), self.likely()?));
+        self.divergence.get_or_init(new).as_ref()
+    }
+
+    /// Values of single threads; `None` as for [`ssa`](Self::ssa).
+    pub(crate) fn threads(&self) -> Option<ThreadValues<'_>> {
+        let ssa = self.ssa()?;
+        Some(ThreadValues::new(
+            self.facts,
+            self.analysis.variables(),
+            ssa,
+        ))
+    }
+
+    /// Whether a call may reach a function that waits at a barrier for all threads of the CTA.
+    pub(crate) fn waits(&self, callees: &Callees<'_>) -> bool {
+        let Callees::Function(symbol) = callees else {
+            return false;
+        };
+        let symbol = self.module().symbols().get(*symbol);
+        match symbol.map(|s| s.kind) {
+            Some(SymbolKind::Function(id)) => self.module.waiting.get(id.index()) == Some(&true),
+            _ => false,
+        }
+    }
+
+    /// Whether the function accesses shared memory.
+    pub(crate) fn has_shared(&self) -> bool {
+        let all = self.accesses().map(Accesses::all).unwrap_or_default();
+        let is_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
+        all.iter().any(|access| is_shared(access.space))
+    }
+
+    /// The facts of the instruction that a statement is.
+    pub(crate) fn inst_at(&self, stmt: StmtId) -> Option<Facts<'a>> {
+        match self.body().statement(stmt)? {
+            Statement::Inst(inst) => Some(self.facts.inst(inst)),
+            _ => None,
+        }
+    }
+
+    /// The integer that an operand is.
+    pub(crate) fn integer(&self, operand: Operand) -> Option<i64> {
+        self.body().pool().integer(operand)
+    }
+
+    /// The value that a statement reads in a register.
+    pub(crate) fn read_place(&self, stmt: StmtId, place: RegLane) -> Option<ValueId> {
+        let mut variables = self.analysis.variables().of(place);
+        match (variables.next(), variables.next()) {
+            (Some(variable), None) => self.ssa()?.read(stmt, variable),
+            _ => None,
+        }
+    }
+
+    /// The value that a statement reads in an operand.
+    pub(crate) fn read(&self, stmt: StmtId, operand: Operand) -> Option<ValueId> {
+        let place = self.inst_at(stmt)?.place(operand)?;
+        self.read_place(stmt, place)
     }
 
     /// The instructions that control reaches, in the order of the statements.

@@ -25,6 +25,7 @@ extern crate alloc;
 struct Guide;
 
 mod context;
+mod divergence;
 mod finding;
 mod linter;
 mod lints;

@@ -119,6 +119,18 @@ const EXPLAINED: &[(Lint, &str, &str, &str)] = &[
         "",
         "every instruction once, without its protocol",
     ),
+    (
+        Lint::WarpMask,
+        "atomics.",
+        "warps",
+        "the source gives masks of half of the lanes to all lanes",
+    ),
+    (
+        Lint::WarpMask,
+        "sys.",
+        "",
+        "the source gives masks of some lanes to all lanes",
+    ),
 ];
 
 /// What these report is right, as tests of `ptx-vm` count and those of clean-ups show, and only costs time.

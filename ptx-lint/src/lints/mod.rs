@@ -43,13 +43,19 @@ macro_rules! lints {
                 }
             }
 
-            /// Whether it asks in which threads values are the same.
-            pub(crate) const fn needs_uniformity(self) -> bool {
+            /// Whether it asks in which threads values are the same for certain.
+            pub(crate) fn needs_uniformity(self) -> bool {
+                self.needs() == "uniformity"
+            }
+
+            /// Whether it asks where values have a reason to differ.
+            pub(crate) fn needs_divergence(self) -> bool {
+                self.needs() == "divergence"
+            }
+
+            const fn needs(self) -> &'static str {
                 match self {
-                    $(Self::$variant => {
-                        let needs: &[&str] = &[$(stringify!($needs))?];
-                        !needs.is_empty()
-                    })*
+                    $(Self::$variant => concat!($(stringify!($needs))?),)*
                 }
             }
 
@@ -63,8 +69,11 @@ macro_rules! lints {
     };
 }
 
-// The file, the lint, its code, its name, and `[uniformity]` if it asks in which threads values are the same.
+// The file, the lint, its code, its name, and what it asks about: `[uniformity]` in which threads values are the same for certain, `[divergence]` where there is
+// a reason to differ.
 lints! {
+    barrier_divergence: BarrierDivergence = BarrierDivergence, "barrier-divergence", [divergence];
+    warp_mask: WarpMask = WarpMask, "warp-mask", [divergence];
     async_copy_wait: AsyncCopyWait = AsyncCopyWait, "async-copy-wait", [];
     wgmma_protocol: WgmmaProtocol = WgmmaProtocol, "wgmma-protocol", [];
     tcgen05_protocol: Tcgen05Protocol = Tcgen05Protocol, "tcgen05-protocol", [];
@@ -72,6 +81,7 @@ lints! {
     proxy_fence: ProxyFence = ProxyFence, "proxy-fence", [];
     fence_strength: FenceStrength = FenceStrength, "fence-strength", [];
     uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
+    shared_race: SharedRace = SharedRace, "shared-race", [divergence];
     misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", [];
     dead_code: DeadCode = DeadCode, "dead-code", [];
     uncoalesced: Uncoalesced = Uncoalesced, "uncoalesced", [];

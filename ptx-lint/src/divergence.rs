@@ -1,0 +1,206 @@
+//! Which branches decide whether a thread comes to a block, and in which threads they go the same way.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use ptx_analysis::cfg::{Block, BlockId, Cfg};
+use ptx_analysis::graph::{Digraph, Dominators, Node as _};
+use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
+use ptx_ir::Statement;
+use ptx_ir::facts::{Facts, Flow, FunctionFacts};
+use ptx_isa::Marks;
+
+/// How many blocks are visited for all branches, for each block of the function.
+const VISITS_PER_BLOCK: usize = 1 << 6;
+
+/// The branches that blocks depend on. Paths on which the kernel is aborted do not count.
+#[derive(Debug)]
+pub(crate) struct Divergence {
+    /// Of each block, the blocks at whose ends it is decided whether it is executed.
+    decided_by: Vec<Vec<BlockId>>,
+    branches: Vec<Uniformity>,
+    levels: Vec<Uniformity>,
+    immediate: Vec<Option<BlockId>>,
+}
+
+impl Divergence {
+    /// Looks at the branches of a function. `entry` says of which group all threads enter it.
+    pub(crate) fn new(facts: FunctionFacts<'_>, cfg: &Cfg, of: &FunctionUniformity) -> Self {
+        let aborts = aborting(facts, cfg);
+        let exit = cfg.len() as u32;
+        let mut edges = Vec::new();
+        for (id, block) in cfg.blocks() {
+            if aborts[id.as_u32() as usize] {
+                continue;
+            }
+            if leaves(facts, block) {
+                edges.push((exit, id.as_u32()));
+            }
+            let successors = cfg.successors(id).iter();
+            edges.extend(successors.map(|to| (to.as_u32(), id.as_u32())));
+        }
+        let kept = |to: u32| to == exit || aborts.get(to as usize) == Some(&false);
+        edges.retain(|(from, _)| kept(*from));
+        let mut found = Self {
+            decided_by: vec![Vec::new(); cfg.len()],
+            branches: cfg.blocks().map(|(id, _)| of.branch(id)).collect(),
+            levels: vec![of.block(Cfg::ENTRY); cfg.len()],
+            immediate: vec![None; cfg.len()],
+        };
+        let Ok(graph) = Digraph::new(exit + 1, exit, &edges) else {
+            return found;
+        };
+        let post = Dominators::new(&graph);
+        for (id, _) in cfg.blocks() {
+            let immediate = post.immediate(id.as_u32()).filter(|at| *at != exit);
+            found.immediate[id.as_u32() as usize] = immediate.map(BlockId::from_u32);
+        }
+        let mut left = VISITS_PER_BLOCK * cfg.len();
+        for (id, block) in cfg.blocks() {
+            let successors = cfg.successors(id).iter();
+            let ways = successors.filter(|to| kept(to.as_u32())).count()
+                + usize::from(leaves(facts, block));
+            if ways >= 2 && !aborts[id.as_u32() as usize] {
+                found.decide(cfg, (&post, exit), id, &mut left);
+            }
+        }
+        found.solve();
+        found
+    }
+
+    /// Notes which blocks depend on the branch at the end of one.
+    fn decide(
+        &mut self,
+        cfg: &Cfg,
+        (post, exit): (&Dominators, u32),
+        branch: BlockId,
+        left: &mut usize,
+    ) {
+        let stop = post.immediate(branch.as_u32());
+        for to in cfg.successors(branch) {
+            let mut at = Some(to.as_u32());
+            while let Some(block) = at.filter(|at| *at != exit && Some(*at) != stop) {
+                let Some(decided_by) = self.decided_by.get_mut(block as usize) else {
+                    break;
+                };
+                if *left == 0 || !post.is_reachable(block) || decided_by.last() == Some(&branch) {
+                    break;
+                }
+                *left -= 1;
+                decided_by.push(branch);
+                at = post.immediate(block);
+            }
+        }
+    }
+
+    /// Adds up what blocks depend on.
+    fn solve(&mut self) {
+        loop {
+            let mut changed = false;
+            for at in 0..self.levels.len() {
+                let mut level = self.levels[at];
+                for by in &self.decided_by[at] {
+                    let by = by.as_u32() as usize;
+                    level = level.join(self.branches[by]).join(self.levels[by]);
+                }
+                changed |= level != self.levels[at];
+                self.levels[at] = level;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// The largest group of which all threads come to a block, or none.
+    pub(crate) fn level(&self, block: BlockId) -> Uniformity {
+        let level = self.levels.get(block.as_u32() as usize);
+        level.copied().unwrap_or(Uniformity::Grid)
+    }
+
+    /// In which threads a block goes on to the same place.
+    pub(crate) fn branch(&self, block: BlockId) -> Uniformity {
+        let level = self.branches.get(block.as_u32() as usize);
+        level.copied().unwrap_or(Uniformity::Grid)
+    }
+
+    /// The block where all ways from a block meet that do not abort the kernel.
+    pub(crate) fn meets(&self, block: BlockId) -> Option<BlockId> {
+        self.immediate
+            .get(block.as_u32() as usize)
+            .copied()
+            .flatten()
+    }
+
+    /// The branches that decide whether a block is executed, and those that decide that, in which more than `level` threads differ; the
+    /// nearest ones first.
+    pub(crate) fn causes(&self, block: BlockId, level: Uniformity) -> Vec<BlockId> {
+        let mut seen = BTreeSet::new();
+        let (mut found, mut work) = (Vec::new(), vec![block]);
+        let mut at = 0;
+        while let Some(&next) = work.get(at) {
+            at += 1;
+            for &by in self
+                .decided_by
+                .get(next.as_u32() as usize)
+                .into_iter()
+                .flatten()
+            {
+                if seen.insert(by) {
+                    work.push(by);
+                    if self.branch(by) > level {
+                        found.push(by);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether threads may leave the function at the end of a block, and the kernel goes on.
+fn leaves(facts: FunctionFacts<'_>, block: &Block) -> bool {
+    block.exits && last(facts, block).is_none_or(|f| !is_abort(&f))
+}
+
+/// The last instruction of a block.
+fn last<'a>(facts: FunctionFacts<'a>, block: &Block) -> Option<Facts<'a>> {
+    let mut statements = facts.body().range(block.first, block.end).rev();
+    statements.find_map(|(_, statement)| match statement {
+        Statement::Inst(inst) => Some(facts.inst(inst)),
+        _ => None,
+    })
+}
+
+/// Whether an instruction aborts the kernel, or calls what does not return.
+fn is_abort(facts: &Facts<'_>) -> bool {
+    facts.flow() == Flow::Trap || facts.never_returns()
+}
+
+/// The blocks from which all paths abort the kernel.
+fn aborting(facts: FunctionFacts<'_>, cfg: &Cfg) -> Vec<bool> {
+    let mut aborts = vec![false; cfg.len()];
+    // Blocks mostly go forward.
+    for _ in 0..4 {
+        for (id, block) in cfg.blocks().rev() {
+            let ends = last(facts, block).is_some_and(|f| f.guard().is_none() && is_abort(&f));
+            let mut successors = cfg.successors(id).iter();
+            let only = !block.exits
+                && !cfg.successors(id).is_empty()
+                && successors.all(|to| aborts[to.as_u32() as usize]);
+            aborts[id.as_u32() as usize] = ends || only;
+        }
+    }
+    aborts
+}
+
+/// Whether a barrier states how many threads come to it.
+pub(crate) fn is_counted(facts: &Facts<'_>) -> bool {
+    let Some((form, _)) = facts.form() else {
+        return true;
+    };
+    let of_count = |marks: Marks| marks.contains(Marks::THREAD_COUNT);
+    let marked = form.operands().iter().position(|o| of_count(o.marks()));
+    // Where no operand is marked, the second one is the number.
+    facts.form_operand(marked.unwrap_or(1)).is_some()
+}

@@ -1,0 +1,256 @@
+//! `barrier-divergence`: barriers that some of the threads do not reach that have to.
+
+mod balance;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::facts::{Facts, Flow};
+use ptx_ir::{Statement, StmtId};
+use ptx_isa::Action;
+
+use crate::context::{FunctionContext, Reached};
+use crate::divergence::{Divergence, is_counted};
+use crate::{Certainty, Finding, Lint};
+
+/// The threads of a warp.
+const LANES: usize = 32;
+/// The bits of a mask that names all of them.
+const ALL_LANES: i64 = 0xffff_ffff;
+
+/// A barrier.
+#[derive(Copy, Clone)]
+struct Barrier {
+    /// The group of which all threads must come to it, or none.
+    group: Uniformity,
+    /// Whether the threads of a warp must execute it together.
+    is_aligned: bool,
+    /// Whether threads may come to another barrier instead.
+    may_differ: bool,
+}
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let (Some(uniformity), Some(divergence)) = (cx.likely(), cx.divergence()) else {
+        return;
+    };
+    for at in cx.instructions() {
+        let Some(block) = cx.cfg().of_statement(at.stmt) else {
+            continue;
+        };
+        let guard = match at.facts.guard() {
+            Some(_) => uniformity.guard(at.stmt),
+            None => Uniformity::Grid,
+        };
+        let level = divergence.level(block).join(guard);
+        if level <= Uniformity::Cta {
+            continue;
+        }
+        if let Some(callee) = at.facts.callees() {
+            if cx.waits(&callee) && level > Uniformity::Cta {
+                call(cx, divergence, &at, (block, guard), found);
+            }
+        } else if let Some(barrier) = barrier(cx, &at.facts)
+            && level > barrier.group
+        {
+            examine(cx, divergence, (&at, barrier), (block, level, guard), found);
+        }
+    }
+}
+
+/// What an instruction is as a barrier.
+fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
+    let is_aligned = facts.convergence().is_some();
+    let all = |group| Barrier {
+        group,
+        is_aligned,
+        may_differ: true,
+    };
+    Some(match facts.action()? {
+        Action::BarrierSync | Action::BarrierReduce => match is_counted(facts) {
+            false => all(Uniformity::Cta),
+            true if is_aligned => all(Uniformity::Warp),
+            true => return None,
+        },
+        Action::BarrierArrive if is_aligned => all(Uniformity::Warp),
+        Action::ClusterArrive => all(Uniformity::Cta),
+        Action::ClusterWait if is_aligned => all(Uniformity::Warp),
+        Action::WarpBarrier => {
+            let mask = facts.lanes().and_then(|o| cx.integer(o))?;
+            if mask & ALL_LANES != ALL_LANES {
+                return None;
+            }
+            Barrier {
+                may_differ: false,
+                ..all(Uniformity::Warp)
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// A barrier that not all threads come to.
+fn examine(
+    cx: &FunctionContext<'_>,
+    divergence: &Divergence,
+    (at, barrier): (&Reached<'_>, Barrier),
+    (block, level, guard): (BlockId, Uniformity, Uniformity),
+    found: &mut Vec<Finding>,
+) {
+    let causes = divergence.causes(block, barrier.group);
+    let in_lanes = level == Uniformity::Varying && barrier.is_aligned;
+    let is_guarded = guard > barrier.group;
+    if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
+        // All ways from each branch may have as many barriers.
+        let mut all = causes.iter();
+        if all.all(|branch| balance::is_balanced(cx, divergence, *branch, &at.facts)) {
+            return;
+        }
+    }
+    let certain = match (is_guarded, causes.as_slice()) {
+        (true, []) => splits(cx, at.stmt, &at.facts),
+        (false, [branch]) => decides(cx, divergence, *branch, block),
+        _ => false,
+    };
+    let certainty = match certain {
+        true => Certainty::Definite,
+        false => Certainty::Possible,
+    };
+    let who = match level {
+        Uniformity::Varying => "some threads of a warp",
+        _ => "some warps",
+    };
+    let message = format!(
+        "{who} {} not reach `{}`, which waits for {}",
+        if certain { "do" } else { "may" },
+        cx.mnemonic(at.inst),
+        waits_for(barrier.group, barrier.is_aligned)
+    );
+    let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
+    let finding = with_cause(cx, finding, &causes);
+    found.push(finding.with_help(help(level, barrier)));
+}
+
+fn waits_for(group: Uniformity, is_aligned: bool) -> &'static str {
+    match group {
+        Uniformity::Cta if is_aligned => "all threads of the CTA, those of a warp together",
+        Uniformity::Cta => "all threads of the CTA",
+        _ => "all threads of the warp together",
+    }
+}
+
+fn help(level: Uniformity, barrier: Barrier) -> String {
+    match (level, barrier.group) {
+        (Uniformity::Varying, Uniformity::Warp) => {
+            "move it out of the code that threads of one warp execute differently".into()
+        }
+        _ => "move it to where all threads come, or give the number of threads that do".into(),
+    }
+}
+
+/// Names the branch.
+pub(super) fn with_cause(cx: &FunctionContext<'_>, finding: Finding, causes: &[BlockId]) -> Finding {
+    match causes.first().and_then(|branch| last(cx, *branch)) {
+        Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads go different ways here"),
+        None => finding,
+    }
+}
+
+/// The last instruction of a block.
+pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
+    let of = cx.cfg().block(block)?;
+    let mut statements = cx.body().range(of.first, of.end).rev();
+    statements.find_map(|(stmt, statement)| match statement {
+        Statement::Inst(inst) => Some((stmt, cx.facts().inst(inst))),
+        _ => None,
+    })
+}
+
+/// Whether a guard surely differs between threads of the first warp, or of a CTA whose size is required.
+pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> bool {
+    let Some(mut threads) = cx.threads() else {
+        return false;
+    };
+    let Some(guard) = threads.guard(stmt, facts) else {
+        return false;
+    };
+    let samples = match threads.shape().is_required {
+        true => threads.samples().len(),
+        false => LANES.min(threads.samples().len()),
+    };
+    (0..samples).any(|sample| guard.get(sample) != guard.get(0))
+}
+
+/// Whether a branch that all threads come to surely leads some of them past a block, and others to it, and the former do not end at once.
+pub(super) fn decides(
+    cx: &FunctionContext<'_>,
+    divergence: &Divergence,
+    branch: BlockId,
+    block: BlockId,
+) -> bool {
+    let Some((stmt, facts)) = last(cx, branch) else {
+        return false;
+    };
+    if divergence.level(branch) > Uniformity::Cta || !splits(cx, stmt, &facts) {
+        return false;
+    }
+    let is_on = |to: &BlockId| {
+        let mut at = Some(*to);
+        let mut steps = 0;
+        while let Some(next) = at.filter(|n| *n != block && steps < 64) {
+            at = divergence.meets(next);
+            steps += 1;
+        }
+        at == Some(block)
+    };
+    let successors = cx.cfg().successors(branch);
+    let others = successors.iter().filter(|to| !is_on(to));
+    let is_in_loop = cx.analysis().loops().innermost(block).is_some();
+    successors.iter().any(is_on)
+        && !is_in_loop
+        && others.into_iter().all(|to| !ends_at_once(cx, *to))
+}
+
+/// Whether a thread ends at the start of a block.
+fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
+    let Some(of) = cx.cfg().block(block) else {
+        return true;
+    };
+    let mut statements = cx.body().range(of.first, of.end);
+    let first = statements.find_map(|(_, statement)| match statement {
+        Statement::Inst(inst) => Some(cx.facts().inst(inst)),
+        _ => None,
+    });
+    first.is_none_or(|f| matches!(f.flow(), Flow::Exit | Flow::Return | Flow::Trap | Flow::Jump))
+}
+
+/// A call of a function that waits for all threads of the CTA.
+fn call(
+    cx: &FunctionContext<'_>,
+    divergence: &Divergence,
+    at: &Reached<'_>,
+    (block, guard): (BlockId, Uniformity),
+    found: &mut Vec<Finding>,
+) {
+    let causes = divergence.causes(block, Uniformity::Cta);
+    if causes.is_empty() && guard <= Uniformity::Cta {
+        // The finding is at the call of this function.
+        return;
+    }
+    let certain = match causes.as_slice() {
+        [branch] if guard <= Uniformity::Cta => decides(cx, divergence, *branch, block),
+        _ => false,
+    };
+    let certainty = match certain {
+        true => Certainty::Definite,
+        false => Certainty::Possible,
+    };
+    let message = format!(
+        "some threads {} not call the function, which waits at a barrier for all threads of the CTA",
+        if certain { "do" } else { "may" }
+    );
+    let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
+    let finding = with_cause(cx, finding, &causes);
+    found.push(finding.with_help("call it where all threads come"));
+}

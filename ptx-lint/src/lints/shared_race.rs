@@ -1,0 +1,63 @@
+//! `shared-race`: accesses of different threads to the same shared memory, one of them a write, without a barrier between them.
+
+mod overlap;
+mod pending;
+mod touch;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_analysis::threads::reaching;
+use ptx_ir::StmtId;
+
+use crate::context::FunctionContext;
+use crate::{Certainty, Finding, Lint};
+use overlap::Judge;
+use pending::Pending;
+use touch::Touches;
+
+/// How many pairs of accesses are compared in a function.
+const PAIRS: usize = 1 << 12;
+
+pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let Some(mut threads) = cx.threads().filter(|_| cx.has_shared()) else {
+        return;
+    };
+    let sets = reaching(cx.cfg(), cx.facts(), &mut threads);
+    let Some(touches) = Touches::new(cx, &mut threads, &sets) else {
+        return;
+    };
+    if !touches.all.iter().any(|t| t.writes) {
+        return;
+    }
+    let pending = Pending::new(cx, &touches);
+    let judge = Judge::new(cx, &threads, &sets);
+    let mut races: BTreeMap<StmtId, (Certainty, StmtId)> = BTreeMap::new();
+    let mut left = PAIRS;
+    pending.pairs(&mut |pair| {
+        if left == 0 {
+            return;
+        }
+        left -= 1;
+        let (first, second) = (&touches.all[pair.first], &touches.all[pair.second]);
+        if let Some(certainty) = judge.race(&pair, first, second) {
+            let new = (certainty, first.stmt);
+            let known = races.entry(second.stmt).or_insert(new);
+            if known.0 < certainty {
+                *known = new;
+            }
+        }
+    });
+    for (stmt, (certainty, other)) in races {
+        let message = match certainty {
+            Certainty::Definite => "threads access the same shared memory without a barrier between them",
+            Certainty::Possible => "threads may access the same shared memory without a barrier between them",
+        };
+        let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
+        found.push(
+            finding
+                .with_label(cx.span(other), "another thread accesses it here")
+                .with_help("let all threads pass a barrier between both accesses"),
+        );
+    }
+}

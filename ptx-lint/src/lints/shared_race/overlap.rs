@@ -1,0 +1,264 @@
+//! Whether different threads access the same bytes.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::threads::{ThreadValues, reaching};
+use ptx_analysis::values::{Symbol, SymbolId};
+
+use super::pending::Pair;
+use super::touch::Touch;
+use ptx_ir::EntityId as _;
+
+use crate::Certainty;
+use crate::context::FunctionContext;
+
+/// The lanes of a warp.
+const LANES: u32 = 32;
+/// Numbers that are assumed of a value that is not known, in the first and in the second access: of one iteration, and of two iterations, in which it may
+/// become smaller or greater.
+const SAME: &[(u64, u64)] = &[(16, 16)];
+const EARLIER: &[(u64, u64)] = &[(32, 16), (1, 2)];
+/// How many values are assumed for a function.
+const ASSUMED: usize = 16;
+
+/// Compares accesses.
+pub(super) struct Judge<'a, 't, 'c> {
+    cx: &'a FunctionContext<'c>,
+    /// The linear indices of the samples, and how many of them there are for certain, and probably.
+    samples: &'a [u32],
+    certain: usize,
+    likely: usize,
+    /// What is assumed of a value: the threads that come to each block then.
+    assumed: core::cell::RefCell<BTreeMap<(ValueId, u64), Vec<u128>>>,
+    threads: &'a ThreadValues<'t>,
+}
+
+/// The differences between two addresses that do not depend on the thread.
+struct Difference {
+    /// Added to the second address.
+    constant: i64,
+    /// Symbols of only one of them, or with other factors.
+    first: Vec<(SymbolId, i64)>,
+    second: Vec<(SymbolId, i64)>,
+}
+
+impl<'a, 't, 'c> Judge<'a, 't, 'c> {
+    pub(super) fn new(
+        cx: &'a FunctionContext<'c>,
+        threads: &'a ThreadValues<'t>,
+        sets: &[u128],
+    ) -> Self {
+        let samples = threads.samples();
+        let shape = threads.shape();
+        let first_warp = samples.iter().filter(|t| **t < LANES).count();
+        // Code that excludes threads was written for more.
+        let all = samples.len();
+        let bound = |set: &u128| {
+            let set = *set;
+            let last = 128 - set.leading_zeros() as usize;
+            (set != 0 && last < all && set != 1).then_some(last + 1)
+        };
+        let guessed = sets.iter().filter_map(bound).max().unwrap_or(0);
+        let likely = match shape.is_required || shape.threads[0] < 1024 && shape.threads[1] == 1 {
+            true => all,
+            false => first_warp.max(guessed).min(all),
+        };
+        Self {
+            cx,
+            samples,
+            certain: if shape.is_required { all } else { first_warp },
+            likely,
+            assumed: core::cell::RefCell::new(BTreeMap::new()),
+            threads,
+        }
+    }
+
+    /// Whether two accesses are a race, and how certain that is.
+    pub(super) fn race(&self, pair: &Pair, a: &Touch, b: &Touch) -> Option<Certainty> {
+        let difference = self.difference(pair, a, b)?;
+        if difference.first.is_empty() && difference.second.is_empty() {
+            return self.compare(pair, a, b, difference.constant);
+        }
+        self.with_assumptions(pair, a, b, &difference)
+    }
+
+    /// Compares addresses that follow from the index of the thread.
+    fn compare(&self, pair: &Pair, a: &Touch, b: &Touch, constant: i64) -> Option<Certainty> {
+        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), constant, count);
+        let has_counters = !a.counters.is_empty() || !b.counters.is_empty();
+        let is_certain = pair.is_certain && a.is_exact && b.is_exact && !has_counters;
+        if is_certain && both(self.certain) {
+            return Some(Certainty::Definite);
+        }
+        let uses_size = a.uses_size || b.uses_size;
+        let count = if uses_size { self.samples.len() } else { self.likely };
+        both(count).then_some(Certainty::Possible)
+    }
+
+    /// What is added to the second address, and what cannot be compared; `None` if no address may be compared.
+    fn difference(&self, pair: &Pair, a: &Touch, b: &Touch) -> Option<Difference> {
+        let mut difference = Difference {
+            constant: 0,
+            first: Vec::new(),
+            second: Vec::new(),
+        };
+        let around = self.common_loop(a.block, b.block).filter(|_| pair.is_earlier);
+        for (id, factor) in &b.counters {
+            // In the first iteration, or in the second one.
+            if around == Some(*id) {
+                difference.constant = difference.constant.wrapping_add(*factor);
+            }
+        }
+        for (symbol, factor) in &a.shared {
+            let is_same = b.shared.get(symbol) == Some(factor);
+            if !is_same || around.is_some_and(|id| self.changes(id, *symbol)) {
+                difference.first.push((*symbol, *factor));
+            }
+        }
+        for (symbol, factor) in &b.shared {
+            let is_same = a.shared.get(symbol) == Some(factor);
+            if !is_same || around.is_some_and(|id| self.changes(id, *symbol)) {
+                difference.second.push((*symbol, *factor));
+            }
+        }
+        Some(difference)
+    }
+
+    /// The innermost loop that contains both blocks.
+    fn common_loop(&self, a: BlockId, b: BlockId) -> Option<LoopId> {
+        let loops = self.cx.analysis().loops();
+        let mut around = loops.innermost(a);
+        while let Some(id) = around.filter(|id| !loops.contains(*id, b)) {
+            around = loops.get(id).and_then(|l| l.parent());
+        }
+        around
+    }
+
+    /// Whether a symbol may have another value in the next iteration of a loop.
+    fn changes(&self, id: LoopId, symbol: SymbolId) -> bool {
+        let (Some(values), Some(ssa)) = (self.cx.values(), self.cx.ssa()) else {
+            return true;
+        };
+        let block = match values.symbol(symbol) {
+            Some(Symbol::Value { value, .. }) => match ssa.value(value) {
+                Value::Def { stmt, .. } => self.cx.cfg().of_statement(stmt),
+                Value::Phi { block, .. } => Some(block),
+                _ => None,
+            },
+            Some(Symbol::Product(a, b)) => return self.changes(id, a) || self.changes(id, b),
+            _ => None,
+        };
+        block.is_some_and(|b| self.cx.analysis().loops().contains(id, b))
+    }
+
+    /// Whether different threads access the same bytes, among as many samples.
+    fn overlaps(
+        &self,
+        pair: &Pair,
+        (a, first): (&Touch, u128),
+        (b, second): (&Touch, u128),
+        constant: i64,
+        count: usize,
+    ) -> bool {
+        let of = |set: u128| (0..count).filter(move |sample| set >> sample & 1 == 1);
+        let mut starts: Vec<(i64, u32)> = of(first)
+            .filter_map(|s| Some((*a.own.get(s)?, *self.samples.get(s)?)))
+            .collect();
+        starts.sort_unstable();
+        of(second).any(|sample| {
+            let (Some(&own), Some(&thread)) = (b.own.get(sample), self.samples.get(sample)) else {
+                return false;
+            };
+            let at = own.wrapping_add(constant);
+            let from = starts.partition_point(|(start, _)| start.saturating_add(a.bytes) <= at);
+            let near = starts.get(from..).unwrap_or_default().iter();
+            near.take_while(|(start, _)| *start < at.saturating_add(b.bytes))
+                .any(|(_, other)| {
+                    let other_warp = thread / LANES != other / LANES;
+                    *other != thread && (other_warp || !pair.in_other_warps)
+                })
+        })
+    }
+
+    /// From each thread to the next, if that is the same for the first ones.
+    fn stride(touch: &Touch) -> i64 {
+        match touch.own.as_slice() {
+            [first, second, ..] => second.wrapping_sub(*first),
+            _ => 0,
+        }
+    }
+
+    /// Compares addresses to which a number of elements is added that is not known.
+    fn with_assumptions(
+        &self,
+        pair: &Pair,
+        a: &Touch,
+        b: &Touch,
+        difference: &Difference,
+    ) -> Option<Certainty> {
+        let strides = (Self::stride(a), Self::stride(b));
+        let stride = strides.0.unsigned_abs().max(strides.1.unsigned_abs());
+        let mut all = difference.first.iter().chain(&difference.second);
+        if stride == 0 || !all.all(|(_, factor)| factor.unsigned_abs() == stride) {
+            return None;
+        }
+        let mut symbols: Vec<SymbolId> = Vec::new();
+        for (symbol, _) in difference.first.iter().chain(&difference.second) {
+            if !symbols.contains(symbol) {
+                symbols.push(*symbol);
+            }
+        }
+        let &[symbol] = symbols.as_slice() else {
+            return None;
+        };
+        let values = self.cx.values()?;
+        let factor = |list: &[(SymbolId, i64)]| list.first().map_or(0, |(_, factor)| *factor);
+        let (of_a, of_b) = (factor(&difference.first), factor(&difference.second));
+        let overlap = |sets: (u128, u128), numbers: (u64, u64)| {
+            let constant = difference
+                .constant
+                .wrapping_add(of_b.wrapping_mul(numbers.1 as i64))
+                .wrapping_sub(of_a.wrapping_mul(numbers.0 as i64));
+            self.overlaps(pair, (a, sets.0), (b, sets.1), constant, self.certain.min(32))
+        };
+        let phi = match values.symbol(symbol)? {
+            Symbol::Value { value, .. } => {
+                let is_phi = matches!(self.cx.ssa()?.value(value), Value::Phi { .. });
+                is_phi.then_some(value)
+            }
+            _ => None,
+        };
+        let found = match phi {
+            // As many as there are threads: parts of that size do not overlap, a reversed order does.
+            None => overlap((a.set, b.set), (32, 32)),
+            Some(phi) => {
+                let numbers = if pair.is_earlier { EARLIER } else { SAME };
+                numbers.iter().any(|&(first, second)| {
+                    let at = |touch: &Touch, number| self.set_of(touch, (phi, number));
+                    let sets = (at(a, first), at(b, second));
+                    overlap(sets, (first, second))
+                })
+            }
+        };
+        found.then_some(Certainty::Possible)
+    }
+
+    /// The samples that execute an access if a value is a number.
+    fn set_of(&self, touch: &Touch, (value, number): (ValueId, u64)) -> u128 {
+        let mut assumed = self.assumed.borrow_mut();
+        let count = assumed.len();
+        let sets = assumed.entry((value, number)).or_insert_with(|| {
+            if count >= ASSUMED {
+                return Vec::new();
+            }
+            let mut threads = self.threads.assuming(value, number);
+            reaching(self.cx.cfg(), self.cx.facts(), &mut threads)
+        });
+        let set = sets.get(touch.block.index()).copied();
+        touch.set & set.unwrap_or(u128::MAX)
+    }
+}

@@ -1,0 +1,192 @@
+//! Which accesses may come before others without a barrier between them.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::cfg::BlockId;
+use ptx_ir::EntityId as _;
+use ptx_ir::facts::{Facts, RegAccess};
+use ptx_ir::{Operand, Statement};
+use ptx_isa::{Action, Modifier};
+
+use super::touch::Touches;
+use crate::context::FunctionContext;
+
+/// How many accesses are followed at once, and how often blocks are passed.
+const FOLLOWED: usize = 96;
+const PASSES: usize = 12;
+
+/// How an access came here.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Way {
+    touch: usize,
+    /// From an earlier iteration of a loop around both.
+    is_earlier: bool,
+    /// Past a barrier of the warp.
+    in_other_warps: bool,
+}
+
+/// Two accesses, the first of which may come before the second one without a barrier between them.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) first: usize,
+    pub(super) second: usize,
+    pub(super) is_earlier: bool,
+    pub(super) in_other_warps: bool,
+    /// Whether both are in one block.
+    pub(super) is_certain: bool,
+}
+
+/// What an instruction does to accesses before it.
+enum Effect {
+    None,
+    /// All threads have done them.
+    Orders,
+    /// The threads of the warp have.
+    OrdersWarp,
+}
+
+pub(super) struct Pending<'a, 'c> {
+    cx: &'a FunctionContext<'c>,
+    touches: &'a Touches,
+    /// What comes to the start of each block.
+    starts: Vec<Vec<Way>>,
+}
+
+impl<'a, 'c> Pending<'a, 'c> {
+    pub(super) fn new(cx: &'a FunctionContext<'c>, touches: &'a Touches) -> Self {
+        let mut pending = Self {
+            cx,
+            touches,
+            starts: vec![Vec::new(); cx.cfg().len()],
+        };
+        let order: Vec<BlockId> = cx.analysis().dominators().order().collect();
+        for _ in 0..PASSES {
+            let mut changed = false;
+            for &block in &order {
+                let mut state = pending.starts[block.index()].clone();
+                pending.walk(block, &mut state, &mut |_| {});
+                for to in cx.cfg().successors(block) {
+                    changed |= pending.arrive(block, *to, &state);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        pending
+    }
+
+    /// Adds what comes along an edge; whether that is new.
+    fn arrive(&mut self, from: BlockId, to: BlockId, state: &[Way]) -> bool {
+        let loops = self.cx.analysis().loops();
+        let around = loops.innermost(to).filter(|_| loops.header(to) == Some(to));
+        let around = around.filter(|id| loops.contains(*id, from));
+        let mut changed = false;
+        for way in state {
+            let mut way = *way;
+            let block = self.touches.all[way.touch].block;
+            way.is_earlier |= around.is_some_and(|id| loops.contains(id, block));
+            let start = &mut self.starts[to.index()];
+            if let Err(at) = start.binary_search(&way)
+                && start.len() < FOLLOWED
+            {
+                start.insert(at, way);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Calls `each` with all pairs.
+    pub(super) fn pairs(&self, each: &mut dyn FnMut(Pair)) {
+        for (id, _) in self.cx.cfg().blocks() {
+            if self.cx.analysis().is_reachable(id) {
+                let mut state = self.starts[id.index()].clone();
+                self.walk(id, &mut state, each);
+            }
+        }
+    }
+
+    /// Follows the statements of a block.
+    fn walk(&self, block: BlockId, state: &mut Vec<Way>, each: &mut dyn FnMut(Pair)) {
+        let Some(of) = self.cx.cfg().block(block) else {
+            return;
+        };
+        for (stmt, statement) in self.cx.body().range(of.first, of.end) {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            match effect(&self.cx.facts().inst(inst)) {
+                Effect::None => {}
+                Effect::Orders => state.clear(),
+                Effect::OrdersWarp => {
+                    state.iter_mut().for_each(|way| way.in_other_warps = true);
+                    state.sort_unstable();
+                    state.dedup();
+                }
+            }
+            for &second in self.touches.of.get(&stmt).into_iter().flatten() {
+                for way in state.iter() {
+                    self.pair(way, second, each);
+                }
+            }
+            for &touch in self.touches.of.get(&stmt).into_iter().flatten() {
+                let way = Way {
+                    touch,
+                    is_earlier: false,
+                    in_other_warps: false,
+                };
+                if let Err(at) = state.binary_search(&way)
+                    && state.len() < FOLLOWED
+                {
+                    state.insert(at, way);
+                }
+            }
+        }
+    }
+
+    fn pair(&self, way: &Way, second: usize, each: &mut dyn FnMut(Pair)) {
+        let (a, b) = (&self.touches.all[way.touch], &self.touches.all[second]);
+        let conflict = (a.writes || b.writes) && !(a.is_atomic && b.is_atomic);
+        if conflict && a.provenance == b.provenance {
+            each(Pair {
+                first: way.touch,
+                second,
+                is_earlier: way.is_earlier,
+                in_other_warps: way.in_other_warps,
+                is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier,
+            });
+        }
+    }
+}
+
+/// What an instruction does to accesses before it.
+fn effect(facts: &Facts<'_>) -> Effect {
+    if !facts.is_known() || facts.callees().is_some() {
+        // It may wait.
+        return Effect::Orders;
+    }
+    match facts.action() {
+        Some(Action::WarpBarrier) => Effect::OrdersWarp,
+        Some(
+            Action::BarrierSync
+            | Action::BarrierReduce
+            | Action::BarrierArrive
+            | Action::ClusterWait
+            | Action::ClusterArrive
+            | Action::MbarrierTest
+            | Action::MbarrierWait
+            | Action::MbarrierArrive
+            | Action::GridDependency,
+        ) => Effect::Orders,
+        _ if acquires(facts) => Effect::Orders,
+        _ => Effect::None,
+    }
+}
+
+/// Whether an access waits for what another thread released.
+fn acquires(facts: &Facts<'_>) -> bool {
+    let acquires = |order| matches!(order, Some(Modifier::Acquire | Modifier::AcqRel));
+    let reads = |(_, usage): (Operand, RegAccess)| usage.writes();
+    facts.memory().any(|m| m.reads() && acquires(m.order)) && facts.parts().any(reads)
+}

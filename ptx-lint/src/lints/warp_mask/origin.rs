@@ -1,0 +1,128 @@
+//! Masks that an instruction of the warp gave.
+
+use ptx_analysis::cfg::BlockId;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::{Operand, Statement, StmtId};
+use ptx_isa::{Action, Role};
+
+use super::super::barrier_divergence::last;
+use super::Check;
+use crate::Certainty;
+
+/// How many copies are followed.
+const COPIES: usize = 8;
+
+impl Check<'_, '_, '_> {
+    /// The mistake in a mask that is the result of an instruction of the warp.
+    pub(super) fn origin(&self, operand: Operand) -> Option<(Certainty, &'static str)> {
+        let value = self.cx.read(self.at.stmt, operand)?;
+        let (stmt, action) = self.made(value)?;
+        let made = self.cx.cfg().of_statement(stmt)?;
+        let known = self.divergence.causes(made, Uniformity::Warp);
+        let mut new = self.causes.iter().filter(|c| !known.contains(c));
+        let (first, more) = (new.next(), new.next().is_some());
+        let is_new = first.is_some() || self.is_guarded;
+        match action {
+            Action::ActiveLanes | Action::Match if is_new => Some((
+                Certainty::Possible,
+                "the mask was made before lanes went different ways, and may name lanes that do not come",
+            )),
+            Action::Vote => self.voted(stmt, (first.copied(), more)),
+            _ => None,
+        }
+    }
+
+    /// The statement that made a value, through copies, and what it does.
+    fn made(&self, mut value: ValueId) -> Option<(StmtId, Action)> {
+        let ssa = self.cx.ssa()?;
+        for _ in 0..COPIES {
+            let Value::Def { stmt, old: None, .. } = ssa.value(value) else {
+                return None;
+            };
+            let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
+                return None;
+            };
+            let facts = self.cx.facts().inst(inst);
+            if let Some(action) = facts.action() {
+                return Some((stmt, action));
+            }
+            let [only] = ssa.uses(stmt) else { return None };
+            value = only.value;
+            let mut sources = facts.parts().filter(|(_, usage)| usage.reads());
+            if facts.memory().next().is_some() || sources.nth(1).is_some() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// A mask of the lanes in which a predicate is true.
+    fn voted(
+        &self,
+        stmt: StmtId,
+        (branch, more): (Option<BlockId>, bool),
+    ) -> Option<(Certainty, &'static str)> {
+        let (predicate, inverted) = self.predicate(stmt)?;
+        let (other, holds) = match (branch, self.is_guarded) {
+            (None, false) => return self.unguarded(predicate),
+            (None, true) => {
+                let (place, negated) = self.at.facts.guard_register()?;
+                (self.cx.read_place(self.at.stmt, place)?, !negated)
+            }
+            (Some(branch), false) if !more => {
+                let (at, facts) = last(self.cx, branch)?;
+                let (place, _) = facts.guard_register()?;
+                (self.cx.read_place(at, place)?, self.taken(branch)?)
+            }
+            _ => return None,
+        };
+        let wrong = other == predicate && holds == inverted;
+        wrong.then_some((
+            Certainty::Definite,
+            "the mask names the lanes that go the other way",
+        ))
+    }
+
+    /// All lanes execute the instruction, whatever the predicate is.
+    fn unguarded(&self, predicate: ValueId) -> Option<(Certainty, &'static str)> {
+        let Value::Def { stmt, variable, .. } = self.cx.ssa()?.value(predicate) else {
+            return None;
+        };
+        let differs = self.likely.def(stmt, variable) == Uniformity::Varying;
+        differs.then_some((
+            Certainty::Possible,
+            "lanes for which the predicate of the vote is false may execute the instruction, too",
+        ))
+    }
+
+    /// The predicate of a vote, and whether it is inverted.
+    fn predicate(&self, stmt: StmtId) -> Option<(ValueId, bool)> {
+        let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
+            return None;
+        };
+        let facts = self.cx.facts().inst(inst);
+        let (form, _) = facts.form()?;
+        let source = form.operands().iter().position(|o| o.role() == Role::Use)?;
+        let operand = facts.form_operand(source)?;
+        let inverted = matches!(operand, Operand::Not(_));
+        Some((self.cx.read_place(stmt, facts.place(operand)?)?, inverted))
+    }
+
+    /// The value of the guard with which a branch leads to the block.
+    fn taken(&self, branch: BlockId) -> Option<bool> {
+        let mut edges = self.cx.cfg().out_edges(branch);
+        edges.find_map(|(_, edge)| {
+            let mut at = Some(edge.to);
+            let mut steps = 0;
+            while let Some(next) = at.filter(|n| *n != self.block && steps < BLOCKS) {
+                at = self.divergence.meets(next);
+                steps += 1;
+            }
+            (at == Some(self.block)).then_some(edge.when)?
+        })
+    }
+}
+
+/// How many blocks are followed from a branch.
+const BLOCKS: usize = 64;
