@@ -13,7 +13,7 @@ use ptx_analysis::dead_code::LiveCode;
 use ptx_analysis::ssa::{Ssa, Use};
 use ptx_ir::{Span, StmtId};
 
-use crate::context::FunctionContext;
+use crate::context::{FunctionContext, Reached};
 use crate::{Finding, Lint};
 use harmless::Harmless;
 use search::Search;
@@ -38,7 +38,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let live = LiveCode::new(cx.facts(), ssa);
     let harmless = Harmless::new(cx);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
-    for inst in cx.instructions().filter(|i| live.contains(i.stmt)) {
+    // An instruction that is not known may read anything.
+    let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
+    for inst in cx.instructions().filter(live) {
         for read in ssa.uses(inst.stmt) {
             if let Some((certainty, written)) = search.certainty(read)
                 && !harmless.contains(&inst, read)
