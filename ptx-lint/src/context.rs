@@ -57,7 +57,11 @@ impl<'m> ModuleContext<'m> {
             summaries: CallSummaries::new(facts),
             lines: SourceLines::new(facts.module()),
             is_for_debugger: is_for_debugger(facts.module()),
-            is_unoptimized: options.lints.contains(&Lint::GenericSpace) && is_unoptimized(facts),
+            is_unoptimized: options
+                .lints
+                .iter()
+                .any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
+                && is_unoptimized(facts),
             uniformity: uniformity.then(|| ModuleUniformity::new(facts)),
             likely: divergence.then(|| ModuleUniformity::optimistic(facts)),
         }
@@ -189,7 +193,7 @@ impl<'a> FunctionContext<'a> {
         self.module.is_for_debugger
     }
 
-    /// Whether no compiler optimized the module: only for `generic-space`.
+    /// Whether no compiler optimized the module: only for `generic-space` and `dead-code`.
     pub(crate) fn is_unoptimized(&self) -> bool {
         self.module.is_unoptimized
     }

@@ -1,12 +1,12 @@
-//! Dead instructions that compilers leave, which are not reported: those of inline assembly, copies, results of calls, and instructions that
-//! another one repeats.
+//! Dead instructions that compilers leave, which are not reported: those of inline assembly, copies, results of calls, parts of parameters and of
+//! special registers whose other parts are used, and instructions that another one repeats.
 
 use alloc::vec::Vec;
 
 use ptx_analysis::source_lines::FunctionLines;
-use ptx_ir::facts::Space;
+use ptx_ir::facts::{MemoryAccess, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
-use ptx_isa::{Access, StateSpace};
+use ptx_isa::{Access, SpecialReg, StateSpace};
 
 use crate::context::{FunctionContext, Reached};
 
@@ -22,29 +22,51 @@ pub(super) struct Leftovers<'a> {
     lines: FunctionLines<'a, 'a>,
     /// The variables that calls write, in order.
     results: Vec<VarId>,
+    /// The special registers that are read and their components, one entry for each statement, in order.
+    special: Vec<(SpecialReg, u8)>,
+    /// The loads of variables and their offsets, in order.
+    loads: Vec<(VarId, i64)>,
 }
 
 impl<'a> Leftovers<'a> {
     pub(super) fn new(cx: &'a FunctionContext<'a>) -> Self {
-        let mut results = Vec::new();
-        for (_, statement) in cx.body().statements() {
-            if let Statement::Inst(inst) = statement {
-                let lists = cx.facts().inst(inst).call_lists();
-                let written = lists.filter(|(_, access)| *access == Access::Write);
-                results.extend(written.flat_map(|(list, _)| list).filter_map(variable));
-            }
-        }
-        results.sort_unstable();
-        Self {
+        let mut found = Self {
             lines: cx.source_lines().function(cx.body()),
             cx,
-            results,
+            results: Vec::new(),
+            special: Vec::new(),
+            loads: Vec::new(),
+        };
+        for (_, statement) in cx.body().statements() {
+            if let Statement::Inst(inst) = statement {
+                found.add(inst);
+            }
         }
+        found.results.sort_unstable();
+        found.special.sort_unstable();
+        found.loads.sort_unstable();
+        found
+    }
+
+    /// Collects what an instruction reads and writes.
+    fn add(&mut self, inst: InstId) {
+        let facts = self.cx.facts().inst(inst);
+        let lists = facts.call_lists();
+        let written = lists.filter(|(_, access)| *access == Access::Write);
+        let written = written.flat_map(|(list, _)| list).filter_map(variable);
+        self.results.extend(written);
+        let read = facts.parts().filter(|(_, usage)| usage.reads());
+        let special = read.filter_map(|(operand, _)| self.special_register(operand));
+        let special: Vec<(SpecialReg, u8)> = special.collect();
+        self.special.extend(special);
+        self.loads.extend(facts.memory().filter_map(load));
     }
 
     pub(super) fn contains(&self, inst: &Reached<'_>) -> bool {
         self.lines.is_inline_asm(inst.stmt)
             || self.is_copy(inst)
+            || self.is_part_of_special(inst)
+            || self.is_part_of_parameter(inst)
             || self.is_result(inst)
             || self.is_on_the_stack(inst)
             || self.is_repeated(inst)
@@ -58,6 +80,47 @@ impl<'a> Leftovers<'a> {
         inst.facts.section().starts_with(MOVES)
             && inst.facts.memory().next().is_none()
             && sources.all(plain)
+    }
+
+    /// Whether it copies a special register that is read again, or one of three components that are all read, such as those of a `dim3`.
+    fn is_part_of_special(&self, inst: &Reached<'_>) -> bool {
+        let mut read = inst.facts.parts().filter(|(_, usage)| usage.reads());
+        let (Some((operand, _)), None) = (read.next(), read.next()) else {
+            return false;
+        };
+        let Some((register, component)) = self.special_register(operand) else {
+            return false;
+        };
+        let reads = |component| {
+            let first = self.special.partition_point(|r| *r < (register, component));
+            let same = self.special.iter().skip(first).take(2);
+            same.filter(|r| **r == (register, component)).count()
+        };
+        reads(component) > 1 || register.is_vector() && (0..3).all(|c| reads(c) > 0)
+    }
+
+    /// The special register, and the component of it, that an operand reads.
+    fn special_register(&self, operand: Operand) -> Option<(SpecialReg, u8)> {
+        match operand {
+            Operand::Special(register) => Some((register, 0)),
+            Operand::Lane(selector, at) => match self.cx.body().pool().get(at) {
+                Operand::Special(register) => Some((register, selector.element()?)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it loads a part of a parameter from which other parts are loaded.
+    fn is_part_of_parameter(&self, inst: &Reached<'_>) -> bool {
+        let is_param = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Param);
+        let own = inst.facts.memory().filter(|access| is_param(access.space));
+        let mut own = own.filter_map(load);
+        own.any(|(var, offset)| {
+            let first = self.loads.partition_point(|(v, _)| *v < var);
+            let mut same = self.loads.iter().skip(first).take_while(|(v, _)| *v == var);
+            same.any(|(_, other)| *other != offset)
+        })
     }
 
     /// Whether it loads what a call returns.
@@ -138,4 +201,10 @@ fn variable(operand: &Operand) -> Option<VarId> {
         Operand::Var(var) => Some(*var),
         _ => None,
     }
+}
+
+/// The variable and the offset that an instruction loads from.
+fn load(access: MemoryAccess) -> Option<(VarId, i64)> {
+    let var = variable(&access.base?)?;
+    (access.access == Access::Read).then_some((var, access.offset?))
 }

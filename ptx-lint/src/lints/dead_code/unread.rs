@@ -14,8 +14,8 @@ use crate::{Finding, Lint};
 
 /// One finding for each instruction whose results are never read, with the instructions that only compute its operands.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger keeps what is not needed.
-    if cx.is_for_debugger() {
+    // Code for a debugger and code that is not optimized keep what is not needed.
+    if cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }
     let Some(ssa) = cx.ssa() else { return };
