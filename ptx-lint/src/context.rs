@@ -14,11 +14,11 @@ use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
-use ptx_analysis::values::Values;
+use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
 use ptx_ir::{
-    Body, Diagnostic, EntityId as _, FuncId, InstId, Module, Operand, Span, Statement, StmtId,
-    SymbolKind,
+    Binding, Body, Diagnostic, EntityId as _, FuncId, InstId, MemoryLayout, Module, Operand, Span,
+    Statement, StmtId, SymbolKind,
 };
 use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
@@ -286,6 +286,25 @@ impl<'a> FunctionContext<'a> {
             Statement::Inst(inst) => Some(self.facts.inst(inst)),
             _ => None,
         }
+    }
+
+    /// The size and alignment of a variable.
+    pub(crate) fn layout(&self, variable: VariableRef) -> Option<MemoryLayout> {
+        let (declarations, pool, binding) = match variable {
+            VariableRef::Local(id) => {
+                let body = self.body();
+                (body.declarations(), body.pool(), Binding::Var(id))
+            }
+            VariableRef::Module(id) => {
+                let module = self.module();
+                (module.declarations(), module.pool(), Binding::Symbol(id))
+            }
+        };
+        let mut decls = declarations.decls.iter();
+        decls.find_map(|(id, decl)| {
+            let mut declarators = declarations.declarators(id).iter();
+            decl.layout(declarators.find(|d| d.binding == binding)?, pool)
+        })
     }
 
     /// The integer that an operand is.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::values::{Affine, Symbol, Values, VariableRef};
+use ptx_analysis::values::{Affine, Symbol, Values};
 use ptx_ir::facts::Space;
 use ptx_ir::Binding;
 use ptx_isa::SpecialReg;
@@ -87,26 +87,9 @@ fn finding(
 
 /// The alignment that is declared for what an address points into, if it is less than needed.
 fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u64> {
-    let (module, body) = (cx.module(), cx.body());
+    let module = cx.module();
     let align = match access.provenance? {
-        Provenance::Variable(VariableRef::Local(var)) => {
-            let all = body.declarations();
-            let mut decls = all.decls.iter();
-            decls.find_map(|(id, decl)| {
-                let mut declarators = all.declarators(id).iter();
-                let declarator = declarators.find(|d| d.binding == Binding::Var(var))?;
-                Some(decl.layout(declarator, body.pool())?.align)
-            })?
-        }
-        Provenance::Variable(VariableRef::Module(symbol)) => {
-            let all = module.declarations();
-            let mut decls = all.decls.iter();
-            decls.find_map(|(id, decl)| {
-                let mut declarators = all.declarators(id).iter();
-                let declarator = declarators.find(|d| d.binding == Binding::Symbol(symbol))?;
-                Some(decl.layout(declarator, module.pool())?.align)
-            })?
-        }
+        Provenance::Variable(variable) => cx.layout(variable)?.align,
         Provenance::Parameter { variable, .. } => {
             let function = module.functions().get(cx.id())?;
             let mut params = function.interface.params.of(module.params()).iter();

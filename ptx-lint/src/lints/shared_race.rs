@@ -31,7 +31,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let pending = Pending::new(cx, &touches);
-    let judge = Judge::new(cx, &threads, &sets);
+    let judge = Judge::new(cx, &threads, &sets, &touches);
     let mut races: BTreeMap<StmtId, (Certainty, StmtId)> = BTreeMap::new();
     let mut left = PAIRS;
     pending.pairs(&mut |pair| {
@@ -48,11 +48,22 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             }
         }
     });
+    for touch in &touches.all {
+        if touch.writes_differ(cx, &mut threads) {
+            races.insert(touch.stmt, (Certainty::Definite, touch.stmt));
+        }
+    }
     for (stmt, (certainty, other)) in races {
         let message = match certainty {
             Certainty::Definite => "threads access the same shared memory without a barrier between them",
             Certainty::Possible => "threads may access the same shared memory without a barrier between them",
         };
+        if stmt == other {
+            let message = "threads store different values to the same shared memory";
+            let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
+            found.push(finding.with_help("let one thread store, or use an atomic operation"));
+            continue;
+        }
         let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
         found.push(
             finding

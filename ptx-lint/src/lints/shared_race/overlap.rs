@@ -10,7 +10,7 @@ use ptx_analysis::threads::{ThreadValues, reaching};
 use ptx_analysis::values::{Symbol, SymbolId};
 
 use super::pending::Pair;
-use super::touch::Touch;
+use super::touch::{Touch, Touches};
 use ptx_ir::EntityId as _;
 
 use crate::Certainty;
@@ -51,6 +51,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         cx: &'a FunctionContext<'c>,
         threads: &'a ThreadValues<'t>,
         sets: &[u128],
+        touches: &Touches,
     ) -> Self {
         let samples = threads.samples();
         let shape = threads.shape();
@@ -65,7 +66,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let guessed = sets.iter().filter_map(bound).max().unwrap_or(0);
         let likely = match shape.is_required || shape.threads[0] < 1024 && shape.threads[1] == 1 {
             true => all,
-            false => first_warp.max(guessed).min(all),
+            false => first_warp.max(guessed).max(touches.filling(cx)).min(all),
         };
         Self {
             cx,

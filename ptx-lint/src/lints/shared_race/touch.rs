@@ -18,6 +18,8 @@ use ptx_isa::{Access as Kind, Modifier, Proxy, SpecialReg, StateSpace};
 use super::super::barrier_divergence::last;
 use crate::context::FunctionContext;
 
+/// The lanes of a warp.
+const LANES: u32 = 32;
 /// How many phis are followed to find whether a value is the same in the CTA.
 const FOLLOWED: u32 = 6;
 
@@ -67,6 +69,74 @@ impl Touches {
             }
         }
         Some(touches)
+    }
+
+    /// How many samples write all of a variable, if each thread writes another element and none accesses what lies after the variable: it was
+    /// declared for as many threads.
+    pub(super) fn filling(&self, cx: &FunctionContext<'_>) -> usize {
+        let filling = |touch: &Touch| {
+            let size = touch.size(cx)?;
+            let count = touch.filling(size)?;
+            let same = self.all.iter().filter(|other| other.provenance == touch.provenance);
+            same.map(|other| other.inside(size)).min().map(|inside| inside.min(count))
+        };
+        self.all.iter().filter_map(filling).min().unwrap_or(0)
+    }
+}
+
+impl Touch {
+    /// Whether two threads of the first warp certainly write different values to one address.
+    pub(super) fn writes_differ(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
+        let (true, false, true, Some(ssa)) = (self.writes, self.is_atomic, self.is_exact, cx.ssa())
+        else {
+            return false;
+        };
+        let first_warp = threads.samples().iter().take_while(|t| **t < LANES).count();
+        let mut writers = (0..first_warp).filter(|sample| self.set >> sample & 1 == 1);
+        let Some(first) = writers.next() else {
+            return false;
+        };
+        let others: Vec<usize> =
+            writers.filter(|other| self.own.get(*other) == self.own.get(first)).collect();
+        // The address is the same, so that a register that differs is what is stored.
+        !others.is_empty()
+            && ssa.uses(self.stmt).iter().any(|read| {
+                let value = threads.value(read.value);
+                value.is_some_and(|v| others.iter().any(|other| v.get(*other) != v.get(first)))
+            })
+    }
+
+    /// The size of the variable in bytes.
+    fn size(&self, cx: &FunctionContext<'_>) -> Option<i64> {
+        let Provenance::Variable(variable) = self.provenance else {
+            return None;
+        };
+        i64::try_from(cx.layout(variable)?.size?).ok()
+    }
+
+    /// How many samples write a variable of that size from its start to its end.
+    fn filling(&self, size: i64) -> Option<usize> {
+        let first = *self.own.first()?;
+        let stride = self.own.get(1)?.checked_sub(first)?;
+        if !self.writes || self.is_atomic || self.set & 1 == 0 || stride != self.bytes {
+            return None;
+        }
+        let count = self.inside(size);
+        let last = self.own.get(count.checked_sub(1)?)?;
+        (first == 0 && last.checked_add(stride)? == size).then_some(count)
+    }
+
+    /// How many of the first samples access only what is in a variable of that size, as far as their addresses are known.
+    fn inside(&self, size: i64) -> usize {
+        if !self.counters.is_empty() || self.shared.len() > 1 {
+            return self.own.len();
+        }
+        let mut own = self.own.iter().enumerate();
+        let is_outside = |(sample, own): (usize, &i64)| {
+            let is_inside = *own >= 0 && own.saturating_add(self.bytes) <= size;
+            self.set >> sample & 1 == 1 && !is_inside
+        };
+        own.position(is_outside).unwrap_or(self.own.len())
     }
 }
 
