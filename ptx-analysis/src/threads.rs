@@ -121,6 +121,13 @@ pub struct ThreadValues<'a> {
     left: u64,
 }
 
+/// What [`ThreadValues`] evaluated, without the function.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    states: Vec<State>,
+    left: u64,
+}
+
 impl<'a> ThreadValues<'a> {
     /// Evaluates nothing yet.
     ///
@@ -170,6 +177,25 @@ impl<'a> ThreadValues<'a> {
             states: vec![State::New; ssa.len()],
             left: EVALUATIONS + EVALUATIONS_PER_STATEMENT * statements,
         }
+    }
+
+    /// What was evaluated so far, to [`resume`](Self::resume) with.
+    #[must_use]
+    pub fn into_evaluated(self) -> Evaluated {
+        Evaluated {
+            states: self.states,
+            left: self.left,
+        }
+    }
+
+    /// The values of the same function, some of which were evaluated before.
+    #[must_use]
+    pub fn resume(mut self, evaluated: &Evaluated) -> Self {
+        if evaluated.states.len() == self.states.len() {
+            self.states.clone_from(&evaluated.states);
+            self.left = evaluated.left;
+        }
+        self
     }
 
     /// The same function if a value is a number in all threads.

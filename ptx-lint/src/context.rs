@@ -12,7 +12,7 @@ use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::ssa::{Ssa, ValueId};
-use ptx_analysis::threads::ThreadValues;
+use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
 use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
@@ -124,6 +124,7 @@ pub(crate) struct FunctionContext<'a> {
     accesses: OnceCell<Option<Accesses>>,
     violations: OnceCell<Vec<Violation>>,
     divergence: OnceCell<Option<Divergence>>,
+    threads: OnceCell<(Evaluated, Vec<u128>)>,
 }
 
 /// An instruction that control reaches.
@@ -147,6 +148,7 @@ impl<'a> FunctionContext<'a> {
             accesses: OnceCell::new(),
             violations: OnceCell::new(),
             divergence: OnceCell::new(),
+            threads: OnceCell::new(),
         }
     }
 
@@ -251,14 +253,16 @@ impl<'a> FunctionContext<'a> {
         self.divergence.get_or_init(new).as_ref()
     }
 
-    /// Values of single threads; `None` as for [`ssa`](Self::ssa).
-    pub(crate) fn threads(&self) -> Option<ThreadValues<'_>> {
+    /// Values of single threads, and for each block the samples that come there; `None` as for [`ssa`](Self::ssa).
+    pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
         let ssa = self.ssa()?;
-        Some(ThreadValues::new(
-            self.facts,
-            self.analysis.variables(),
-            ssa,
-        ))
+        let new = || ThreadValues::new(self.facts, self.analysis.variables(), ssa);
+        let (evaluated, sets) = self.threads.get_or_init(|| {
+            let mut threads = new();
+            let sets = reaching(self.cfg(), self.facts, &mut threads);
+            (threads.into_evaluated(), sets)
+        });
+        Some((new().resume(evaluated), sets))
     }
 
     /// Whether a call may reach a function that waits at a barrier for all threads of the CTA.

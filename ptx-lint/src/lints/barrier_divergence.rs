@@ -169,7 +169,7 @@ pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(Stmt
 
 /// Whether a guard surely differs between threads of the first warp, or of a CTA whose size is required.
 pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> bool {
-    let Some(mut threads) = cx.threads() else {
+    let Some((mut threads, _)) = cx.threads() else {
         return false;
     };
     let Some(guard) = threads.guard(stmt, facts) else {

@@ -7,7 +7,6 @@ mod touch;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_analysis::threads::reaching;
 use ptx_ir::StmtId;
 
 use crate::context::FunctionContext;
@@ -20,18 +19,20 @@ use touch::Touches;
 const PAIRS: usize = 1 << 12;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    let Some(mut threads) = cx.threads().filter(|_| cx.has_shared()) else {
+    if !cx.has_shared() {
+        return;
+    }
+    let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
-    let sets = reaching(cx.cfg(), cx.facts(), &mut threads);
-    let Some(touches) = Touches::new(cx, &mut threads, &sets) else {
+    let Some(touches) = Touches::new(cx, &mut threads, sets) else {
         return;
     };
     if !touches.all.iter().any(|t| t.writes) {
         return;
     }
     let pending = Pending::new(cx, &touches);
-    let judge = Judge::new(cx, &threads, &sets, &touches);
+    let judge = Judge::new(cx, &threads, sets, &touches);
     let mut races: BTreeMap<StmtId, (Certainty, StmtId)> = BTreeMap::new();
     let mut left = PAIRS;
     pending.pairs(&mut |pair| {

@@ -5,7 +5,7 @@ mod origin;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
-use ptx_analysis::threads::{PerThread, ThreadValues, reaching};
+use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
 use ptx_ir::EntityId as _;
 use ptx_ir::{Operand, Statement};
@@ -26,12 +26,11 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !cx.instructions().any(|at| has_mask(&at)) {
         return;
     }
-    let (Some(likely), Some(divergence), Some(mut threads)) =
+    let (Some(likely), Some(divergence), Some((mut threads, sets))) =
         (cx.likely(), cx.divergence(), cx.threads())
     else {
         return;
     };
-    let sets = reaching(cx.cfg(), cx.facts(), &mut threads);
     for at in cx.instructions().filter(has_mask) {
         let Some(block) = cx.cfg().of_statement(at.stmt) else {
             continue;
@@ -45,7 +44,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             likely,
             divergence,
             threads: &mut threads,
-            sets: &sets,
+            sets,
             causes: divergence.causes(block, Uniformity::Warp),
             is_guarded: guard > Uniformity::Warp,
             at,
