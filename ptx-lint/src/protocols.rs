@@ -110,6 +110,13 @@ fn products(rule: Rule) -> Option<Text> {
 
 fn objects(rule: Rule) -> Option<Text> {
     Some(match rule {
+        Rule::ClusterBarrier => text(
+            Lint::BarrierDivergence,
+            ["breaks", "may break"],
+            "the order of arrivals and waits at the barrier of the cluster",
+            "let each thread wait once, with `barrier.cluster.wait`, after each time that it arrives with `barrier.cluster.arrive`",
+            "",
+        ),
         Rule::MbarrierNotInitialized => text(
             Lint::MbarrierInit,
             ["uses", "may use"],
@@ -172,8 +179,14 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
         ),
         Rule::TensorFence => (
             ["follows", "may follow"],
-            "operations on tensor memory from which a barrier or an mbarrier object separates it, without the fences of these operations",
-            "add `tcgen05.fence::before_thread_sync;` before the synchronization of threads and `tcgen05.fence::after_thread_sync;` after it",
+            "operations on tensor memory from which a barrier or an mbarrier object separates it, without a fence between that and this instruction",
+            "add `tcgen05.fence::after_thread_sync;` after the synchronization of threads, before this instruction",
+            "",
+        ),
+        Rule::TensorFenceBefore => (
+            ["synchronizes", "may synchronize"],
+            "threads after operations on tensor memory without a fence between them",
+            "add `tcgen05.fence::before_thread_sync;` after the operations, before this instruction",
             "",
         ),
         Rule::TensorMemoryNotFreed => (
@@ -228,15 +241,17 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
     let statements: BTreeMap<InstId, StmtId> =
         cx.instructions().map(|i| (i.inst, i.stmt)).collect();
     let mut reported: Vec<(InstId, StmtId)> = Vec::new();
-    let mut fence_is_missing = false;
+    let mut missing: Vec<Rule> = Vec::new();
     for (violation, text) in of_lint {
         let Some(&stmt) = statements.get(&violation.inst) else {
             continue;
         };
         // Where one fence is missing, others usually are.
-        let of_function = violation.rule == Rule::TensorFence;
-        if of_function && core::mem::replace(&mut fence_is_missing, true) {
-            continue;
+        if matches!(violation.rule, Rule::TensorFence | Rule::TensorFenceBefore) {
+            if missing.contains(&violation.rule) {
+                continue;
+            }
+            missing.push(violation.rule);
         }
         let cause = violation.cause.filter(|_| !text.cause.is_empty());
         if let Some(cause) = cause {

@@ -50,6 +50,10 @@ impl Addresses {
         let mut dependence = Dependence::Uniform;
         let (mut kept, mut differs) = (Vec::new(), false);
         for term in form.terms() {
+            // Generic addresses of a variable are compared with those in its state space.
+            if let Some(Symbol::Window(_)) = values.symbol(term.symbol) {
+                continue;
+            }
             let of_term = of_symbol((values, ssa, analysis), term.symbol);
             dependence = dependence.max(of_term);
             differs |= of_term == Dependence::Thread;

@@ -30,11 +30,13 @@ pub(super) struct Collector<'a> {
     pub(super) on_edges: BTreeMap<BlockId, (bool, Event)>,
     /// The block, and its last instruction.
     block: BlockId,
-    block_is_selected: bool,
+    deciders: [Vec<BlockId>; 2],
+    /// Of each block, the branches that decide whether it is executed.
+    pub(super) decided: BTreeMap<BlockId, [Vec<BlockId>; 2]>,
     /// Whether only some threads of the CTA execute the instruction.
     is_selected: bool,
     last: Option<(StmtId, InstId)>,
-    barriers: u32,
+    pub(super) barriers: Vec<Option<Action>>,
     /// Whether operations access global memory through the async proxy.
     follows_global: bool,
     pub(super) is_kernel: bool,
@@ -79,10 +81,11 @@ impl<'a> Collector<'a> {
             events: Vec::new(),
             on_edges: BTreeMap::new(),
             block: Cfg::ENTRY,
-            block_is_selected: false,
+            deciders: [Vec::new(), Vec::new()],
+            decided: BTreeMap::new(),
             is_selected: false,
             last: None,
-            barriers: 0,
+            barriers: Vec::new(),
             follows_global: insts().any(|i| i.proxy() == Proxy::Async),
             is_kernel: function.is_some_and(|f| f.kind == FunctionKind::Entry),
         })
@@ -92,7 +95,10 @@ impl<'a> Collector<'a> {
     pub(super) fn begin(&mut self, id: BlockId, block: &Block) {
         self.block = id;
         let conditions = self.places.conditions();
-        self.block_is_selected = conditions.is_some_and(|c| c.selects_block(id));
+        self.deciders = conditions.map_or_else(Default::default, |c| c.deciders(id));
+        if self.deciders.iter().any(|of| !of.is_empty()) {
+            self.decided.insert(id, self.deciders.clone());
+        }
         let mut range = self.facts.body().range(block.first, block.end).rev();
         self.last = range.find_map(|(stmt, statement)| match statement {
             Statement::Inst(inst) => Some((stmt, inst)),
@@ -105,7 +111,7 @@ impl<'a> Collector<'a> {
         let facts = self.facts.inst(inst);
         let mut kinds = Vec::new();
         let guarded = facts.guard().and(self.places.conditions());
-        self.is_selected = self.block_is_selected || guarded.is_some_and(|c| c.selects(stmt));
+        self.is_selected = !self.deciders[0].is_empty() || guarded.is_some_and(|c| c.selects(stmt));
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
@@ -122,6 +128,10 @@ impl<'a> Collector<'a> {
             kinds.push(Kind::RelaxedArrive);
         }
         kinds.extend(self.map_fence(facts, stmt));
+        if facts.action() == Some(Action::MbarrierArrive) && !facts.has_modifier(Modifier::ExpectTx)
+        {
+            kinds.extend(self.object(facts, stmt).map(Kind::Signal));
+        }
         let (block, selected) = (self.block, self.is_selected);
         let conditional = facts.guard().is_some();
         self.events.extend(kinds.into_iter().map(|kind| Event {
@@ -148,18 +158,17 @@ impl<'a> Collector<'a> {
                     global: global || !shared,
                 }
             }
-            Some(Action::ClusterArrive) => {
-                self.barriers += 1;
-                Kind::Barrier(self.barriers - 1)
-            }
+            Some(Action::ClusterArrive) => self.barrier(facts),
             _ if facts.is_fence() && is_beyond_cta(facts) => Kind::ScopeFence,
-            _ if facts.is_barrier() => {
-                self.barriers += 1;
-                Kind::Barrier(self.barriers - 1)
-            }
+            _ if facts.is_barrier() => self.barrier(facts),
             _ if may_do_anything(facts) => Kind::Call,
             _ => return None,
         })
+    }
+
+    fn barrier(&mut self, facts: Facts<'_>) -> Kind {
+        self.barriers.push(facts.action());
+        Kind::Barrier(self.barriers.len() as u32 - 1)
     }
 
     /// Fences for tensor maps.
@@ -200,7 +209,12 @@ impl<'a> Collector<'a> {
                 let place = slot.map(|access| self.places.of(stmt, &access));
                 Kind::Allocate(place, integer(self))
             }
-            Action::TensorFree => Kind::Free(integer(self)),
+            Action::TensorFree => {
+                let mut parts = facts.parts();
+                let address = parts.next().map(|(operand, _)| operand);
+                let slot = address.and_then(|operand| self.places.loaded_from(stmt, operand));
+                Kind::Free(integer(self), slot)
+            }
             Action::TensorRelinquish => Kind::Relinquish,
             _ => return None,
         })
@@ -252,6 +266,11 @@ impl<'a> Collector<'a> {
             return None;
         }
         let place = self.places.of(stmt, access);
+        if access.is_mbarrier
+            && let Some(root) = self.places.mapped(stmt, access)
+        {
+            return Some(Kind::RemoteObject(root));
+        }
         if access.is_mbarrier {
             return Some(object_kind(facts.action()).unwrap_or(Kind::Object)(place));
         }
@@ -317,7 +336,7 @@ impl<'a> Collector<'a> {
     }
 
     /// A phase is complete if the predicate is true: on one edge, if a branch at the end of the block tests it. A
-    /// predicate that is never read makes no thread wait.
+    /// predicate on which nothing depends that is executed makes no thread wait.
     fn awaited(&mut self, facts: Facts<'_>, stmt: StmtId, inst: InstId) -> Option<Kind> {
         let object = self.object(facts, stmt)?;
         let parity = facts.has_modifier(Modifier::Parity).then(|| {
@@ -332,7 +351,7 @@ impl<'a> Collector<'a> {
         };
         let variable = self.variables.of(predicate).start;
         let written = self.places.written(stmt);
-        if written.iter().all(|&value| !self.places.is_read(value)) {
+        if written.iter().all(|&value| !self.places.decides(value)) {
             return None;
         }
         let (last, branch) = self.last?;

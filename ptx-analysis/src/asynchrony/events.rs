@@ -99,11 +99,16 @@ pub(super) enum Kind {
     /// An mbarrier object is used, and waited for.
     Object(Place),
     Await(Place),
+    /// A thread arrives at an mbarrier object, for others that wait for it.
+    Signal(Place),
+    /// The object of this variable in another CTA is used.
+    RemoteObject(u32),
     /// Bytes are added to what an object expects.
     Expect(Place, Option<u64>),
     /// Tensor memory: the address is stored there, and the number of columns.
     Allocate(Option<Place>, Option<u64>),
-    Free(Option<u64>),
+    /// The number of columns, and the variable that the address was loaded from.
+    Free(Option<u64>, Option<u32>),
     Relinquish,
     TensorFenceBefore,
     TensorFenceAfter,
@@ -136,6 +141,10 @@ pub(super) struct Events {
     list: Vec<Event>,
     /// Where the events of each block start.
     starts: Vec<u32>,
+    /// What each barrier is, by its number.
+    barriers: Vec<Option<Action>>,
+    /// Of each block, the branches that decide whether it is executed: those that depend on the thread, and on parameters.
+    decided: BTreeMap<BlockId, [Vec<BlockId>; 2]>,
     /// The positions of instructions, if edits changed their order.
     positions: Vec<u32>,
 }
@@ -166,6 +175,8 @@ impl Events {
             is_kernel: collector.is_kernel,
             is_one_thread: collector.places.is_one_thread(),
             on_edges: collector.on_edges,
+            barriers: collector.barriers,
+            decided: collector.decided,
             operations: collector.operations,
             roots: collector.places.roots(),
             list: collector.events,
@@ -186,6 +197,26 @@ impl Events {
         self.list
             .iter()
             .chain(self.on_edges.values().map(|(_, event)| event))
+    }
+
+    /// What a barrier is.
+    pub(super) fn barrier(&self, number: u32) -> Option<Action> {
+        self.barriers.get(number as usize).copied().flatten()
+    }
+
+    /// The number of barriers.
+    pub(super) fn barriers(&self) -> usize {
+        self.barriers.len()
+    }
+
+    /// The blocks whose branches decide, by the thread, if a block is executed; the innermost first.
+    pub(super) fn decided_by_thread(&self, block: BlockId) -> &[BlockId] {
+        self.decided.get(&block).map_or(&[], |[of, _]| of)
+    }
+
+    /// The blocks whose branches decide, by parameters of the kernel, if a block is executed; the innermost first.
+    pub(super) fn decided_by_launch(&self, block: BlockId) -> &[BlockId] {
+        self.decided.get(&block).map_or(&[], |[_, of]| of)
     }
 
     /// What happens on an edge.

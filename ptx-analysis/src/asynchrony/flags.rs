@@ -43,6 +43,11 @@ impl Flags {
         self.all.remove(item);
     }
 
+    /// The property no longer holds for an item on all paths.
+    pub(super) fn weaken(&mut self, item: u32) {
+        self.all.remove(item);
+    }
+
     pub(super) fn clear(&mut self) {
         self.some.clear();
         self.all.clear();

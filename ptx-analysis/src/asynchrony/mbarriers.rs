@@ -3,11 +3,15 @@
 
 use alloc::vec::Vec;
 
+use ptx_isa::Action;
+
 use super::events::{Access, Event, Events, Kind};
 use super::flags::Flags;
+use super::invalidations::ended;
 use super::order::always_follows;
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow};
+use super::reach::{after, avoids};
 use super::{Certainty, Rule, Violation};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::{BitSet, JoinSemiLattice};
@@ -29,6 +33,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         let objects = all_objects(events);
         let objects = Objects {
             published: published(events, analysis.cfg(), &objects),
+            ended: ended(events, analysis, &objects),
             all: objects,
             events,
             analysis,
@@ -64,12 +69,16 @@ fn is_same(a: Place, b: Place) -> bool {
     a.is_same_address(b) || a.root == b.root && !is_fixed(a) && !is_fixed(b)
 }
 
-/// For each barrier, which objects it tells threads about that did not initialize them: those that are initialized somewhere, but not on
-/// a path from the barrier. One bit for each object.
+/// Whether the function initializes an object itself.
+fn initializes(events: &Events, object: Place) -> bool {
+    let mut all = events.all();
+    all.any(|e| matches!(&e.kind, Kind::Initialize(place) if place.may_be_same_address(object)))
+}
+
+/// For each barrier, which objects it tells threads about that did not initialize them: those that are initialized on
+/// other paths. One bit for each object.
 fn published(events: &Events, cfg: &Cfg, objects: &[Place]) -> Vec<u64> {
-    let barriers = events.all();
-    let barriers = barriers.filter(|e| matches!(e.kind, Kind::Barrier(_)));
-    let mut published = vec![0; barriers.count()];
+    let mut published = vec![0; events.barriers()];
     for (number, &object) in objects.iter().enumerate() {
         let initializes =
             |e: &Event| matches!(&e.kind, Kind::Initialize(p) if p.may_be_same_address(object));
@@ -80,13 +89,13 @@ fn published(events: &Events, cfg: &Cfg, objects: &[Place]) -> Vec<u64> {
             continue;
         }
         let before = before(cfg, &with);
-        for block in blocks().filter(|b| !before.contains(b.as_u32())) {
-            let list = events.of(block);
-            let first = list.iter().rposition(initializes).map_or(0, |at| at + 1);
-            for event in list.iter().skip(first) {
-                if let Kind::Barrier(barrier) = event.kind {
-                    published[barrier as usize] |= 1 << number;
-                }
+        let after = after(cfg, &with, |_| false);
+        let apart = |b: &BlockId| {
+            !before.contains(b.as_u32()) && !after.contains(b.as_u32()) && !with.contains(b)
+        };
+        for event in blocks().filter(apart).flat_map(|b| events.of(b)) {
+            if let Kind::Barrier(barrier) = event.kind {
+                published[barrier as usize] |= 1 << number;
             }
         }
     }
@@ -110,6 +119,7 @@ fn before(cfg: &Cfg, blocks: &[BlockId]) -> BitSet {
 struct Objects<'a> {
     all: Vec<Place>,
     published: Vec<u64>,
+    ended: Vec<Vec<(u32, Certainty)>>,
     events: &'a Events,
     analysis: &'a FunctionAnalysis,
 }
@@ -123,8 +133,6 @@ struct State {
     known: Flags,
     /// An instruction that names just this object initialized it.
     exact: Flags,
-    /// No fence for other CTAs followed the initialization.
-    unfenced: Flags,
 }
 
 impl JoinSemiLattice for State {
@@ -132,7 +140,6 @@ impl JoinSemiLattice for State {
         self.initialized.join(&other.initialized)
             | self.known.join(&other.known)
             | self.exact.join(&other.exact)
-            | self.unfenced.join(&other.unfenced)
     }
 }
 
@@ -144,9 +151,12 @@ impl Objects<'_> {
     /// Whether threads that did not initialize an object use it, where the one that did does so too.
     fn is_used_by_others(&self, event: &Event, object: Place) -> bool {
         let dominators = self.analysis.dominators();
-        let mut initializes = self.events.all().filter(
-            |e| matches!(&e.kind, Kind::Initialize(place) if place.may_be_same_address(object)),
-        );
+        let in_call = !initializes(self.events, object);
+        let mut initializes = self.events.all().filter(|e| match &e.kind {
+            Kind::Initialize(place) => place.may_be_same_address(object),
+            Kind::Call => in_call,
+            _ => false,
+        });
         !event.conditional
             && initializes.any(|e| {
                 let few = e.conditional || !dominators.dominates(e.block, event.block);
@@ -161,6 +171,7 @@ impl Objects<'_> {
         let (number, object) = self.numbers().find(at)?;
         let waits = matches!(event.kind, Kind::Await(_));
         let certainty = match state.known.certainty(number) {
+            Some(Certainty::Definite) if self.is_skipped(event, object) => Certainty::Possible,
             Some(Certainty::Definite) => return None,
             Some(Certainty::Possible) if waits || self.is_used_by_others(event, object) => {
                 Certainty::Possible
@@ -172,10 +183,71 @@ impl Objects<'_> {
         Some((Rule::MbarrierNotInitialized, certainty))
     }
 
+    /// A barrier tells what other threads initialized and ended. Threads that only arrive there are told nothing.
+    fn meet(&self, barrier: u32, state: &mut State) {
+        if self.events.barrier(barrier) == Some(Action::BarrierArrive) {
+            return;
+        }
+        let State {
+            initialized, known, ..
+        } = state;
+        initialized.iter().for_each(|object| known.set(object));
+        let published = self.published.get(barrier as usize).copied();
+        let published = published.unwrap_or_default();
+        let objects = 0..self.all.len() as u32;
+        objects
+            .filter(|object| published >> object & 1 == 1)
+            .for_each(|object| known.set(object));
+        let ended = self.ended.get(barrier as usize);
+        for &(object, certainty) in ended.into_iter().flatten() {
+            let of_state = [&mut state.initialized, &mut state.known, &mut state.exact];
+            for flags in of_state {
+                match certainty {
+                    Certainty::Definite => flags.unset(object),
+                    Certainty::Possible => flags.weaken(object),
+                }
+            }
+        }
+    }
+
+    /// A function that is called initializes the objects that this one does not. Of others, nothing is known after it.
+    fn call(&self, state: &mut State) {
+        state.exact.clear();
+        for (number, object) in self.numbers() {
+            match initializes(self.events, object) {
+                true => state.initialized.unset(number),
+                false => state.initialized.set(number),
+            }
+            state.known.set(number);
+        }
+    }
+
+    /// Whether a parameter of the kernel decides that no thread initializes an object before its use.
+    fn is_skipped(&self, event: &Event, object: Place) -> bool {
+        let initializes =
+            |e: &&Event| matches!(&e.kind, Kind::Initialize(p) if p.may_be_same_address(object));
+        let all = || self.events.all().filter(initializes);
+        let own = self.events.decided_by_launch(event.block);
+        let branches = all().flat_map(|e| self.events.decided_by_launch(e.block));
+        let mut branches = branches.filter(|b| !own.contains(b));
+        object.is_fixed()
+            && !event.conditional
+            && branches.any(|&branch| {
+                always_follows(self.analysis, event.block, branch)
+                    && avoids(self.events, self.analysis, branch, Some(event.block), all())
+            })
+    }
+
     fn again(&self, place: Place, state: &State) -> Option<(Rule, Certainty)> {
         let mut objects = self.numbers();
         let (number, _) = objects.find(|(_, object)| object.distance(place) == Some(0))?;
         let certainty = state.exact.certainty(number)?;
+        // The threads that end an object before they initialize it again are not told apart from the others.
+        let mut all = self.events.all();
+        let ends = |e: &Event| matches!(&e.kind, Kind::Invalidate(p) if p.is_same_address(place));
+        if certainty == Certainty::Possible && all.any(ends) {
+            return None;
+        }
         Some((Rule::MbarrierInitializedTwice, certainty))
     }
 
@@ -197,7 +269,6 @@ impl Protocol for Objects<'_> {
             initialized: Flags::none(self.all.len()),
             known: Flags::none(self.all.len()),
             exact: Flags::none(self.all.len()),
-            unfenced: Flags::none(self.all.len()),
         }
     }
 
@@ -208,7 +279,6 @@ impl Protocol for Objects<'_> {
                     if object.may_be_same_address(*place) {
                         state.initialized.set(number);
                         state.known.set(number);
-                        state.unfenced.set(number);
                     }
                     if object.distance(*place) == Some(0) {
                         state.exact.set(number);
@@ -224,27 +294,8 @@ impl Protocol for Objects<'_> {
                     }
                 }
             }
-            Kind::Barrier(number) => {
-                let State {
-                    initialized, known, ..
-                } = state;
-                initialized.iter().for_each(|object| known.set(object));
-                let published = self.published.get(*number as usize).copied();
-                let published = published.unwrap_or_default();
-                let objects = 0..self.all.len() as u32;
-                objects
-                    .filter(|object| published >> object & 1 == 1)
-                    .for_each(|object| known.set(object));
-            }
-            Kind::Call => {
-                *state = State {
-                    initialized: Flags::none(self.all.len()),
-                    known: Flags::full(self.all.len()),
-                    exact: Flags::none(self.all.len()),
-                    unfenced: Flags::none(self.all.len()),
-                }
-            }
-            Kind::ScopeFence => state.unfenced.clear(),
+            Kind::Barrier(number) => self.meet(*number, state),
+            Kind::Call => self.call(state),
             _ => {}
         }
     }
@@ -258,11 +309,6 @@ impl Protocol for Objects<'_> {
             }
             Kind::Initialize(place) => self.again(*place, state),
             Kind::Memory(access) => self.overwritten(*access, state),
-            Kind::RelaxedArrive => {
-                let objects = state.unfenced.iter();
-                let certainty = objects.filter_map(|object| state.unfenced.certainty(object));
-                certainty.max().map(|c| (Rule::MbarrierNotPublished, c))
-            }
             _ => None,
         };
         found.extend(violation.map(|(rule, certainty)| Violation {

@@ -15,6 +15,8 @@
 //! | proxies | variables that were written after the last `fence.proxy.async` | `proxies.rs` |
 //! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
 //! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
+//! | ended objects | barriers after which an object is no longer valid | `invalidations.rs` |
+//! | objects of other CTAs | objects that were initialized since the last barrier of the cluster | `peers.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
 //! | `tcgen05.fence` | synchronizations of threads since the last operation on tensor memory | `tensor_fences.rs` |
 //! | `barrier.cluster` | whether the thread arrived and did not wait | `cluster.rs` |
@@ -32,10 +34,12 @@ mod cluster;
 mod collect;
 mod events;
 mod flags;
+mod invalidations;
 mod kinds;
 mod mbarriers;
 mod mechanism;
 mod order;
+mod peers;
 mod pending;
 mod pending_set;
 mod phases;
@@ -43,6 +47,7 @@ mod place;
 mod places;
 mod protocol;
 mod proxies;
+mod reach;
 mod selection;
 mod sharing;
 mod tails;
@@ -81,8 +86,10 @@ pub enum Rule {
     TensorLoadNotAwaited,
     /// Tensor memory is accessed or freed before the operations that access it were waited for.
     TensorMemoryNotAwaited,
-    /// There is no `tcgen05.fence` at a synchronization between operations on tensor memory.
+    /// There is no `tcgen05.fence` after a synchronization between operations on tensor memory.
     TensorFence,
+    /// There is no `tcgen05.fence` before a synchronization between operations on tensor memory.
+    TensorFenceBefore,
     /// There is no `wgmma.fence` between a write of a register and the product of a warpgroup that uses it.
     WarpgroupFence,
     /// There is no `fence.proxy.async` between an ordinary write and the asynchronous operation that reads the memory.
@@ -183,8 +190,9 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     proxies::check(&events, cfg, &mut found);
     tensor_maps::check(&events, cfg, &mut found);
     mbarriers::check(&events, analysis, &mut found);
+    peers::check(&events, cfg, &mut found);
     tensor_memory::check(&events, analysis, &mut found);
-    tensor_fences::check(&events, cfg, &mut found);
+    tensor_fences::check(&events, analysis, &mut found);
     cluster::check(&events, cfg, &mut found);
     let order = |v: &Violation| (events.order(v.inst), v.rule);
     found.sort_by_key(|v| (order(v), core::cmp::Reverse(v.certainty), v.cause));

@@ -10,7 +10,8 @@ use super::pending_set::{Pending, PendingSet};
 use super::phases::{Objects, Phases, Waits};
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow, follow_once};
-use super::tensor_conflicts::TensorMemory;
+use super::reach::after;
+use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
@@ -29,7 +30,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         let protocol = Waiting {
             events,
             objects: Objects::new(events),
-            reports: reports(events),
+            reports: reports(events, analysis),
             waits_for_bulk: waits(Mechanism::Bulk),
             tensor: TensorMemory {
                 waits_for_stores: waits(Mechanism::TensorStores),
@@ -50,7 +51,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
 }
 
 /// Of each operation, the objects that it may report to.
-fn reports(events: &Events) -> Vec<Vec<Option<Place>>> {
+fn reports(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<Option<Place>>> {
     let is_expected = |object: Place| {
         !events.is_kernel
             || events.all().any(|e| match &e.kind {
@@ -64,9 +65,22 @@ fn reports(events: &Events) -> Vec<Vec<Option<Place>>> {
             Some(object) if !is_expected(object) => Vec::new(),
             object => vec![object],
         },
-        mechanism => {
+        mechanism if mechanism != Mechanism::Tensor => {
             let reports = events.all().filter_map(|e| match &e.kind {
                 Kind::Report(m, place) if *m == mechanism => Some(*place),
+                _ => None,
+            });
+            reports.collect()
+        }
+        mechanism => {
+            let follows = after(analysis.cfg(), &[operation.block], |_| false);
+            let is_after = |e: &Event| {
+                follows.contains(e.block.as_u32())
+                    || e.block == operation.block
+                        && events.order(e.inst) > events.order(operation.inst)
+            };
+            let reports = events.all().filter_map(|e| match &e.kind {
+                Kind::Report(m, place) if *m == mechanism && is_after(e) => Some(*place),
                 _ => None,
             });
             reports.collect()
@@ -180,8 +194,12 @@ impl Waiting<'_> {
     fn start(&self, number: u32, pending: Pending, state: &State) -> Option<(Rule, Certainty)> {
         let started = self.events.operation(number)?;
         let operation = self.events.operation(pending.operation)?;
-        let arrived = state.contents.on_some_path(self.events.roots as u32);
-        let tensor = self.tensor.conflict(started, operation, pending, arrived);
+        let reports = self.reports.get(pending.operation as usize);
+        let product = Product {
+            arrived: state.contents.on_some_path(self.events.roots as u32),
+            is_committed: !self.events.is_kernel || reports.is_none_or(|of| !of.is_empty()),
+        };
+        let tensor = self.tensor.conflict(started, operation, pending, product);
         tensor.or_else(|| {
             // The matrices of a product are copied.
             let root = operation.destination.and_then(|d| d.root)?;
@@ -281,7 +299,7 @@ impl Protocol for Waiting<'_> {
                 Kind::Memory(access) => self.memory(*access, pending, state),
                 Kind::Registers { reads, writes, .. } => self.registers(reads, writes, pending),
                 Kind::Start(operation) => self.start(*operation, pending, state),
-                Kind::Free(_) => TensorMemory::free(pending),
+                Kind::Free(..) => TensorMemory::free(pending),
                 _ => None,
             };
             let cause = self.events.operation(pending.operation).map(|o| o.inst);

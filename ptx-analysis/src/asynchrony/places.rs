@@ -3,11 +3,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Operand, Statement, StmtId, SymbolId, VarId};
-use ptx_isa::Action;
+use ptx_isa::{Action, StateSpace};
 
 use super::addresses::{Address, Addresses, is_computed_once};
+use super::kinds::may_do_anything;
 use super::place::{Base, Place};
 use super::selection::Conditions;
 use crate::cfg::Cfg;
@@ -56,6 +57,9 @@ impl Origin {
     }
 }
 
+/// Definitions that are followed from an address.
+const DEPTH: usize = 6;
+
 /// Passes over a function until origins are given up.
 const PASSES: usize = 8;
 
@@ -70,8 +74,8 @@ pub(super) struct Places<'a> {
     roots: BTreeMap<Root, u32>,
     /// What each value is derived from.
     origins: Vec<Origin>,
-    /// The values that are read.
-    used: Option<BitSet>,
+    /// The values on which it depends what is executed.
+    decisive: Option<BitSet>,
 }
 
 impl<'a> Places<'a> {
@@ -92,13 +96,11 @@ impl<'a> Places<'a> {
             addresses: Addresses::default(),
             roots: BTreeMap::new(),
             origins: vec![Origin::None; count],
-            used: None,
+            decisive: None,
         };
         places.solve();
-        places.used = places
-            .ssa
-            .as_ref()
-            .map(|ssa| used(facts, analysis.cfg(), ssa));
+        let of = places.ssa.as_ref();
+        places.decisive = of.map(|ssa| decisive(facts, analysis.cfg(), ssa));
         places
     }
 
@@ -216,6 +218,47 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// The variable that an access in another CTA reaches, which is named by the address of the same variable in this one.
+    pub(super) fn mapped(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u32> {
+        self.mapped_from(self.read(stmt, access.base?)?, DEPTH)
+    }
+
+    fn mapped_from(&self, value: ValueId, depth: usize) -> Option<u32> {
+        let (stmt, facts) = self.definition(value)?;
+        let reads = self.ssa.as_ref()?.uses(stmt);
+        if facts.action() == Some(Action::MapShared) {
+            let mut origins = reads.iter().map(|read| self.origin(read.value));
+            return origins.find_map(|origin| match origin {
+                Origin::One(root) => Some(root),
+                _ => None,
+            });
+        }
+        if facts.has_side_effects() || facts.memory().next().is_some() {
+            return None;
+        }
+        let depth = depth.checked_sub(1)?;
+        reads
+            .iter()
+            .find_map(|read| self.mapped_from(read.value, depth))
+    }
+
+    /// The variable that an operand was loaded from.
+    pub(super) fn loaded_from(&mut self, stmt: StmtId, operand: Operand) -> Option<u32> {
+        let (stmt, facts) = self.definition(self.read(stmt, operand)?)?;
+        let access = facts.memory().next()?;
+        self.of(stmt, &access).root
+    }
+
+    fn definition(&self, value: ValueId) -> Option<(StmtId, Facts<'a>)> {
+        let Value::Def { stmt, .. } = self.ssa.as_ref()?.value(value) else {
+            return None;
+        };
+        match self.facts.body().statement(stmt)? {
+            Statement::Inst(inst) => Some((stmt, self.facts.inst(inst))),
+            _ => None,
+        }
+    }
+
     /// What an operand of a statement is derived from.
     pub(super) fn of_operand(&self, stmt: StmtId, operand: Operand) -> Option<u32> {
         let value = self.read(stmt, operand)?;
@@ -301,11 +344,11 @@ impl<'a> Places<'a> {
         (root, once.then_some(Base::Value(value)), address)
     }
 
-    /// Of each predicate that a statement writes, whether anything reads it.
-    pub(super) fn is_read(&self, value: ValueId) -> bool {
-        self.used
+    /// Whether it depends on a value what is executed.
+    pub(super) fn decides(&self, value: ValueId) -> bool {
+        self.decisive
             .as_ref()
-            .is_none_or(|used| used.contains(value.as_u32()))
+            .is_none_or(|values| values.contains(value.as_u32()))
     }
 
     /// The values that a statement writes.
@@ -329,21 +372,49 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The values that are read by statements and phis.
-fn used(facts: FunctionFacts<'_>, cfg: &Cfg, ssa: &Ssa) -> BitSet {
-    let mut used = BitSet::new(ssa.len() as u32);
-    let mut add = |value: ValueId| {
-        used.insert(value.as_u32());
-    };
-    for (id, block) in cfg.blocks() {
-        for phi in ssa.phis(id) {
-            ssa.args(phi).iter().for_each(|&value| add(value));
-        }
-        for (stmt, _) in facts.body().range(block.first, block.end) {
-            ssa.uses(stmt).iter().for_each(|read| add(read.value));
+/// The values on which it depends what is executed: guards, what they are computed from, and what is passed on in a way that is not
+/// followed.
+fn decisive(facts: FunctionFacts<'_>, cfg: &Cfg, ssa: &Ssa) -> BitSet {
+    let mut decisive = BitSet::new(ssa.len() as u32);
+    let mut open: Vec<ValueId> = Vec::new();
+    for (_, block) in cfg.blocks() {
+        for (stmt, statement) in facts.body().range(block.first, block.end) {
+            let Statement::Inst(inst) = statement else {
+                continue;
+            };
+            let of = facts.inst(inst);
+            if of.guard().is_some() || !is_followed(of) {
+                open.extend(ssa.uses(stmt).iter().map(|read| read.value));
+            }
         }
     }
-    used
+    while let Some(value) = open.pop() {
+        if !decisive.insert(value.as_u32()) {
+            continue;
+        }
+        match ssa.value(value) {
+            Value::Def { stmt, old, .. } => {
+                open.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                open.extend(old);
+            }
+            Value::Phi { .. } => open.extend(ssa.args(value)),
+            _ => {}
+        }
+    }
+    decisive
+}
+
+/// Whether the results of an instruction tell what it does with its sources: it computes, or stores them for other threads.
+fn is_followed(facts: Facts<'_>) -> bool {
+    let is_visible = |space: Space| match space {
+        Space::State(space) => matches!(space.base(), StateSpace::Global),
+        _ => false,
+    };
+    let mut accesses = facts.memory().filter(|a| a.writes()).peekable();
+    match accesses.peek() {
+        Some(_) => accesses.all(|a| is_visible(a.space)),
+        None => !facts.has_side_effects() && !may_do_anything(facts),
+    }
 }
 
 /// The parameter of a kernel whose pointer is the only one in an address.

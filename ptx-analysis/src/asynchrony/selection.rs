@@ -1,5 +1,7 @@
 //! Code that only some threads of a CTA execute, because a condition depends on their indices.
 
+use alloc::vec::Vec;
+
 use ptx_ir::facts::{FunctionFacts, Space};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{StateSpace, Uniformity};
@@ -25,20 +27,53 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Whether a branch that depends on the thread decides if a block is executed.
-    pub(super) fn selects_block(self, block: BlockId) -> bool {
+    /// The blocks whose branches decide if a block is executed and depend on the thread; then those whose branches depend only on
+    /// parameters of the kernel. Both from the block upwards.
+    pub(super) fn deciders(self, block: BlockId) -> [Vec<BlockId>; 2] {
+        let mut deciders = [Vec::new(), Vec::new()];
         let mut at = block;
         for _ in 0..STEPS {
             let Some(above) = self.analysis.idom(at) else {
-                return false;
+                break;
             };
-            let decides = self.analysis.ipdom(above) != Some(at);
-            if decides && self.last(above).is_some_and(|stmt| self.selects(stmt)) {
-                return true;
+            if self.analysis.ipdom(above) != Some(at)
+                && let Some(stmt) = self.last(above)
+            {
+                if self.selects(stmt) {
+                    deciders[0].push(above);
+                } else if self.is_of_launch(stmt) {
+                    deciders[1].push(above);
+                }
             }
             at = above;
         }
-        false
+        deciders
+    }
+
+    /// Whether the guard of a statement compares parameters of the kernel with each other or with constants.
+    pub(super) fn is_of_launch(self, stmt: StmtId) -> bool {
+        let Some([a, b]) = self
+            .guard(stmt)
+            .and_then(|value| self.values.compared(value))
+        else {
+            return false;
+        };
+        let is_parameter = |symbol| {
+            let symbol = self.values.symbol(symbol);
+            self.values.is_kernel() && matches!(symbol, Some(Symbol::Parameter { .. }))
+        };
+        let mut terms = a.terms().iter().chain(b.terms()).peekable();
+        terms.peek().is_some() && terms.all(|term| is_parameter(term.symbol))
+    }
+
+    /// The value of the guard of a statement.
+    fn guard(self, stmt: StmtId) -> Option<ValueId> {
+        let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
+            return None;
+        };
+        let (register, _) = self.facts.inst(inst).guard_register()?;
+        let variable = self.analysis.variables().of(register).start;
+        self.ssa.read(stmt, variable)
     }
 
     fn last(self, block: BlockId) -> Option<StmtId> {
@@ -49,15 +84,8 @@ impl Conditions<'_> {
 
     /// Whether the guard of a statement depends on the thread.
     pub(super) fn selects(self, stmt: StmtId) -> bool {
-        let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
-            return false;
-        };
-        let Some((register, _)) = self.facts.inst(inst).guard_register() else {
-            return false;
-        };
-        let variable = self.analysis.variables().of(register).start;
-        let value = self.ssa.read(stmt, variable);
-        value.is_some_and(|value| self.differs(value, DEPTH))
+        self.guard(stmt)
+            .is_some_and(|value| self.differs(value, DEPTH))
     }
 
     fn differs(self, value: ValueId, steps: usize) -> bool {

@@ -14,6 +14,14 @@ pub(super) struct TensorMemory {
     pub(super) waits_for_mbarriers: bool,
 }
 
+/// What is known about a pending product.
+pub(super) struct Product {
+    /// Any product was waited for on a path.
+    pub(super) arrived: bool,
+    /// It is committed to an object later.
+    pub(super) is_committed: bool,
+}
+
 /// Whether two sets of places have an address in common: certainly, or perhaps.
 fn common(a: &[Place], b: &[Place]) -> Option<bool> {
     let pairs = || a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
@@ -25,13 +33,13 @@ fn common(a: &[Place], b: &[Place]) -> Option<bool> {
 }
 
 impl TensorMemory {
-    /// What an operation breaks if another one is pending when it begins. `arrived`: whether any product was waited for on a path.
+    /// What an operation breaks if another one is pending when it begins.
     pub(super) fn conflict(
         &self,
         started: &Operation,
         operation: &Operation,
         pending: Pending,
-        arrived: bool,
+        product: Product,
     ) -> Option<(Rule, Certainty)> {
         let (writes, reads) = (&operation.tensor_writes, &operation.tensor_reads);
         let (same, is_followed) = match operation.mechanism {
@@ -43,10 +51,8 @@ impl TensorMemory {
                 )
             }
             Mechanism::Tensor if started.loads_tensor_memory() => {
-                let is_followed = match arrived {
-                    true => self.waits_for_mbarriers,
-                    false => !pending.on_all_paths() && self.waits_for_mbarriers,
-                };
+                let waits = product.arrived || !pending.on_all_paths();
+                let is_followed = product.is_committed && waits && self.waits_for_mbarriers;
                 (common(&started.tensor_reads, writes), is_followed)
             }
             Mechanism::Tensor if is_store(started) => {

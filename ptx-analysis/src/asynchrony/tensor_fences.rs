@@ -2,16 +2,19 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::InstId;
+use ptx_isa::Action;
+
 use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
 use super::place::Place;
 use super::protocol::{Protocol, follow};
 use super::{Certainty, Rule, Violation};
-use crate::cfg::Cfg;
+use crate::function_analysis::FunctionAnalysis;
 
-/// Adds the operations that need a fence.
-pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
+/// Adds the operations that need a fence, and the synchronizations that need one before them.
+pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
     if events.operations.iter().any(is_tensor) {
         let reports = events.all().filter_map(|e| match &e.kind {
             Kind::Report(Mechanism::Tensor, place) => *place,
@@ -20,9 +23,47 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
         let fences = Fences {
             events,
             reports: reports.collect(),
+            signals: signals(events, analysis),
+            awaited: awaited(events, analysis),
         };
-        follow(&fences, events, cfg, found);
+        follow(&fences, events, analysis.cfg(), found);
     }
+}
+
+/// The objects at which threads arrive after they accessed tensor memory.
+fn signals(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
+    let dominators = analysis.dominators();
+    let follows_access = |event: &Event| {
+        let mut accesses = events.operations.iter().filter(|o| is_access(o));
+        accesses.any(|o| match o.block == event.block {
+            true => events.order(o.inst) < events.order(event.inst),
+            false => dominators.dominates(o.block, event.block),
+        })
+    };
+    let signals = events.all().filter_map(|e| match &e.kind {
+        Kind::Signal(place) if follows_access(e) => Some(*place),
+        _ => None,
+    });
+    signals.collect()
+}
+
+/// The objects that threads wait for before they start operations on tensor memory.
+fn awaited(events: &Events, analysis: &FunctionAnalysis) -> Vec<Place> {
+    let dominators = analysis.dominators();
+    let precedes = |event: &Event| {
+        let mut operations = events.operations.iter().filter(|o| is_tensor(o));
+        operations.any(|o| dominators.strictly_dominates(event.block, o.block))
+    };
+    let awaited = events.all().filter_map(|e| match &e.kind {
+        Kind::Phase(place, _) if precedes(e) => Some(*place),
+        _ => None,
+    });
+    awaited.collect()
+}
+
+/// Whether an operation is a load or a store that all warps execute.
+fn is_access(operation: &Operation) -> bool {
+    is_tensor(operation) && operation.mechanism != Mechanism::Tensor
 }
 
 fn is_tensor(operation: &Operation) -> bool {
@@ -36,53 +77,64 @@ struct Fences<'a> {
     events: &'a Events,
     /// The mbarrier objects to which operations are committed.
     reports: Vec<Place>,
+    signals: Vec<Place>,
+    awaited: Vec<Place>,
 }
 
 /// An operation began, and no fence before a synchronization followed.
 const UNORDERED: u32 = 0;
-/// A synchronization followed such an operation.
-const LOST: u32 = 1;
-/// A synchronization followed an operation, and no fence after it.
-const SYNCHRONIZED: u32 = 2;
+/// A load or a store began, and no fence before a synchronization followed.
+const ACCESS_UNORDERED: u32 = 1;
 /// An operation began on the path.
-const BEGUN: u32 = 3;
+const BEGUN: u32 = 2;
+/// A load or a store began on the path.
+const ACCESSED: u32 = 3;
+/// A synchronization followed an operation, and no fence after it.
+const SYNCHRONIZED: u32 = 4;
+/// A synchronization followed a load or a store, and no fence after it.
+const ACCESS_SYNCHRONIZED: u32 = 5;
 /// A product was waited for, and no fence followed.
-const COMPLETED: u32 = 4;
+const COMPLETED: u32 = 6;
+/// The barriers that followed an operation without a fence before, by their numbers.
+const LOST: u32 = 7;
 
 impl Protocol for Fences<'_> {
     type State = Flags;
     const EDGES: bool = true;
 
     fn start(&self) -> Flags {
-        Flags::none(5)
+        Flags::none(LOST as usize + self.events.barriers())
     }
 
     fn apply(&self, event: &Event, state: &mut Flags) {
         match &event.kind {
-            Kind::Start(number) if self.events.operation(*number).is_some_and(is_tensor) => {
-                state.set(UNORDERED);
-                state.set(BEGUN);
-                // One violation for each missing fence.
-                [LOST, SYNCHRONIZED, COMPLETED]
-                    .into_iter()
-                    .for_each(|flag| state.unset(flag));
+            Kind::Start(number) => {
+                if let Some(operation) = self.events.operation(*number).filter(|o| is_tensor(o)) {
+                    self.start_operation(operation, state);
+                }
             }
-            Kind::Report(Mechanism::Tensor, _) | Kind::TensorFenceBefore => {
+            Kind::Report(Mechanism::Tensor, _) => state.unset(UNORDERED),
+            Kind::TensorFenceBefore => {
                 state.unset(UNORDERED);
+                state.unset(ACCESS_UNORDERED);
             }
-            Kind::Barrier(_) => {
-                transfer(state, UNORDERED, LOST);
+            // Loads and stores are executed, and waited for, by a warp as a whole.
+            Kind::Barrier(number) if self.events.barrier(*number) != Some(Action::WarpBarrier) => {
+                transfer(state, UNORDERED, LOST + number);
                 transfer(state, BEGUN, SYNCHRONIZED);
+                transfer(state, ACCESSED, ACCESS_SYNCHRONIZED);
             }
             Kind::Phase(object, _) => {
                 let mut reports = self.reports.iter();
                 if reports.any(|place| place.may_be_same_address(*object)) {
                     state.set(COMPLETED);
-                    state.unset(LOST);
+                    self.forget_lost(state);
+                } else if self.signals.iter().any(|p| p.is_same_address(*object)) {
+                    state.set(ACCESS_SYNCHRONIZED);
                 }
             }
             Kind::TensorFenceAfter => {
-                [SYNCHRONIZED, COMPLETED]
+                [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED]
                     .into_iter()
                     .for_each(|flag| state.unset(flag));
             }
@@ -92,24 +144,66 @@ impl Protocol for Fences<'_> {
     }
 
     fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
-        let Kind::Start(number) = event.kind else {
-            return;
+        let violation = |inst: InstId, rule: Rule| Violation {
+            inst,
+            rule,
+            certainty: Certainty::Possible,
+            cause: None,
         };
-        let Some(operation) = self.events.operation(number).filter(|o| is_tensor(o)) else {
-            return;
-        };
-        let reads = operation.mechanism != Mechanism::Tensor;
-        let missing = state.on_some_path(LOST)
-            || state.on_some_path(SYNCHRONIZED)
-            || reads && state.on_some_path(COMPLETED);
-        if missing {
-            found.push(Violation {
-                inst: event.inst,
-                rule: Rule::TensorFence,
-                certainty: Certainty::Possible,
-                cause: None,
-            });
+        match &event.kind {
+            Kind::Signal(place)
+                if state.on_all_paths(ACCESS_UNORDERED)
+                    && self.awaited.iter().any(|p| p.is_same_address(*place)) =>
+            {
+                found.push(violation(event.inst, Rule::TensorFenceBefore));
+            }
+            Kind::Start(number) => {
+                let Some(operation) = self.events.operation(*number).filter(|o| is_tensor(o))
+                else {
+                    return;
+                };
+                let lost = state.iter().filter_map(|item| item.checked_sub(LOST));
+                let barriers = lost.filter_map(|number| self.barrier(number));
+                found.extend(barriers.map(|inst| violation(inst, Rule::TensorFenceBefore)));
+                let flags: &[u32] = match is_access(operation) {
+                    true => &[SYNCHRONIZED, COMPLETED],
+                    // Products of one thread are executed in order.
+                    false => &[ACCESS_SYNCHRONIZED],
+                };
+                if flags.iter().any(|flag| state.on_some_path(*flag)) {
+                    found.push(violation(event.inst, Rule::TensorFence));
+                }
+            }
+            _ => {}
         }
+    }
+}
+
+impl Fences<'_> {
+    fn start_operation(&self, operation: &Operation, state: &mut Flags) {
+        state.set(UNORDERED);
+        state.set(BEGUN);
+        if is_access(operation) {
+            state.set(ACCESS_UNORDERED);
+            state.set(ACCESSED);
+        }
+        // One violation for each missing fence.
+        [SYNCHRONIZED, ACCESS_SYNCHRONIZED, COMPLETED]
+            .into_iter()
+            .for_each(|flag| state.unset(flag));
+        self.forget_lost(state);
+    }
+
+    fn forget_lost(&self, state: &mut Flags) {
+        (0..self.events.barriers() as u32).for_each(|number| state.unset(LOST + number));
+    }
+
+    /// The instruction that is a barrier.
+    fn barrier(&self, number: u32) -> Option<InstId> {
+        let mut events = self.events.all();
+        events
+            .find(|e| matches!(e.kind, Kind::Barrier(n) if n == number))
+            .map(|e| e.inst)
     }
 }
 

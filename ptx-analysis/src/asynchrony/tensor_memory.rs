@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
+use super::order::always_follows;
 use super::protocol::{Protocol, follow};
+use super::reach::avoids;
 use super::{Certainty, Rule, Violation};
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
@@ -13,17 +15,13 @@ use crate::function_analysis::FunctionAnalysis;
 pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
     let count = |is: fn(&Kind) -> bool| events.all().filter(|e| is(&e.kind)).count();
     let allocates = count(|k| matches!(k, Kind::Allocate(..)));
-    let frees = count(|k| matches!(k, Kind::Free(_)));
+    let frees = count(|k| matches!(k, Kind::Free(..)));
     let relinquishes = count(|k| matches!(k, Kind::Relinquish));
     if !events.is_kernel || allocates + frees + relinquishes == 0 {
         return;
     }
-    if frees + count(|k| matches!(k, Kind::Call)) == 0 {
-        let allocations = events
-            .all()
-            .filter(|e| matches!(e.kind, Kind::Allocate(..)));
-        let rule = Rule::TensorMemoryNotFreed;
-        found.extend(allocations.map(|event| violation(event, rule, Certainty::Definite)));
+    if count(|k| matches!(k, Kind::Call)) == 0 {
+        leaks(events, analysis, found);
     }
     let columns = columns(events);
     let allocations = Allocations {
@@ -33,6 +31,45 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
         columns: columns.filter(|_| allocates == 1),
     };
     follow(&allocations, events, analysis.cfg(), found);
+}
+
+/// Adds allocations that are not freed: never, or not where a parameter of the kernel decides so.
+fn leaks(events: &Events, analysis: &FunctionAnalysis, found: &mut Vec<Violation>) {
+    let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
+    let slots: Vec<Option<u32>> = frees()
+        .map(|e| match e.kind {
+            Kind::Free(_, slot) => slot,
+            _ => None,
+        })
+        .collect();
+    for event in events.all() {
+        let Kind::Allocate(place, _) = event.kind else {
+            continue;
+        };
+        let slot = place.and_then(|p| p.root);
+        let is_other =
+            slot.is_some() && slots.iter().all(|other| other.is_some() && *other != slot);
+        let certainty = match (slots.is_empty(), is_other) {
+            (true, _) => Certainty::Definite,
+            (_, true) => Certainty::Possible,
+            _ if is_skipped(events, analysis, event) => Certainty::Possible,
+            _ => continue,
+        };
+        found.push(violation(event, Rule::TensorMemoryNotFreed, certainty));
+    }
+}
+
+/// Whether a parameter of the kernel decides that what was allocated is not freed.
+fn is_skipped(events: &Events, analysis: &FunctionAnalysis, allocation: &Event) -> bool {
+    let frees = || events.all().filter(|e| matches!(e.kind, Kind::Free(..)));
+    let outermost = events.decided_by_thread(allocation.block).last();
+    let at = outermost.copied().unwrap_or(allocation.block);
+    let mut branches = frees().flat_map(|e| events.decided_by_launch(e.block));
+    events.decided_by_launch(allocation.block).is_empty()
+        && branches.any(|&branch| {
+            let is_before = analysis.dominators().dominates(at, branch);
+            is_before && avoids(events, analysis, branch, None, frees())
+        })
 }
 
 /// The number of columns of the only allocation.
@@ -87,12 +124,29 @@ impl Allocations<'_> {
         if self.is_alone && flags.on_all_paths(FREED) {
             return definite(Rule::FreeWithoutAllocation);
         }
+        if self.is_alone && flags.on_some_path(FREED) && self.is_freed_before(event) {
+            let rule = Rule::FreeWithoutAllocation;
+            return Some(violation(event, rule, Certainty::Possible));
+        }
         // Another warp may have allocated it where only some paths do.
         if !flags.on_some_path(ALLOCATED) {
             return definite(Rule::FreeWithoutAllocation);
         }
         let differs = self.columns.zip(columns).is_some_and(|(a, b)| a != b);
         differs.then(|| violation(event, Rule::FreeOfOtherSize, Certainty::Definite))
+    }
+
+    /// Whether the threads that free memory under a condition free it again.
+    fn is_freed_before(&self, event: &Event) -> bool {
+        let mut others = self
+            .events
+            .all()
+            .filter(|e| matches!(e.kind, Kind::Free(..)) && e.block != event.block && !e.selected);
+        let order = |e: &Event| self.events.order(e.inst);
+        let is_before = |e: &Event| {
+            order(e) < order(event) && always_follows(self.analysis, event.block, e.block)
+        };
+        !event.conditional && !event.selected && others.any(is_before)
     }
 
     /// A read of the stored address by warps that did not allocate.
@@ -138,7 +192,7 @@ impl Protocol for Allocations<'_> {
                     state.stored.set(root);
                 }
             }
-            Kind::Free(_) => state.flags.set(FREED),
+            Kind::Free(..) => state.flags.set(FREED),
             Kind::Relinquish => state.flags.set(RELINQUISHED),
             Kind::Barrier(_) => state.stored.clear(),
             Kind::Call => {
@@ -157,7 +211,7 @@ impl Protocol for Allocations<'_> {
                 let rule = Rule::AllocationAfterRelinquish;
                 found.extend(certainty.map(|c| violation(event, rule, c)));
             }
-            Kind::Free(columns) => found.extend(self.free(event, *columns, state)),
+            Kind::Free(columns, _) => found.extend(self.free(event, *columns, state)),
             Kind::Start(number) => {
                 let operation = self.events.operation(*number);
                 let is_use = operation.is_some_and(uses_tensor_memory);

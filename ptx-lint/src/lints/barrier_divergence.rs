@@ -13,7 +13,7 @@ use ptx_isa::Action;
 
 use crate::context::{FunctionContext, Reached};
 use crate::divergence::{Divergence, is_counted};
-use crate::{Certainty, Finding, Lint};
+use crate::{Certainty, Finding, Lint, protocols};
 
 /// The threads of a warp.
 const LANES: usize = 32;
@@ -32,6 +32,7 @@ struct Barrier {
 }
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    protocols::check(cx, Lint::BarrierDivergence, found);
     let (Some(uniformity), Some(divergence)) = (cx.likely(), cx.divergence()) else {
         return;
     };
