@@ -46,6 +46,7 @@ pub(crate) fn of_diagnostic(document: &Document, d: &ptx_ir::Diagnostic) -> Diag
         range: document.range(d.span),
         severity: Some(match d.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
+            _ if document.is_possible(d) => DiagnosticSeverity::INFORMATION,
             _ => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(d.code.to_string())),

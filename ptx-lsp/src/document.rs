@@ -4,12 +4,16 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
-use ptx_ir::{Diagnostic, FuncId, Limits, Module, Span, TextChange};
+use ptx_ir::{Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
+use ptx_lint::{Certainty, Finding};
 use ptx_parse::Incremental;
 use ptx_report::requirements::Minimal;
+use ptx_report::warnings::Allowed;
 use ptx_verify::{Changes, Checked, Options};
 
-use crate::text::{Encoding, Lines};
+use crate::lints::Lints;
+use crate::settings::Settings;
+use crate::text::Lines;
 
 /// An open document.
 #[derive(Debug)]
@@ -20,6 +24,11 @@ pub(crate) struct Document {
     lines: Lines,
     /// `None` where the whole module has to be checked.
     checked: Option<Checked>,
+    /// Likewise `None`, and where the client wants no lints.
+    lints: Option<Lints>,
+    is_linted: bool,
+    /// The comments that turn warnings off.
+    allowed: Allowed,
     /// Functions that were parsed again and not checked so far.
     stale: Vec<FuncId>,
     /// What the functions require, by their names; computed when it is asked for.
@@ -28,14 +37,17 @@ pub(crate) struct Document {
 
 impl Document {
     /// A document that [`update`](Self::update) parses, when the message that it came in is freed.
-    pub(crate) fn new(uri: Uri, version: i32, text: String, encoding: Encoding) -> Self {
+    pub(crate) fn new(uri: Uri, version: i32, text: String, how: Settings) -> Self {
         let text = text.into_bytes();
         Self {
             uri,
             version,
-            lines: Lines::new(encoding, &text),
+            lines: Lines::new(how.encoding, &text),
             parsed: Incremental::unparsed(text, Limits::default()),
             checked: None,
+            lints: None,
+            is_linted: how.lints,
+            allowed: Allowed::default(),
             stale: Vec::new(),
             requirements: OnceCell::new(),
         }
@@ -52,13 +64,18 @@ impl Document {
         };
         match self.parsed.change(span, text) {
             Some(function) => {
+                let change = TextChange::new(span, text.len() as u32);
                 if let Some(checked) = &mut self.checked {
-                    checked.move_text(TextChange::new(span, text.len() as u32));
+                    checked.move_text(change);
+                }
+                if let Some(lints) = &mut self.lints {
+                    lints.change(change, function);
                 }
                 self.stale.push(function);
             }
             None => {
                 self.checked = None;
+                self.lints = None;
                 self.stale.clear();
             }
         }
@@ -69,10 +86,25 @@ impl Document {
     pub(crate) fn update(&mut self) {
         self.parsed.update();
         let module = self.parsed.module();
+        let is_new = self.checked.is_none() || !self.stale.is_empty();
         match &mut self.checked {
             Some(_) if self.stale.is_empty() => {}
             Some(checked) => checked.update(module, Changes::new(&self.stale, &[])),
             None => self.checked = Some(Checked::new(module, Options::default())),
+        }
+        if self.is_linted {
+            let lints = self.lints.get_or_insert_with(|| Lints::new(module));
+            let mut found = all(&self.parsed, self.checked.as_ref());
+            if !found.any(|d| d.severity == Severity::Error) {
+                lints.update(module);
+            }
+        }
+        if is_new {
+            let has_warnings = self.found().any(|d| d.severity == Severity::Warning);
+            self.allowed = match has_warnings {
+                true => Allowed::new(self.module()),
+                false => Allowed::default(),
+            };
         }
         self.stale.clear();
     }
@@ -89,12 +121,30 @@ impl Document {
         &self.lines
     }
 
-    /// All diagnostics of the parser and of the verifier, in the order of the source.
+    /// All diagnostics of the parser, of the verifier and of lints, in the order of the source.
     pub(crate) fn diagnostics(&self) -> Vec<&Diagnostic> {
-        let checked = self.checked.iter().flat_map(Checked::diagnostics);
-        let mut all: Vec<&Diagnostic> = self.parsed.diagnostics().chain(checked).collect();
+        let mut all: Vec<&Diagnostic> = self.found().collect();
+        all.retain(|d| d.severity == Severity::Error || self.allowed.keeps(&mut (*d).clone()));
         all.sort_by_key(|d| d.span.start);
         all
+    }
+
+    fn found(&self) -> impl Iterator<Item = &Diagnostic> {
+        let lints = self.findings().map(|f| &f.diagnostic);
+        all(&self.parsed, self.checked.as_ref()).chain(lints)
+    }
+
+    /// What lints found; nothing where the file has errors.
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.lints.iter().flat_map(Lints::findings)
+    }
+
+    /// Whether a diagnostic is of a lint that depends on what is not known.
+    pub(crate) fn is_possible(&self, d: &Diagnostic) -> bool {
+        let mut possible = self
+            .findings()
+            .filter(|f| f.certainty == Certainty::Possible);
+        possible.any(|f| f.diagnostic.span == d.span && f.diagnostic.code == d.code)
     }
 
     /// On which targets and in which versions a function is legal; `None` if nowhere.
@@ -130,6 +180,15 @@ impl Document {
     pub(crate) fn text(&self, span: Span) -> String {
         String::from_utf8_lossy(span.of(self.source())).into_owned()
     }
+}
+
+/// What the parser and the verifier report.
+fn all<'a>(
+    parsed: &'a Incremental,
+    checked: Option<&'a Checked>,
+) -> impl Iterator<Item = &'a Diagnostic> {
+    let checked = checked.into_iter().flat_map(Checked::diagnostics);
+    parsed.diagnostics().chain(checked)
 }
 
 fn requirements(module: &Module) -> HashMap<String, String> {

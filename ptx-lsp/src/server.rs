@@ -19,6 +19,7 @@ use crate::document::Document;
 use crate::message::{self, Failure, Incoming, code};
 use crate::opened::Opened;
 use crate::requests::{self, capabilities};
+use crate::settings::Settings;
 use crate::text::Encoding;
 
 /// What a client may send.
@@ -36,7 +37,7 @@ enum Stage {
 #[derive(Debug)]
 pub struct Server {
     stage: Stage,
-    encoding: Encoding,
+    settings: Settings,
     documents: HashMap<String, Document>,
     /// The documents whose diagnostics have to be published.
     changed: Vec<Uri>,
@@ -55,11 +56,18 @@ impl Server {
     pub fn new() -> Self {
         Self {
             stage: Stage::Uninitialized,
-            encoding: Encoding::default(),
+            settings: Settings::default(),
             documents: HashMap::new(),
             changed: Vec::new(),
             messages: Vec::new(),
         }
+    }
+
+    /// Lints no documents, unless the client asks for it when it starts the server.
+    #[must_use]
+    pub fn without_lints(mut self) -> Self {
+        self.settings.lints = false;
+        self
     }
 
     /// Takes one message of the client, and publishes diagnostics of what it changed.
@@ -147,10 +155,13 @@ impl Server {
             .general
             .and_then(|g| g.position_encodings);
         if offered.is_some_and(|all| all.contains(&PositionEncodingKind::UTF8)) {
-            self.encoding = Encoding::Utf8;
+            self.settings.encoding = Encoding::Utf8;
+        }
+        if let Some(options) = &params.initialization_options {
+            self.settings.read(options);
         }
         to_json(InitializeResult {
-            capabilities: capabilities(self.encoding),
+            capabilities: capabilities(self.settings.encoding),
             server_info: Some(ServerInfo {
                 name: "ptxkit".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -167,7 +178,7 @@ impl Server {
                 {
                     let (uri, version) = (text_document.uri, text_document.version);
                     let key = uri.as_str().to_owned();
-                    let document = Document::new(uri.clone(), version, text, self.encoding);
+                    let document = Document::new(uri.clone(), version, text, self.settings);
                     self.documents.insert(key, document);
                     self.has_changed(uri);
                 }

@@ -139,6 +139,82 @@ fn malformed_messages_do_not_end_the_server() {
     assert_eq!(client.server.exit_status(), Some(0));
 }
 
+/// A file with an instruction in each function that computes what nobody reads.
+const LINTED: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .b64 p)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    ld.param.b64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    ld.global.u32 %r2, [%rd1];
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+.entry l()
+{
+    .reg .b32 %a;
+    mov.u32 %a, %tid.x;
+    ret;
+}
+";
+
+#[test]
+fn lints_follow_changes() {
+    let mut client = Client::open(LINTED);
+    assert_eq!(client.codes(), ["PTX1512", "PTX1512"]);
+    assert_eq!(client.published["diagnostics"][0]["severity"], 2);
+    // A line more in the first function, which is right.
+    let at = position(LINTED, "    st.global", 0, 0);
+    let used = "    add.u32 %r2, %r2, %r1;\n";
+    let insert = json!([{"range": {"start": at, "end": at}, "text": used}]);
+    client.change(2, insert);
+    assert_eq!(client.codes(), ["PTX1512"]);
+    let text = LINTED.replace("    st.global", &format!("{used}    st.global"));
+    let range = client.published["diagnostics"][0]["range"].clone();
+    assert_eq!(under(&text, &range), "mov.u32 %a, %tid.x;");
+    // An error hides lints.
+    let at = position(&text, "    ret;", 0, 0);
+    client.change(3, json!([{"range": {"start": at, "end": at}, "text": "x"}]));
+    assert!(!client.codes().contains(&"PTX1512".to_owned()));
+    let end = position(&text, "    ret;", 0, 1);
+    client.change(4, json!([{"range": {"start": at, "end": end}, "text": ""}]));
+    assert_eq!(client.codes(), ["PTX1512"]);
+}
+
+#[test]
+fn comments_and_the_client_turn_lints_off() {
+    let text = LINTED.replace(
+        "    mov.u32 %a",
+        "    // ptxkit: allow(dead-code)\n    mov.u32 %a",
+    );
+    assert_eq!(Client::open(&text).codes(), ["PTX1512"]);
+    let mut client = Client::with_options(LINTED, &["utf-8"], json!({"lints": false}));
+    assert_eq!(client.codes(), [""; 0]);
+    client.change(2, json!([{"text": text}]));
+    assert_eq!(client.codes(), [""; 0]);
+    for (options, count) in [(json!(null), 0), (json!({"lints": true}), 2)] {
+        let server = ptx_lsp::Server::new().without_lints();
+        let client = Client::of_server(server, LINTED, &["utf-8"], options);
+        assert_eq!(client.codes().len(), count);
+    }
+}
+
+#[test]
+fn a_lint_that_is_not_certain_is_information() {
+    let text = LINTED.replace(
+        "st.global.u32 [%rd1], %r2;",
+        "setp.eq.u32 %p, %r2, 0; @%p mov.u32 %r3, %r1; st.global.u32 [%rd1], %r3;",
+    );
+    let client = Client::open(&text.replace("    .reg .b64", "    .reg .pred %p;\n    .reg .b64"));
+    let all = client.published["diagnostics"].as_array().unwrap();
+    let found = all.iter().find(|d| d["code"] == "PTX1509").unwrap();
+    assert_eq!(found["severity"], 3, "{found}");
+}
+
 #[test]
 fn formatting_gives_the_canonical_text() {
     let text = TEXT

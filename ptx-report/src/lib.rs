@@ -41,6 +41,7 @@ pub mod requirements;
 pub mod retarget;
 pub mod scalars;
 pub mod source_frames;
+pub mod warnings;
 
 mod generated {
     pub(crate) mod pages;

@@ -1,6 +1,7 @@
 //! The language server for browsers: JavaScript gives it the messages of the Language Server Protocol and gets its answers.
 //!
 //! It is [`ptx_lsp::Server`] without streams and threads, so that an editor in a browser has the same features as any other one.
+//! Lints are off unless `initializationOptions` of `initialize` has `"lints": true`.
 
 #![forbid(unsafe_code)]
 
@@ -9,9 +10,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A client's connection to a language server. It lives as long as the page needs it.
 #[wasm_bindgen]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Session {
     server: Server,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 #[wasm_bindgen]
@@ -20,7 +27,9 @@ impl Session {
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            server: Server::new().without_lints(),
+        }
     }
 
     /// Takes a message of the client as JSON, and gives all messages for the client.

@@ -16,7 +16,7 @@ function activate(context) {
   context.subscriptions.push(
     commands.registerCommand("ptx.restartServer", restart),
     commands.registerTextEditorCommand("ptx.showControlFlowGraph", showGraph),
-    workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("ptx.server.path") && restart()),
+    workspace.onDidChangeConfiguration((event) => ["ptx.server.path", "ptx.lints"].some((name) => event.affectsConfiguration(name)) && restart()),
   );
   return restart();
 }
@@ -46,7 +46,11 @@ async function start() {
     "ptx",
     "PTX",
     { command: program, args: ["lsp"] },
-    { documentSelector: [{ language: "ptx" }], revealOutputChannelOn: RevealOutputChannelOn.Never },
+    {
+      documentSelector: [{ language: "ptx" }],
+      initializationOptions: { lints: vscode.workspace.getConfiguration("ptx").get("lints", true) },
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+    },
   );
   await client.start().catch((error) => explain(`The language server did not start: ${error.message}`));
 }

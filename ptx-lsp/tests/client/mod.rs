@@ -28,12 +28,20 @@ impl Client {
     }
 
     pub fn with_encodings(text: &str, encodings: &[&str]) -> Self {
+        Self::with_options(text, encodings, Value::Null)
+    }
+
+    pub fn with_options(text: &str, encodings: &[&str], options: Value) -> Self {
+        Self::of_server(Server::new(), text, encodings, options)
+    }
+
+    pub fn of_server(server: Server, text: &str, encodings: &[&str], options: Value) -> Self {
         let mut client = Self {
-            server: Server::new(),
+            server,
             next: 0,
             published: Value::Null,
         };
-        let params = json!({"capabilities": {"general": {"positionEncodings": encodings}}});
+        let params = json!({"capabilities": {"general": {"positionEncodings": encodings}}, "initializationOptions": options});
         client.request("initialize", params).unwrap();
         client.notify("initialized", json!({}));
         let document = json!({"uri": URI, "languageId": "ptx", "version": 1, "text": text});

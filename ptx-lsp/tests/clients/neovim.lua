@@ -32,7 +32,8 @@ check(vim.wait(20000, function() return #vim.lsp.get_clients({ bufnr = 0 }) == 1
 
 -- Diagnostics come, change with the text, and have fixes.
 local function codes()
-  return vim.tbl_map(function(d) return d.code end, vim.diagnostic.get(0))
+  local errors = vim.diagnostic.get(0, { severity = vim.diagnostic.severity.ERROR })
+  return vim.tbl_map(function(d) return d.code end, errors)
 end
 check(vim.wait(20000, function() return #codes() == 1 end), "no diagnostics")
 check(codes()[1] == "PTX0206", "diagnostics are " .. vim.inspect(codes()))

@@ -27,7 +27,7 @@ TEXT = """\
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=[PTXKIT, "lsp", "--stdio"]))
 async def client(lsp_client: LanguageClient):
     capabilities = client_capabilities("visual-studio-code")
-    result = await lsp_client.initialize_session(types.InitializeParams(capabilities=capabilities))
+    result = await lsp_client.initialize_session(types.InitializeParams(capabilities=capabilities, initialization_options={"lints": False}))
     assert result.server_info.name == "ptxkit"
     document = types.TextDocumentItem(uri=URI, language_id="ptx", version=1, text=TEXT)
     lsp_client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=document))

@@ -6,10 +6,10 @@ use ptx_verify::Options;
 
 use super::Args;
 use super::filter::{Filter, Kinds};
-use super::kinds::{LINK, MISTAKES, UNUSED};
 use crate::input::Source;
 use crate::render::json::{Linted, Measured};
 use ptx_report::source_frames::{Finder, Place};
+use ptx_report::warnings::kinds::{LINK, MISTAKES, UNUSED};
 
 pub(crate) struct Checked {
     pub(crate) source: Source,

@@ -2,8 +2,8 @@
 
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
-use super::allowed::Allowed;
-use super::kinds::Kind;
+use ptx_report::warnings::Allowed;
+use ptx_report::warnings::kinds::Kind;
 
 /// Which warnings of a module are reported, and which of them as errors.
 pub(crate) struct Filter<'a> {

@@ -1,10 +1,8 @@
 //! `ptxkit check`: reports errors and warnings.
 
-pub(crate) mod allowed;
 mod baseline;
 pub(crate) mod diagnose;
 pub(crate) mod filter;
-pub(crate) mod kinds;
 pub(crate) mod report;
 mod writer;
 
@@ -19,8 +17,8 @@ use crate::destination::Place;
 use crate::input::{self, Files};
 use crate::output::{self, Out, Status};
 use diagnose::check;
-use kinds::{Kind, checked_kind, kind};
 use ptx_report::counted;
+use ptx_report::warnings::kinds::{Kind, checked_kind, kind};
 use report::{Reporter, Reporting};
 
 /// Check files and report errors

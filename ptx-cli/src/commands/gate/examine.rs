@@ -10,7 +10,6 @@ use ptx_ir::{Code, Diagnostic, FuncId, FunctionKind, Item, Module, Severity, Spa
 use ptx_isa::Target;
 
 use super::rules::{self, Bound, Denied, Limit, Section};
-use crate::commands::check::allowed::Allowed;
 use crate::commands::check::diagnose::{Checked, Found, details};
 use crate::functions::{Chosen, Functions};
 use crate::input::Source;
@@ -20,6 +19,7 @@ use crate::query::visit;
 use crate::render::json::Measured;
 use ptx_report::clean;
 use ptx_report::function_stats::{self, OfFunction};
+use ptx_report::warnings::Allowed;
 
 /// What files are examined for.
 pub(super) struct Gate<'a> {

@@ -8,13 +8,13 @@ use anyhow::Result;
 use clap::ValueEnum;
 use ptx_lint::{Certainty, Lint, Options};
 
-use super::check::kinds::{Kind, kind};
 use super::check::report::{Reporter, Reporting};
 use crate::config::ConfigFile;
 use crate::input::{self, Files};
 use crate::output::{Out, Status};
 use crate::query::similar;
 use examine::examine;
+use ptx_report::warnings::kinds::{Kind, kind};
 
 /// Report likely bugs and slow code
 ///

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::{iter, mem};
 
-use memchr::memmem;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, Code, Diagnostic, Module, Severity, Span};
 
@@ -17,19 +16,21 @@ const MARK: &str = "ptxkit:";
 ///
 /// A comment before the first token is about the whole file. One on a separate line is about the statement, declaration or
 /// function after it, one at the end of a line about that line.
-#[derive(Default)]
-pub(crate) struct Allowed {
+#[derive(Default, Debug)]
+pub struct Allowed {
     /// For each code the ranges in which it is turned off, in order and without overlap.
     ranges: BTreeMap<Code, Vec<Range<u32>>>,
     /// Errors in other comments that begin with the mark, and where they are.
-    pub(crate) mistakes: Vec<(Span, String)>,
+    pub mistakes: Vec<(Span, String)>,
 }
 
 impl Allowed {
-    pub(crate) fn new(module: &Module) -> Self {
+    /// Reads the comments of a module.
+    #[must_use]
+    pub fn new(module: &Module) -> Self {
         let mut allowed = Self::default();
         let source = module.source();
-        if memmem::find(source, MARK.as_bytes()).is_none() {
+        if !has_mark(source) {
             return allowed;
         }
         let statements = Statements::new(module);
@@ -94,7 +95,8 @@ impl Allowed {
     }
 
     /// Whether no comment turns a diagnostic off. Of a warning with several places, only those outside of such comments stay.
-    pub(crate) fn keeps(&self, d: &mut Diagnostic) -> bool {
+    #[must_use]
+    pub fn keeps(&self, d: &mut Diagnostic) -> bool {
         let ranges = self.ranges.get(&d.code);
         let Some(ranges) = ranges.filter(|_| d.severity == Severity::Warning) else {
             return true;
@@ -112,6 +114,11 @@ impl Allowed {
         (d.repeats, d.span) = (places.collect(), first);
         true
     }
+}
+
+/// Whether a text has comments with the mark.
+fn has_mark(source: &[u8]) -> bool {
+    memchr::memmem::find(source, MARK.as_bytes()).is_some()
 }
 
 /// Ranges in order, those that overlap as one.

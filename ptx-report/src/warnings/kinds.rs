@@ -2,35 +2,43 @@
 
 use ptx_ir::Code;
 
-use ptx_report::explain;
+use crate::explain;
 
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// All of them.
     All,
+    /// What is never used.
     Unused,
+    /// Names that other modules must define.
     Link,
+    /// What later versions of PTX may not have.
     Deprecated,
+    /// Those with a code.
     One(Code),
 }
 
 /// The warning about names that other modules must define.
-pub(super) const LINK: Code = Code::UnresolvedExtern;
+pub const LINK: Code = Code::UnresolvedExtern;
 
 /// What the name `deprecated` means: a warning of `ptxkit check` and a lint have it.
 const DEPRECATED: [Code; 2] = [Code::Deprecated, Code::DeprecatedFeature];
 
-pub(super) const UNUSED: [Code; 3] = [
+/// The warnings about what is never used.
+pub const UNUSED: [Code; 3] = [
     Code::UnusedRegister,
     Code::UnusedLabel,
     Code::UnusedFunction,
 ];
 
 /// Warnings about what is legal but has no defined result; off by default.
-pub(super) const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
+pub const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
 
 impl Kind {
-    pub(crate) fn holds(self, code: Code) -> bool {
+    /// Whether a code is one of them.
+    #[must_use]
+    pub fn holds(self, code: Code) -> bool {
         match self {
             Self::All => true,
             Self::Unused => UNUSED.contains(&code),
@@ -42,7 +50,11 @@ impl Kind {
 }
 
 /// A kind that `ptxkit check` reports, by its name.
-pub(super) fn checked_kind(text: &str) -> Result<Kind, String> {
+///
+/// # Errors
+///
+/// Why the text names none.
+pub fn checked_kind(text: &str) -> Result<Kind, String> {
     let lints = || ptx_lint::Lint::ALL.iter().map(|lint| lint.code());
     match kind(text)? {
         Kind::One(code) if lints().any(|lint| lint == code) => {
@@ -53,7 +65,11 @@ pub(super) fn checked_kind(text: &str) -> Result<Kind, String> {
 }
 
 /// A kind by its name.
-pub(crate) fn kind(text: &str) -> Result<Kind, String> {
+///
+/// # Errors
+///
+/// Why the text names none.
+pub fn kind(text: &str) -> Result<Kind, String> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
     let same =
         |c: &&Code| plain(c.name()) == plain(text) || c.to_string().eq_ignore_ascii_case(text);
