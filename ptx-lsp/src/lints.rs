@@ -7,7 +7,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, TextChange};
 use ptx_lint::{Finding, Linter, Options};
 
-/// Larger documents are not linted: an editor does not wait so long after each change.
+/// Larger documents are not linted: each change would take more than an editor can wait.
 const MOST_BYTES: usize = 1 << 20;
 
 /// The findings of each function.

@@ -139,7 +139,7 @@ fn malformed_messages_do_not_end_the_server() {
     assert_eq!(client.server.exit_status(), Some(0));
 }
 
-/// A file with an instruction in each function that computes what nobody reads.
+/// A file with an instruction in each function that computes an unused value.
 const LINTED: &str = "\
 .version 8.0
 .target sm_80
