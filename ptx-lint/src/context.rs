@@ -24,7 +24,7 @@ use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
 use crate::divergence::Divergence;
 use crate::optimized::is_unoptimized;
-use crate::{Finding, Lint, Options};
+use crate::{Finding, Lint, LintOptions};
 
 /// What is known of a module.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(crate) struct ModuleContext<'m> {
 }
 
 impl<'m> ModuleContext<'m> {
-    pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &Options) -> Self {
+    pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &LintOptions) -> Self {
         let uniformity = options.lints.iter().any(|lint| lint.needs_uniformity());
         let divergence = options.lints.iter().any(|lint| lint.needs_divergence());
         let calls = CallGraph::new(facts);

@@ -5,11 +5,11 @@
 //!
 //! ```
 //! use ptx_ir::facts::ModuleFacts;
-//! use ptx_lint::{Certainty, Lint, Options, lint};
+//! use ptx_lint::{Certainty, Lint, LintOptions, lint};
 //!
 //! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; mov.u32 a, %tid.x; ret; }";
 //! let module = ptx_parse::parse(text).module;
-//! let found = lint(&ModuleFacts::new(&module), &Options::default());
+//! let found = lint(&ModuleFacts::new(&module), &LintOptions::default());
 //! assert_eq!((found[0].lint, found[0].certainty), (Lint::DeadCode, Certainty::Definite));
 //! assert_eq!(found[0].diagnostic.code.to_string(), "PTX1512");
 //! ```
@@ -36,5 +36,5 @@ mod protocols;
 pub use finding::Finding;
 pub use linter::{Linter, lint};
 pub use lints::Lint;
-pub use options::Options;
+pub use options::LintOptions;
 pub use ptx_analysis::asynchrony::Certainty;

@@ -7,11 +7,11 @@ use ptx_ir::FuncId;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 
 use crate::context::{FunctionContext, ModuleContext};
-use crate::{Finding, Options};
+use crate::{Finding, LintOptions};
 
 /// Reports what lints find in all functions of a module, in the order of the source.
 #[must_use]
-pub fn lint(facts: &ModuleFacts<'_>, options: &Options) -> Vec<Finding> {
+pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
     let found = map_functions(facts, |id, of| linter.examine(id, of));
     let mut found: Vec<Finding> = found.into_iter().flatten().collect();
@@ -23,12 +23,12 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &Options) -> Vec<Finding> {
 ///
 /// ```
 /// use ptx_ir::facts::ModuleFacts;
-/// use ptx_lint::{Linter, Options};
+/// use ptx_lint::{Linter, LintOptions};
 ///
 /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 a; mov.u32 a, %tid.x; ret; }\n.entry l() { ret; }";
 /// let module = ptx_parse::parse(text).module;
 /// let facts = ModuleFacts::new(&module);
-/// let options = Options::default();
+/// let options = LintOptions::default();
 /// let linter = Linter::new(&facts, &options);
 /// let count = |name| linter.function(module.function(name).unwrap()).len();
 /// assert_eq!((count("k"), count("l")), (1, 0));
@@ -36,13 +36,13 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &Options) -> Vec<Finding> {
 #[derive(Debug)]
 pub struct Linter<'m> {
     module: ModuleContext<'m>,
-    options: &'m Options,
+    options: &'m LintOptions,
 }
 
 impl<'m> Linter<'m> {
     /// Examines what the functions have in common.
     #[must_use]
-    pub fn new(facts: &'m ModuleFacts<'m>, options: &'m Options) -> Self {
+    pub fn new(facts: &'m ModuleFacts<'m>, options: &'m LintOptions) -> Self {
         Self {
             module: ModuleContext::new(facts, options),
             options,

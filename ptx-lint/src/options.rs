@@ -9,14 +9,14 @@ use crate::Lint;
 /// Which findings are reported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct LintOptions {
     /// The lints that look for mistakes: all of them by default.
     pub lints: Vec<Lint>,
     /// The least certainty of a finding.
     pub certainty: Certainty,
 }
 
-impl Default for Options {
+impl Default for LintOptions {
     fn default() -> Self {
         Self {
             lints: Lint::ALL.to_vec(),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ptx_ir::facts::ModuleFacts;
-use ptx_lint::{Certainty, Finding, Lint, Options, lint};
+use ptx_lint::{Certainty, Finding, Lint, LintOptions, lint};
 
 /// Possible findings of all lints per 1,000 instructions, at most.
 const MOST: f64 = 2.0;
@@ -187,7 +187,7 @@ fn check_corpus(folder: &Path) {
         instructions += bodies
             .map(|(_, _, body)| body.insts().count())
             .sum::<usize>();
-        for finding in lint(&ModuleFacts::new(&module), &Options::default()) {
+        for finding in lint(&ModuleFacts::new(&module), &LintOptions::default()) {
             *counts.entry((finding.lint, finding.certainty)).or_default() += 1;
             let function = module.functions().get(finding.function);
             let function = function.map_or("", |f| module.name(f.name));

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptx_ir::facts::ModuleFacts;
-use ptx_lint::{Certainty, Finding, Lint, Options, lint};
+use ptx_lint::{Certainty, Finding, Lint, LintOptions, lint};
 
 /// How many findings of each lint the files must have at least, and how many functions without.
 const LEAST: usize = 10;
@@ -26,8 +26,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn options(text: &str) -> Options {
-    let mut options = Options::default();
+fn options(text: &str) -> LintOptions {
+    let mut options = LintOptions::default();
     let first = text.lines().next().unwrap_or_default();
     if let Some(names) = first.strip_prefix("//@ only: ") {
         let known = |name: &str| Lint::from_name(name.trim()).expect("the name of a lint");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, TextChange};
-use ptx_lint::{Finding, Linter, Options};
+use ptx_lint::{Finding, LintOptions, Linter};
 
 /// Larger documents are not linted: each change would take more than an editor can wait.
 const MOST_BYTES: usize = 1 << 20;
@@ -48,7 +48,7 @@ impl Lints {
             let others = module.definitions().map(|(id, ..)| id);
             functions.extend(others.filter(|id| called(*id)));
         }
-        let options = Options::default();
+        let options = LintOptions::default();
         let linter = Linter::new(&facts, &options);
         for function in functions {
             self.found.insert(function, linter.function(function));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptx_report::function_values::Coalescing;
 use ptx_report::report::Report;
-use ptxkit::lint::{Options, lint};
+use ptxkit::lint::{LintOptions, lint};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -155,7 +155,7 @@ impl Module {
     /// [('dead-code', 'definite', 3)]
     #[pyo3(name = "lint")]
     fn lint_findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| lint(&self.facts(), &Options::default()));
+        let found = py.detach(|| lint(&self.facts(), &LintOptions::default()));
         let described = found.into_iter().map(|finding| {
             let function = self.ir.functions().get(finding.function);
             let diagnostic = finding.diagnostic;

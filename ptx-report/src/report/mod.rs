@@ -131,7 +131,7 @@ impl Report {
         let facts = ModuleFacts::new(module);
         let uniformity = ModuleUniformity::new(&facts);
         let context = Context::new(module);
-        let options = ptx_lint::Options::default();
+        let options = ptx_lint::LintOptions::default();
         let linter = ptx_lint::Linter::new(&facts, &options);
         let starts = module.items().filter_map(|(item, what)| match what {
             ptx_ir::Item::Function(id) => Some((id, module.span(item).start)),

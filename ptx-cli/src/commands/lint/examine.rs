@@ -2,7 +2,7 @@
 
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Diagnostic, Severity};
-use ptx_lint::{Finding, Options};
+use ptx_lint::{Finding, LintOptions};
 
 use super::Args;
 use crate::commands::check::diagnose::{Checked, Found, details};
@@ -11,7 +11,7 @@ use crate::input::Source;
 use crate::render::json::Linted;
 
 /// The errors of the syntax, and what lints find where the syntax is right.
-pub(super) fn examine(source: Source, options: &Options, args: &Args) -> Checked {
+pub(super) fn examine(source: Source, options: &LintOptions, args: &Args) -> Checked {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     let module = parsed.module;
     let errors = parsed.diagnostics.into_iter().map(|d| (d, None));

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use ptx_lint::{Certainty, Lint, Options};
+use ptx_lint::{Certainty, Lint, LintOptions};
 
 use super::check::report::{Reporter, Reporting};
 use crate::config::ConfigFile;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let inputs = args.files.list()?;
     let mut reporter = Reporter::new(&args.reporting)?;
     reporter.begin(&mut out)?;
-    let mut options = Options::default();
+    let mut options = LintOptions::default();
     if !args.only.is_empty() {
         options.lints.retain(|lint| args.only.contains(lint));
     }
