@@ -161,7 +161,7 @@ fn as_text() {
 fn findings_of_lints() {
     let folder = Folder::new("report-findings");
     let text =
-        |comment: &str| STAGES.replace("ret;", &format!("mov.u32 %r7, %tid.x;{comment}\nret;"));
+        |comment: &str| STAGES.replace("ret;", &format!("add.u32 %r7, %r1, 1;{comment}\nret;"));
     let file = folder.file("a.ptx", text(""));
     let run = ptx(&["report", "--format", "json", &file]);
     let findings = &objects(&run.out)[0]["functions"][0]["findings"];
