@@ -70,6 +70,10 @@ impl<'m> ModuleContext<'m> {
     pub(crate) fn facts(&self) -> &'m ModuleFacts<'m> {
         self.facts
     }
+
+    pub(crate) fn calls(&self) -> &CallGraph {
+        &self.calls
+    }
 }
 
 /// The functions that wait at a barrier for all threads of the CTA, or call one that does.

@@ -27,6 +27,7 @@ struct Guide;
 mod context;
 mod divergence;
 mod finding;
+mod inline;
 mod linter;
 mod lints;
 mod optimized;

@@ -7,6 +7,7 @@ use ptx_ir::FuncId;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 
 use crate::context::{FunctionContext, ModuleContext};
+use crate::inline::Contexts;
 use crate::{Finding, LintOptions};
 
 /// Reports what lints find in all functions of a module, in the order of the source.
@@ -36,6 +37,7 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
 #[derive(Debug)]
 pub struct Linter<'m> {
     module: ModuleContext<'m>,
+    contexts: Contexts,
     options: &'m LintOptions,
 }
 
@@ -43,8 +45,10 @@ impl<'m> Linter<'m> {
     /// Examines what the functions have in common.
     #[must_use]
     pub fn new(facts: &'m ModuleFacts<'m>, options: &'m LintOptions) -> Self {
+        let module = ModuleContext::new(facts, options);
         Self {
-            module: ModuleContext::new(facts, options),
+            contexts: Contexts::new(facts, module.calls(), options),
+            module,
             options,
         }
     }
@@ -60,7 +64,15 @@ impl<'m> Linter<'m> {
         let context = FunctionContext::new(&self.module, id, of);
         let mut found = Vec::new();
         for lint in &self.options.lints {
-            lint.check(&context, &mut found);
+            if !self.contexts.replaces(id, *lint) {
+                lint.check(&context, &mut found);
+            }
+        }
+        for finding in self.contexts.found(id) {
+            let is_known = |f: &Finding| f.lint == finding.lint && f.stmt == finding.stmt;
+            if !found.iter().any(is_known) {
+                found.push(finding.clone());
+            }
         }
         found.retain(|f| f.certainty >= self.options.certainty);
         found.sort_by_key(|f| f.diagnostic.span.start);
