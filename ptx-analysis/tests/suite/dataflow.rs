@@ -1,8 +1,7 @@
 //! The solver against naive iteration and against the meet over all paths; the sets against `BTreeSet`.
 #![allow(clippy::unwrap_used)]
 
-mod brute;
-
+use crate::brute;
 use brute::{Random, random_graph, reach};
 use ptx_analysis::dataflow::{
     Analysis, BitSet, Cursor, Direction, Dot, Incomplete, JoinSemiLattice, SparseSet, solve,

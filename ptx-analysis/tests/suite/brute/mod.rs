@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod check;
-#[path = "../../../ptx-vm/tests/common/random/mod.rs"]
+#[path = "../../../../ptx-vm/tests/common/random/mod.rs"]
 pub(crate) mod random;
 
 use ptx_analysis::cfg::{BlockId, Cfg};

@@ -1,8 +1,7 @@
 //! Every structure of a graph against its definition and against petgraph, on thousands of random graphs.
 #![allow(clippy::unwrap_used)]
 
-mod brute;
-
+use crate::brute;
 use brute::{Random, check};
 use petgraph::algo::{dominators, tarjan_scc};
 use petgraph::graph::{DiGraph, NodeIndex};

@@ -1,14 +1,9 @@
 //! The machine against an interpreter that knows how a random function was made.
 #![allow(clippy::unwrap_used)]
 
-#[path = "common/random/mod.rs"]
-mod random;
-#[path = "common/random/run.rs"]
-#[allow(dead_code, reason = "other tests need the rest")]
-mod run;
-
 use std::fmt::Write as _;
 
+use crate::{random, run};
 use ptx_vm::{Launch, Machine, StopReason};
 use random::Random;
 use random::program::{State, program};

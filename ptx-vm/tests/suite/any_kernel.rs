@@ -1,12 +1,6 @@
 //! Every kernel of the corpus runs, or ends with an error that is documented.
 
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-#[path = "common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod observe;
-
+use crate::{files, observe};
 use ptx_ir::FunctionKind;
 use ptx_vm::StopReason;
 

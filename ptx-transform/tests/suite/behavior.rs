@@ -2,23 +2,9 @@
 //! rewritings is tested on each file, in turn; CI, which sets `PTXKIT_SEED`, tests all of them on all files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-#[path = "../../ptx-vm/tests/programs/case.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod case;
-#[path = "../../ptx-vm/tests/programs/compare.rs"]
-mod compare;
-
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-#[path = "../../ptx-vm/tests/common/observe.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod observe;
-#[path = "../../ptx-vm/tests/programs/run.rs"]
-mod run;
-
 use std::collections::BTreeMap;
 
+use crate::{files, observe, run};
 use observe::{Seen, observe, observe_within};
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::{Dominators, Loops};

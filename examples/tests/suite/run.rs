@@ -80,7 +80,7 @@ fn copies() {
     assert!(!text.is_empty());
     let pipelined = |l: &str| l.ends_with(": up to 2 groups, waits for all but 1");
     assert!(text.lines().any(pipelined), "{text}");
-    let source = include_str!("../src/bin/copies.rs");
+    let source = include_str!("../../src/bin/copies.rs");
     let code = |l: &&str| !l.trim().is_empty() && !l.trim().starts_with("//");
     let code = source.lines().filter(code).count();
     assert!(code <= 60, "an analysis in 60 lines has {code}");

@@ -7,10 +7,9 @@
 )]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common;
 use common::{Known, Random, Sample, function};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;

@@ -2,14 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-mod brute;
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::{brute, common};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::reg_lanes::Variables;

@@ -7,11 +7,9 @@
     reason = "tests"
 )]
 
-#[path = "common/corpus.rs"]
-mod corpus;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::corpus;
 use ptx_ir::lex::Lexer;
 use ptx_ir::{Code, FunctionKind, Item, Module, Severity};
 use ptx_transform::{ExtractError, Extracted, LinkOptions, extract, link, split};

@@ -1,8 +1,7 @@
 //! Values said to be equal against a machine that runs the function, and equalities that must be found.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod brute;
-
+use crate::brute;
 use brute::random::Random;
 use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};

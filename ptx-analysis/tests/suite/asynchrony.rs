@@ -5,12 +5,9 @@
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-
 use std::path::Path;
 
+use crate::files;
 use ptx_analysis::asynchrony::{Certainty, Violation, violations};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::ModuleFacts;

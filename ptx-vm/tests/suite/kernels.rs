@@ -1,8 +1,7 @@
 //! Kernels, and what they leave in memory.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-mod common;
-
+use crate::common;
 use common::{kernel, run};
 use ptx_vm::{Launch, Machine, StopReason};
 

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod client;
-
+use crate::client;
 use client::{Client, edited, position};
 use serde_json::json;
 

@@ -7,14 +7,10 @@
 )]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-mod brute;
-#[path = "../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code, reason = "other tests need more of it")]
-mod files;
-
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use crate::{brute, files};
 use brute::{Random, check};
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-mod brute;
-
+use crate::brute;
 use brute::random::Random;
 use brute::random::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};

@@ -1,8 +1,7 @@
 //! Asynchronous operations on blocks of memory.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
-mod common;
-
+use crate::common;
 use common::{kernel, run};
 
 /// Copies 64 bytes from global memory to `words` in shared memory.

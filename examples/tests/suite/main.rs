@@ -1,0 +1,8 @@
+//! Tests of the crate in one program, which builds faster than one for each file.
+
+mod building;
+mod evaluate;
+mod kernels;
+mod rewrites;
+mod run;
+mod rust;

@@ -1,0 +1,24 @@
+//! Tests of the crate in one program, which builds faster than one for each file.
+
+mod asynchrony;
+mod brute;
+mod calls;
+mod common;
+mod constants;
+mod corpus;
+mod dataflow;
+mod edited;
+mod facts;
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+mod graph;
+mod memory_access;
+mod provenance;
+mod random;
+mod source_lines;
+mod ssa;
+mod threads;
+mod uniformity;
+mod values;
+mod work;

@@ -1,0 +1,23 @@
+//! Tests of the crate in one program, which builds faster than one for each file.
+
+mod behavior;
+#[path = "../../../ptx-vm/tests/programs/case.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod case;
+#[path = "../../../ptx-vm/tests/programs/compare.rs"]
+mod compare;
+#[path = "common/corpus.rs"]
+mod corpus;
+mod extract;
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+mod instrument;
+mod link;
+mod names;
+#[path = "../../../ptx-vm/tests/common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod observe;
+mod preheader;
+#[path = "../../../ptx-vm/tests/programs/run.rs"]
+mod run;

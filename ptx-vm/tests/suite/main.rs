@@ -1,0 +1,28 @@
+//! Tests of the crate in one program, which builds faster than one for each file.
+
+mod agreement;
+mod any_kernel;
+mod asynchronous;
+mod checkers;
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+mod host_memory;
+mod kernels;
+#[path = "../common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod observe;
+mod profile;
+#[path = "../common/random/mod.rs"]
+mod random;
+#[path = "../common/random/run.rs"]
+#[allow(dead_code, reason = "other tests need the rest")]
+mod run;
+mod shape;
+mod shared;
+mod threads;
+mod trace;
+mod unsupported;
+mod work;
