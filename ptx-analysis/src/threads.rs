@@ -231,6 +231,11 @@ impl<'a> ThreadValues<'a> {
             SpecialReg::Ntid => of(self.shape.threads)?,
             SpecialReg::Laneid => thread % LANES,
             SpecialReg::Warpid => thread / LANES,
+            SpecialReg::LanemaskEq => 1 << (thread % LANES),
+            SpecialReg::LanemaskLt => (1 << (thread % LANES)) - 1,
+            SpecialReg::LanemaskLe => u32::MAX >> (LANES - 1 - thread % LANES),
+            SpecialReg::LanemaskGe => u32::MAX << (thread % LANES),
+            SpecialReg::LanemaskGt => (u32::MAX << (thread % LANES)) << 1,
             _ => return None,
         };
         Some(value.into())

@@ -24,6 +24,7 @@ extern crate alloc;
 #[doc = include_str!("../../docs/linting.md")]
 struct Guide;
 
+mod addresses;
 mod context;
 mod divergence;
 mod finding;

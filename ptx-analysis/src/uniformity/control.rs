@@ -124,7 +124,7 @@ impl<'a> Control<'a> {
         let mut around = graphs.loops.innermost(branch);
         while let Some(id) = around {
             if stop.is_none_or(|stop| !graphs.loops.contains(id, stop)) {
-                changes.loops |= self.leave(id, level);
+                changes.loops |= self.leave(id, level, stop);
             }
             around = graphs.loops.get(id).and_then(|l| l.parent());
         }
@@ -169,7 +169,7 @@ impl<'a> Control<'a> {
             if let Some(header) = header.filter(|_| meets_inside && header != stop)
                 && self.visits[header.as_u32() as usize].query == self.query
             {
-                changed |= self.leave(id, level);
+                changed |= self.leave(id, level, stop);
                 self.begin_at(header, true);
                 self.follow(branch, stop);
             }
@@ -178,13 +178,16 @@ impl<'a> Control<'a> {
         changed
     }
 
-    /// Threads leave a loop at different times, by different edges; whether that is new.
-    fn leave(&mut self, id: LoopId, level: Uniformity) -> bool {
+    /// Threads leave a loop at different times, by different edges, and meet at `stop`; whether that is new.
+    fn leave(&mut self, id: LoopId, level: Uniformity, stop: Option<BlockId>) -> bool {
         let (at, graphs) = (id.as_u32() as usize, self.graphs);
         let after = self.after[at].take();
         let after = after.unwrap_or_else(|| graphs.after(id));
         for &(to, several) in &after {
-            self.begin_at(to, several);
+            match Some(to) == stop {
+                true => self.come_to(to, several),
+                false => self.begin_at(to, several),
+            }
         }
         self.after[at] = Some(after);
         self.any_exits = true;
@@ -201,8 +204,14 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Lanes come to a block one after the other.
+    /// Lanes come to a block one after the other, and so to those after it.
     fn begin_at(&mut self, block: BlockId, joined: bool) {
+        self.come_to(block, joined);
+        self.push(block);
+    }
+
+    /// Lanes come to a block one after the other.
+    fn come_to(&mut self, block: BlockId, joined: bool) {
         let visit = Visit {
             query: self.query,
             since: block.as_u32(),
@@ -211,7 +220,6 @@ impl<'a> Control<'a> {
         };
         self.visited.push(block);
         self.visits[block.as_u32() as usize] = visit;
-        self.push(block);
     }
 
     fn push(&mut self, block: BlockId) {

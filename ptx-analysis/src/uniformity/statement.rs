@@ -2,7 +2,9 @@
 
 use ptx_ir::facts::{Callees, Facts, MemoryAccess, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
-use ptx_isa::{Access, Marks, Modifier, Proxy, ResultUniformity, StateSpace, Uniformity};
+use ptx_isa::{
+    Access, Action, Marks, Modifier, Proxy, RegisterClass, ResultUniformity, StateSpace, Uniformity,
+};
 
 use super::cells::each_operand;
 use super::pass::Pass;
@@ -150,6 +152,10 @@ impl Pass<'_> {
         address: Uniformity,
         block: BlockId,
     ) -> Uniformity {
+        if self.context.is_optimistic && access.is_mbarrier {
+            // Threads wait for the same phase.
+            return address;
+        }
         if access.access != Access::Read || facts.is_multimem() {
             return Uniformity::Varying;
         }
@@ -203,7 +209,9 @@ impl Pass<'_> {
         match stated {
             None => level,
             Some(ResultUniformity::Group(_))
-                if self.context.is_optimistic && level <= Uniformity::Cta =>
+                if self.context.is_optimistic
+                    && level <= Uniformity::Cta
+                    && !self.is_chosen(facts, variable) =>
             {
                 level
             }
@@ -230,6 +238,12 @@ impl Pass<'_> {
             Some(ResultUniformity::LaneValue) => self.exchanged((stmt, block), facts),
             Some(_) => Uniformity::Varying,
         }
+    }
+
+    /// Whether a variable tells which lane of a warp was chosen.
+    fn is_chosen(&self, facts: &Facts<'_>, variable: u32) -> bool {
+        let class = self.variables.class(self.facts.body(), variable);
+        facts.action() == Some(Action::Elect) && class == Some(RegisterClass::Predicate)
     }
 
     /// In which threads the value of any lane is the same.

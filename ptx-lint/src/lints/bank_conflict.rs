@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::memory_access::{Access, Pattern};
+use ptx_analysis::memory_access::Access;
 use ptx_ir::facts::Space;
 use ptx_isa::StateSpace;
 
-use super::performance;
+use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -18,12 +18,22 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
+    let is_relevant = |a: &&Access| {
+        is_shared(a) && (performance::is_of_lanes(cx, a) || performance::is_of_rows(cx, a))
+    };
+    if !accesses.all().iter().any(|a| is_relevant(&a)) {
+        return;
+    }
+    let Some((mut threads, sets)) = cx.threads() else {
+        return;
+    };
     let mut last = None;
-    for access in accesses.all() {
-        if last == Some(access.stmt) || !is_shared(access) || !performance::is_of_lanes(cx, access) {
+    for access in accesses.all().iter().filter(is_relevant) {
+        if last == Some(access.stmt) {
             continue;
         }
-        if let Some(finding) = finding(cx, access) {
+        let lanes = Lanes::of(cx, (&mut threads, sets), access);
+        if let Some(finding) = lanes.and_then(|lanes| finding(cx, access, &lanes)) {
             last = Some(access.stmt);
             found.push(finding);
         }
@@ -34,34 +44,36 @@ fn is_shared(access: &Access) -> bool {
     matches!(access.space, Space::State(space) if space.base() == StateSpace::Shared)
 }
 
-fn finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
-    let request = access.request?;
-    let degree = request.degree();
-    if degree < 2 {
+fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
+    let passes = lanes.passes();
+    let (all, least) = (passes.all, passes.least);
+    let degree = all.div_ceil(least.max(1));
+    let stride = lanes.stride();
+    // Computed layouts often have to be good for two purposes.
+    let least_degree = if lanes.is_affine || stride.is_some() { 2 } else { 3 };
+    if degree < least_degree {
         return None;
     }
-    let (all, least) = (request.passes.all, request.passes.least);
-    let how = match request.pattern {
-        Pattern::Strided(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
-        _ => "lanes access different words of a bank".into(),
+    let how = match stride {
+        Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
+        None => "lanes access different words of a bank".into(),
     };
     let message = format!(
         "{degree}-way bank conflict: {how}, so a warp accesses shared memory {all} times instead of {least}"
     );
     let finding = cx.finding(Lint::BankConflict, Certainty::Definite, access.stmt, message);
-    let bytes = access.access.bytes?;
-    let help = match request.pattern {
-        Pattern::Strided(stride) if is_row(stride, bytes) => format!(
+    let help = match stride {
+        Some(stride) if is_row(stride, lanes.bytes) => format!(
             "add {} bytes to each row of {} bytes, so that the lanes access different banks",
-            bytes.max(WORD),
+            lanes.bytes.max(WORD),
             stride.unsigned_abs()
         ),
-        Pattern::Strided(_) => {
+        Some(_) => {
             "let consecutive threads access consecutive words, for example in an array for each member of a structure".into()
         }
-        _ => "pad the rows, or swizzle the columns, so that the lanes access different banks".into(),
+        None => "pad the rows, or swizzle the columns, so that the lanes access different banks".into(),
     };
-    let help = performance::with_assumptions(&help, &request);
+    let help = performance::with_assumptions(&help, lanes);
     Some(finding.with_help(help).with_degree(degree as u32))
 }
 

@@ -1,6 +1,7 @@
 //! `barrier-divergence`: barriers that some of the threads do not reach that have to.
 
 mod balance;
+mod counted;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -33,6 +34,7 @@ struct Barrier {
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     protocols::check(cx, Lint::BarrierDivergence, found);
+    counted::check(cx, found);
     let (Some(uniformity), Some(divergence)) = (cx.likely(), cx.divergence()) else {
         return;
     };
@@ -45,7 +47,8 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             None => Uniformity::Grid,
         };
         let level = divergence.level(block).join(guard);
-        if level <= Uniformity::Cta {
+        let is_known = found.iter().any(|f| f.lint == Lint::BarrierDivergence && f.stmt == at.stmt);
+        if level <= Uniformity::Cta || is_known {
             continue;
         }
         if let Some(callee) = at.facts.callees() {

@@ -1,6 +1,7 @@
 //! `fence-strength`: fences that another one makes redundant or that order nothing, fences whose scope is wider than what communicates, and
 //! signals to other threads without a fence.
 
+mod beside;
 mod missing;
 mod order;
 mod redundant;
@@ -18,4 +19,5 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     redundant::check(cx, &code, found);
     wide::check(cx, &code, found);
     missing::check(cx, &code, found);
+    beside::check(cx, &code, found);
 }

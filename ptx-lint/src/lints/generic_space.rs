@@ -1,4 +1,6 @@
-//! `generic-space`: accesses through generic addresses that are always in one state space.
+//! `generic-space`: accesses through generic addresses that are always in one state space, and addresses of another kind than an access takes.
+
+mod confused;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +16,7 @@ use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    confused::check(cx, found);
     // Code for a debugger and code that is not optimized name no state space.
     if cx.is_for_debugger() || cx.is_unoptimized() {
         return;
@@ -47,9 +50,11 @@ fn place_of_space(cx: &FunctionContext<'_>, access: &Access, space: StateSpace) 
     let facts = cx.facts().inst(access.inst);
     let (form, slots) = facts.form()?;
     let word = space.modifier()?;
-    let mut operands = form.operands().iter();
-    let slot = operands.find_map(|o| match o.spaces() {
-        Spaces::Slot(slot) => Some(slot).filter(|_| form.accepts(word)),
+    let mut operands = form.operands().iter().enumerate();
+    let slot = operands.find_map(|(at, o)| match o.spaces() {
+        Spaces::Slot(slot) if facts.form_operand(at) == access.access.operand => {
+            Some(slot).filter(|_| form.accepts(word))
+        }
         _ => None,
     })?;
     let signature = cx.body().inst(access.inst)?.sig;

@@ -2,9 +2,76 @@
 
 use alloc::vec::Vec;
 
-use crate::context::FunctionContext;
-use crate::{Finding, Lint, protocols};
+use ptx_analysis::threads::ThreadValues;
+use ptx_analysis::uniformity::Uniformity;
+use ptx_ir::facts::Space;
+use ptx_ir::{EntityId as _, FunctionKind};
+use ptx_isa::{Action, StateSpace};
+
+use super::barrier_divergence::last;
+use crate::addresses::Parts;
+use crate::context::{FunctionContext, Reached};
+use crate::{Certainty, Finding, Lint, protocols};
+
+/// The most threads of a CTA.
+const MOST_THREADS: u32 = 1024;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     protocols::check(cx, Lint::MbarrierInit, found);
+    let function = cx.module().functions().get(cx.id());
+    let is_init = |at: &Reached<'_>| at.facts.action() == Some(Action::MbarrierInit);
+    if function.is_none_or(|f| f.kind != FunctionKind::Entry) || !cx.instructions().any(|at| is_init(&at)) {
+        return;
+    }
+    let Some((mut threads, sets)) = cx.threads() else {
+        return;
+    };
+    // Kernels that do not say how many threads they are for may be for one.
+    let shape = threads.shape();
+    let is_bounded = cx.values().is_some_and(|v| v.bounds().most < MOST_THREADS);
+    if !shape.is_required && !is_bounded {
+        return;
+    }
+    for at in cx.instructions().filter(is_init) {
+        let is_known = found.iter().any(|f| f.lint == Lint::MbarrierInit && f.stmt == at.stmt);
+        if !is_known && is_repeated(cx, (&mut threads, sets), &at) == Some(true) {
+            found.push(finding(cx, &at, shape.is_required));
+        }
+    }
+}
+
+/// Whether several threads initialize one object.
+fn is_repeated(
+    cx: &FunctionContext<'_>,
+    (threads, sets): (&mut ThreadValues<'_>, &[u128]),
+    at: &Reached<'_>,
+) -> Option<bool> {
+    let block = cx.cfg().of_statement(at.stmt)?;
+    let mut set = *sets.get(block.index())?;
+    for branch in cx.divergence()?.causes(block, Uniformity::Cta) {
+        let (stmt, facts) = last(cx, branch)?;
+        threads.guard(stmt, &facts)?;
+    }
+    if at.facts.guard().is_some() {
+        let guard = threads.guard(at.stmt, &at.facts)?;
+        let samples = 0..threads.samples().len();
+        set = samples.filter(|s| guard.get(*s) == 0).fold(set, |set, s| set & !(1 << s));
+    }
+    let of_shared = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Shared);
+    let access = cx.accesses()?.all().iter().find(|a| a.stmt == at.stmt && of_shared(a.space))?;
+    let own = Parts::new(cx, cx.values()?, threads, &access.address?)?.own;
+    let mut there = own.iter().enumerate().filter(|(sample, _)| set >> sample & 1 == 1);
+    let (_, first) = there.next()?;
+    let (_, second) = there.next()?;
+    Some(first == second)
+}
+
+fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Finding {
+    let (certainty, may) = match is_certain {
+        true => (Certainty::Definite, "several threads initialize"),
+        false => (Certainty::Possible, "several threads may initialize"),
+    };
+    let message = alloc::format!("`{}`: {may} one mbarrier object", cx.mnemonic(at.inst));
+    let help = "let one thread initialize the object, and all threads meet at a barrier after that";
+    cx.finding(Lint::MbarrierInit, certainty, at.stmt, message).with_help(help)
 }

@@ -10,6 +10,7 @@ use ptx_ir::facts::Space;
 use ptx_ir::Binding;
 use ptx_isa::SpecialReg;
 
+use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -20,10 +21,16 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let (Some(accesses), Some(values)) = (cx.accesses(), cx.values()) else {
         return;
     };
+    let mut threads = None;
     for access in accesses.all() {
-        if let Some(needed) = needed(cx, access) {
-            found.extend(finding(cx, values, access, needed));
-        }
+        let Some(needed) = needed(cx, access) else {
+            continue;
+        };
+        let apart = || {
+            let (threads, sets) = threads.get_or_insert_with(|| cx.threads()).as_mut()?;
+            apart(&Lanes::of(cx, (threads, sets), access)?, needed)
+        };
+        found.extend(finding(cx, values, (access, needed), apart));
     }
 }
 
@@ -31,8 +38,11 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
     let of = &access.access;
     let memory = matches!(access.space, Space::State(_) | Space::Generic);
-    if !memory || of.is_mbarrier || cx.facts().inst(access.inst).is_matrix_move() {
+    if !memory || of.is_mbarrier {
         return None;
+    }
+    if cx.facts().inst(access.inst).is_matrix_move() {
+        return performance::is_of_rows(cx, access).then_some(performance::ROW);
     }
     let bytes = of.bytes.filter(|bytes| *bytes > 1)?;
     match of.data {
@@ -47,8 +57,8 @@ fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
 fn finding(
     cx: &FunctionContext<'_>,
     values: &Values,
-    access: &Access,
-    needed: u64,
+    (access, needed): (&Access, u64),
+    apart: impl FnOnce() -> Option<u64>,
 ) -> Option<Finding> {
     let form = access.address?;
     let known = values.alignment_of(&form);
@@ -73,7 +83,10 @@ fn finding(
     }
     let reason = match declared(cx, access, needed) {
         Some(align) => format!("what it points into is declared with an alignment of {align}"),
-        None => format!("its threads are {} bytes apart", distance(values, &form, needed)?),
+        None => match distance(values, &form, needed).or_else(apart) {
+            Some(bytes) => format!("its threads are {bytes} bytes apart"),
+            None => format!("its blocks are {} bytes apart", of_blocks(values, &form, needed)?),
+        },
     };
     let message = format!("the address of this access may not be a multiple of {needed}: {reason}");
     let finding = cx.finding(
@@ -113,6 +126,27 @@ fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
             Symbol::Special(SpecialReg::Tid, 0) => step = Some(factor),
             Symbol::Variable(_) | Symbol::Window(_) => {}
             Symbol::Parameter { bytes: 8, .. } if kernel && factor == 1 => {}
+            _ if factor % needed == 0 => {}
+            _ => return None,
+        }
+    }
+    step.filter(|step| step % needed != 0)
+}
+
+/// The difference of the addresses of two threads of a warp, if both cannot be multiples of what is needed.
+fn apart(lanes: &Lanes, needed: u64) -> Option<u64> {
+    lanes.differences().map(i64::unsigned_abs).find(|bytes| bytes % needed != 0)
+}
+
+/// How far the addresses of neighbouring blocks are apart, likewise.
+fn of_blocks(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
+    let mut step = None;
+    for term in form.terms() {
+        let factor = term.factor.unsigned_abs();
+        match values.symbol(term.symbol)? {
+            Symbol::Special(SpecialReg::Ctaid, 0) => step = Some(factor),
+            Symbol::Variable(_) | Symbol::Window(_) => {}
+            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && factor == 1 => {}
             _ if factor % needed == 0 => {}
             _ => return None,
         }

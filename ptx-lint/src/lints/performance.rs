@@ -1,14 +1,22 @@
 //! What the lints about the performance of accesses have in common.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use ptx_analysis::memory_access::{Access, Request};
-use ptx_isa::Proxy;
+use ptx_analysis::memory_access::Access;
+use ptx_analysis::memory_access::requests::{LANES, Passes, passes, sectors};
+use ptx_analysis::threads::ThreadValues;
+use ptx_ir::EntityId as _;
+use ptx_ir::facts::Facts;
+use ptx_isa::{Action, Modifier, Proxy};
 
+use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
 /// Bytes of the longest vector.
 const LONGEST: u64 = 32;
+/// Bytes of a row of a matrix.
+pub(crate) const ROW: u64 = 16;
 
 /// Whether each lane of a warp accesses memory at its own address: not operations of one thread on many bytes, and not those on matrices.
 pub(crate) fn is_of_lanes(cx: &FunctionContext<'_>, access: &Access) -> bool {
@@ -19,9 +27,151 @@ pub(crate) fn is_of_lanes(cx: &FunctionContext<'_>, access: &Access) -> bool {
     known && proxy && !one_thread && !access.access.is_mbarrier && !facts.is_multimem()
 }
 
+/// Whether each lane gives the address of a row of a matrix.
+pub(crate) fn is_of_rows(cx: &FunctionContext<'_>, access: &Access) -> bool {
+    let action = cx.facts().inst(access.inst).action();
+    matches!(action, Some(Action::MatrixLoad | Action::MatrixStore))
+}
+
+/// What the lanes of a warp access at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    /// From some address to that of each lane.
+    pub(crate) offsets: [i64; LANES],
+    /// The lanes that access memory.
+    pub(crate) mask: u32,
+    /// The bytes of each lane.
+    pub(crate) bytes: u64,
+    /// Whether the addresses are an affine form of the indices of threads.
+    pub(crate) is_affine: bool,
+    /// Whether the threads of the block are taken to be in one dimension.
+    pub(crate) one_dimension: bool,
+}
+
+impl Lanes {
+    /// The lanes of the first warp that come to an access, or of the second one; `None` if their addresses are not known.
+    pub(crate) fn of(
+        cx: &FunctionContext<'_>,
+        (threads, sets): (&mut ThreadValues<'_>, &[u128]),
+        access: &Access,
+    ) -> Option<Self> {
+        let block = cx.cfg().of_statement(access.stmt)?;
+        let mut set = sets.get(block.index()).copied().unwrap_or(u128::MAX);
+        let facts = cx.facts().inst(access.inst);
+        if facts.guard().is_some()
+            && let Some(guard) = threads.guard(access.stmt, &facts)
+        {
+            let samples = 0..threads.samples().len();
+            let excluded = samples.filter(|s| guard.get(*s) == 0);
+            set = excluded.fold(set, |set, sample| set & !(1 << sample));
+        }
+        let all = u32::MAX >> (LANES - threads.samples().len().min(LANES));
+        let warps = [set as u32 & all, (set >> LANES) as u32];
+        let warp = warps.iter().position(|mask| *mask != 0).unwrap_or(0);
+        let mask = match warps[warp] {
+            0 => all,
+            mask => mask,
+        };
+        let (bytes, mask) = match is_of_rows(cx, access) {
+            true => (ROW, mask & rows(&facts)),
+            false => (access.access.bytes?, mask),
+        };
+        let shape = threads.shape();
+        let (offsets, one_dimension) = match access.request {
+            Some(request) => (request.offsets, request.assumptions.one_dimension),
+            None => {
+                let values = cx.values()?;
+                let (form, _) = values.without_wrap(&access.address?, 64);
+                let own = Parts::new(cx, values, threads, &form)?.own;
+                let first = own.get(LANES * warp).copied()?;
+                let offset = |lane| {
+                    own.get(LANES * warp + lane)
+                        .map_or(0, |at: &i64| at.wrapping_sub(first))
+                };
+                (core::array::from_fn(offset), !shape.is_required)
+            }
+        };
+        Some(Self {
+            offsets,
+            mask,
+            bytes,
+            is_affine: access.request.is_some(),
+            one_dimension,
+        })
+    }
+
+    /// The numbers of the lanes that access memory.
+    fn numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..LANES).filter(|lane| self.mask >> lane & 1 == 1)
+    }
+
+    /// From each lane to the next, if that is always the same.
+    pub(crate) fn stride(&self) -> Option<i64> {
+        let mut lanes = self.numbers();
+        let (first, second) = (lanes.next()?, lanes.next()?);
+        let [at, next] = [first, second].map(|lane| self.offsets[lane]);
+        let count = (second - first) as i64;
+        let stride = next.wrapping_sub(at) / count;
+        let expected = |lane: usize| at.wrapping_add(stride.wrapping_mul((lane - first) as i64));
+        self.numbers()
+            .all(|lane| self.offsets[lane] == expected(lane))
+            .then_some(stride)
+    }
+
+    /// The addresses, from the lowest one on.
+    fn addresses(&self) -> [u64; LANES] {
+        let lowest = self
+            .numbers()
+            .map(|lane| self.offsets[lane])
+            .min()
+            .unwrap_or(0);
+        self.offsets
+            .map(|offset| offset.wrapping_sub(lowest) as u64)
+    }
+
+    /// The different sectors of global memory, if the lowest address is at the start of one.
+    pub(crate) fn sectors(&self) -> u64 {
+        sectors(&self.addresses(), self.bytes, self.mask)
+    }
+
+    /// How often shared memory is accessed, likewise.
+    pub(crate) fn passes(&self) -> Passes {
+        passes(&self.addresses(), self.bytes, self.mask)
+    }
+
+    /// From the address of the first lane to those of the others.
+    pub(crate) fn differences(&self) -> impl Iterator<Item = i64> + '_ {
+        let first = self.numbers().next().map_or(0, |lane| self.offsets[lane]);
+        self.numbers()
+            .map(move |lane| self.offsets[lane].wrapping_sub(first))
+    }
+
+    /// The different bytes.
+    pub(crate) fn distinct(&self) -> u64 {
+        let mut starts: Vec<i64> = self.numbers().map(|lane| self.offsets[lane]).collect();
+        starts.sort_unstable();
+        let (mut distinct, mut end) = (0, i64::MIN);
+        for start in starts {
+            let next = start.saturating_add(self.bytes as i64);
+            distinct += next.saturating_sub(start.max(end)).max(0) as u64;
+            end = end.max(next);
+        }
+        distinct
+    }
+}
+
+/// The lanes that give the addresses of the rows of one, two or four matrices.
+fn rows(facts: &Facts<'_>) -> u32 {
+    match () {
+        () if facts.has_modifier(Modifier::X1) => 0xff,
+        () if facts.has_modifier(Modifier::X2) => 0xffff,
+        () => u32::MAX,
+    }
+}
+
 /// A help text with what it depends on.
-pub(crate) fn with_assumptions(help: &str, request: &Request) -> String {
-    match request.assumptions.one_dimension {
+pub(crate) fn with_assumptions(help: &str, lanes: &Lanes) -> String {
+    match lanes.one_dimension {
         true => format!(
             "{help}; this assumes at least 32 threads in dimension x, because `.reqntid` does not state the size of the block"
         ),

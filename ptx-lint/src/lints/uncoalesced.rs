@@ -3,13 +3,14 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_analysis::memory_access::{Access, Pattern, Request};
+use ptx_analysis::memory_access::Access;
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::Symbol;
+use ptx_ir::Operand;
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
-use super::performance;
+use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
@@ -22,14 +23,24 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     };
     let is_relevant = |a: &&Access| is_global(a) && performance::is_of_lanes(cx, a);
     let all: Vec<&Access> = accesses.all().iter().filter(is_relevant).collect();
+    if all.is_empty() {
+        return;
+    }
+    let Some((mut threads, sets)) = cx.threads() else {
+        return;
+    };
     let mut rows = Rows::new(&all);
     let mut last = None;
     for access in &all {
         if last == Some(access.stmt) {
             continue;
         }
-        let known = finding(cx, access).filter(|_| !rows.are_used(access));
-        if let Some(finding) = known.or_else(|| of_parameter(cx, access)) {
+        let lanes = Lanes::of(cx, (&mut threads, sets), access);
+        let found_here = match &lanes {
+            Some(lanes) => finding(cx, access, lanes).filter(|_| !rows.are_used(access, lanes)),
+            None => of_parameter(cx, access),
+        };
+        if let Some(finding) = found_here {
             last = Some(access.stmt);
             found.push(finding);
         }
@@ -58,11 +69,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Whether accesses to the same structures use all of their bytes.
-    fn are_used(&mut self, access: &Access) -> bool {
-        let (Some(key), Some(request)) = (key(access), access.request) else {
-            return false;
-        };
-        let Pattern::Strided(stride @ (2..=MOST_BYTES)) = request.pattern else {
+    fn are_used(&mut self, access: &Access, lanes: &Lanes) -> bool {
+        let (Some(key), Some(stride @ (2..=MOST_BYTES))) = (key(access), lanes.stride()) else {
             return false;
         };
         let first = self.all.partition_point(|(k, _)| *k < key);
@@ -89,7 +97,7 @@ const MOST_MEMBERS: usize = 128;
 /// An access whose lanes are as far apart as a parameter, or the size of a block or a grid, says.
 fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
     let (form, values) = (access.address?, cx.values()?);
-    if access.request.is_some() || !values.is_kernel() {
+    if !values.is_kernel() {
         return None;
     }
     let (form, _) = values.without_wrap(&form, 64);
@@ -125,41 +133,28 @@ fn is_global(access: &Access) -> bool {
     matches!(access.space, Space::State(space) if space.base() == StateSpace::Global)
 }
 
-fn finding(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
-    let bytes = access.access.bytes?;
-    let request = access.request?;
-    let least = least(&request, bytes);
-    if request.pattern == Pattern::Uniform || request.sectors <= least {
+fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
+    let (sectors, least) = (lanes.sectors(), lanes.distinct().div_ceil(SECTOR));
+    let stride = lanes.stride();
+    // Vectors that are a half of a structure use a half of each sector.
+    let is_vector = matches!(access.access.data, Some((Operand::Vector(_), _)));
+    let is_half = stride.and_then(|s| u64::try_from(s).ok()) == Some(2 * lanes.bytes);
+    if sectors <= least || is_vector && is_half {
         return None;
     }
-    let how = match request.pattern {
-        Pattern::Strided(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
-        _ => "the addresses of the lanes are scattered".into(),
+    let how = match stride {
+        Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
+        None => "the addresses of the lanes are scattered".into(),
     };
     let message = format!(
-        "uncoalesced access: {how}, so a warp needs {} sectors of {SECTOR} bytes instead of {least}",
-        request.sectors
+        "uncoalesced access: {how}, so a warp needs {sectors} sectors of {SECTOR} bytes instead of {least}"
     );
     let finding = cx.finding(Lint::Uncoalesced, Certainty::Definite, access.stmt, message);
-    let help = match request.pattern {
-        Pattern::Strided(_) => {
+    let help = match stride {
+        Some(_) => {
             "let consecutive threads access consecutive elements, or load tiles into shared memory first"
         }
-        _ => "let the threads of a warp access the elements of one row",
+        None => "let the threads of a warp access the elements of one row",
     };
-    Some(finding.with_help(performance::with_assumptions(help, &request)))
-}
-
-/// The sectors that all bytes need which the lanes of a warp access.
-fn least(request: &Request, bytes: u64) -> u64 {
-    let mut offsets = request.offsets;
-    offsets.sort_unstable();
-    let mut distinct = 0;
-    let mut end = i64::MIN;
-    for start in offsets {
-        let next = start.saturating_add(bytes as i64);
-        distinct += next.saturating_sub(start.max(end)).max(0) as u64;
-        end = end.max(next);
-    }
-    distinct.div_ceil(SECTOR)
+    Some(finding.with_help(performance::with_assumptions(help, lanes)))
 }

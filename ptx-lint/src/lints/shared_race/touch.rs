@@ -6,22 +6,20 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
+use ptx_analysis::values::{SymbolId, Values};
 use ptx_ir::EntityId as _;
 use ptx_ir::StmtId;
 use ptx_ir::facts::Space;
-use ptx_isa::{Access as Kind, Modifier, Proxy, SpecialReg, StateSpace};
+use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 
 use super::super::barrier_divergence::last;
+use crate::addresses::{Parts, has_local};
 use crate::context::FunctionContext;
 
 /// The lanes of a warp.
 const LANES: u32 = 32;
-/// How many phis are followed to find whether a value is the same in the CTA.
-const FOLLOWED: u32 = 6;
 
 /// An access to shared memory.
 pub(super) struct Touch {
@@ -160,22 +158,22 @@ fn touch(
     }
     let block = cx.cfg().of_statement(access.stmt)?;
     let (form, _) = values.without_wrap(&access.address?, 32);
+    let parts = Parts::new(cx, values, threads, &form)?;
     let mut touch = Touch {
         stmt: access.stmt,
         block,
         bytes: i64::try_from(of.bytes?).ok()?,
         writes: of.writes(),
         is_atomic,
-        own: vec![form.constant(); threads.samples().len()],
-        shared: BTreeMap::new(),
-        counters: BTreeMap::new(),
+        own: parts.own,
+        shared: parts.shared,
+        counters: parts.counters,
         set: sets.get(block.index()).copied()?,
-        is_exact: is_exact(cx, threads, block) && !has_local(cx),
-        uses_size: false,
+        is_exact: parts.is_exact && is_exact(cx, threads, block) && !has_local(cx),
+        uses_size: parts.uses_size,
         provenance: access.provenance?,
     };
     guard(cx, threads, &mut touch);
-    address(cx, values, threads, &form, &mut touch)?;
     Some(touch)
 }
 
@@ -203,104 +201,4 @@ fn is_exact(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, block: Blo
         let guard = last(cx, *branch);
         guard.is_some_and(|(stmt, facts)| threads.guard(stmt, &facts).is_some())
     }) && (!causes.is_empty() || divergence.level(block) <= Uniformity::Cta)
-}
-
-/// Divides an address into what is known of each thread and the rest; `None` if that differs between threads.
-fn address(
-    cx: &FunctionContext<'_>,
-    values: &Values,
-    threads: &mut ThreadValues<'_>,
-    form: &Affine,
-    touch: &mut Touch,
-) -> Option<()> {
-    for term in form.terms() {
-        match values.symbol(term.symbol)? {
-            Symbol::Counter(id) => {
-                touch.counters.insert(id, term.factor);
-            }
-            Symbol::Special(register, component)
-                if threads.special(register, component, 0).is_some() =>
-            {
-                touch.uses_size |= register == SpecialReg::Ntid;
-                for (sample, own) in touch.own.iter_mut().enumerate() {
-                    let value = threads.special(register, component, sample)?;
-                    *own = own.wrapping_add(term.factor.wrapping_mul(value as i64));
-                }
-            }
-            Symbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
-                touch.shared.insert(term.symbol, term.factor);
-            }
-            Symbol::Value { value, signed } => match threads.value(value) {
-                Some(known) => {
-                    let above = 64 - u32::from(values.width(value).clamp(1, 64));
-                    for (sample, own) in touch.own.iter_mut().enumerate() {
-                        let bits = known.get(sample) << above;
-                        let number = match signed {
-                            true => bits as i64 >> above,
-                            false => (bits >> above) as i64,
-                        };
-                        *own = own.wrapping_add(term.factor.wrapping_mul(number));
-                    }
-                }
-                None if is_uniform(cx, value, FOLLOWED) => {
-                    // It is only likely to be the same.
-                    touch.is_exact = false;
-                    touch.shared.insert(term.symbol, term.factor);
-                }
-                None => return None,
-            },
-            Symbol::Product(a, b) => {
-                for symbol in [a, b] {
-                    match values.symbol(symbol)? {
-                        Symbol::Value { value, .. } if is_uniform(cx, value, FOLLOWED) => {}
-                        Symbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {}
-                        Symbol::Parameter { .. } => {}
-                        _ => return None,
-                    }
-                }
-                touch.shared.insert(term.symbol, term.factor);
-            }
-            _ => {
-                touch.shared.insert(term.symbol, term.factor);
-            }
-        }
-    }
-    Some(())
-}
-
-/// Whether a value is the same in the threads of a CTA, as far as nothing tells that it is not.
-pub(super) fn is_uniform(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
-    let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
-        return false;
-    };
-    match ssa.value(value) {
-        // What is in local memory may differ.
-        Value::Def { stmt, .. } if is_loaded_locally(cx, stmt) => false,
-        Value::Def { stmt, variable, .. } => likely.def(stmt, variable) <= Uniformity::Cta,
-        Value::Phi { .. } => {
-            let Some(left) = left.checked_sub(1) else {
-                return true;
-            };
-            let mut args = ssa.args(value).iter();
-            args.all(|arg| *arg == value || is_uniform(cx, *arg, left))
-        }
-        _ => true,
-    }
-}
-
-/// Whether a statement may load from local memory.
-fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
-    let is_local = |space| match space {
-        Space::State(space) => space.base() == StateSpace::Local,
-        Space::Generic => has_local(cx),
-        _ => false,
-    };
-    let facts = cx.inst_at(stmt);
-    facts.is_some_and(|f| f.memory().any(|m| m.reads() && is_local(m.space)))
-}
-
-/// Whether the function has variables in local memory.
-fn has_local(cx: &FunctionContext<'_>) -> bool {
-    let mut variables = cx.body().vars().values();
-    variables.any(|v| v.space.base() == StateSpace::Local)
 }

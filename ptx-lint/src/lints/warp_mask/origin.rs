@@ -1,5 +1,7 @@
 //! Masks that an instruction of the warp gave.
 
+use alloc::vec::Vec;
+
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::uniformity::Uniformity;
@@ -20,15 +22,14 @@ impl Check<'_, '_, '_> {
         let (stmt, action) = self.made(value)?;
         let made = self.cx.cfg().of_statement(stmt)?;
         let known = self.divergence.causes(made, Uniformity::Warp);
-        let mut new = self.causes.iter().filter(|c| !known.contains(c));
-        let (first, more) = (new.next(), new.next().is_some());
-        let is_new = first.is_some() || self.is_guarded;
+        let new: Vec<BlockId> = self.causes.iter().copied().filter(|c| !known.contains(c)).collect();
+        let is_new = !new.is_empty() || self.is_guarded;
         match action {
             Action::ActiveLanes | Action::Match if is_new => Some((
                 Certainty::Possible,
                 "the mask was made before lanes went different ways, and may name lanes that do not come",
             )),
-            Action::Vote => self.voted(stmt, (first.copied(), more)),
+            Action::Vote => self.voted(stmt, &new),
             _ => None,
         }
     }
@@ -57,31 +58,30 @@ impl Check<'_, '_, '_> {
         None
     }
 
-    /// A mask of the lanes in which a predicate is true.
-    fn voted(
-        &self,
-        stmt: StmtId,
-        (branch, more): (Option<BlockId>, bool),
-    ) -> Option<(Certainty, &'static str)> {
+    /// A mask of the lanes in which a predicate is true. `branches` are those at which lanes went different ways after the vote.
+    fn voted(&self, stmt: StmtId, branches: &[BlockId]) -> Option<(Certainty, &'static str)> {
         let (predicate, inverted) = self.predicate(stmt)?;
-        let (other, holds) = match (branch, self.is_guarded) {
-            (None, false) => return self.unguarded(predicate),
-            (None, true) => {
-                let (place, negated) = self.at.facts.guard_register()?;
-                (self.cx.read_place(self.at.stmt, place)?, !negated)
-            }
-            (Some(branch), false) if !more => {
-                let (at, facts) = last(self.cx, branch)?;
-                let (place, _) = facts.guard_register()?;
-                (self.cx.read_place(at, place)?, self.taken(branch)?)
-            }
-            _ => return None,
-        };
-        let wrong = other == predicate && holds == inverted;
-        wrong.then_some((
-            Certainty::Definite,
-            "the mask names the lanes that go the other way",
-        ))
+        let mut conditions: Vec<(ValueId, bool)> = Vec::new();
+        if self.is_guarded {
+            let (place, negated) = self.at.facts.guard_register()?;
+            conditions.push((self.cx.read_place(self.at.stmt, place)?, !negated));
+        }
+        for branch in branches {
+            let (at, facts) = last(self.cx, *branch)?;
+            let (place, _) = facts.guard_register()?;
+            conditions.push((self.cx.read_place(at, place)?, self.taken(*branch)?));
+        }
+        match conditions.as_slice() {
+            [] => self.unguarded(predicate),
+            [(other, holds)] => (*other == predicate && *holds == inverted).then_some((
+                Certainty::Definite,
+                "the mask names the lanes that go the other way",
+            )),
+            all => all.contains(&(predicate, !inverted)).then_some((
+                Certainty::Possible,
+                "lanes went different ways again after the vote, and the mask may name lanes that do not come",
+            )),
+        }
     }
 
     /// All lanes execute the instruction, whatever the predicate is.
@@ -111,6 +111,7 @@ impl Check<'_, '_, '_> {
 
     /// The value of the guard with which a branch leads to the block.
     fn taken(&self, branch: BlockId) -> Option<bool> {
+        let dominators = self.cx.analysis().dominators();
         let mut edges = self.cx.cfg().out_edges(branch);
         edges.find_map(|(_, edge)| {
             let mut at = Some(edge.to);
@@ -119,7 +120,8 @@ impl Check<'_, '_, '_> {
                 at = self.divergence.meets(next);
                 steps += 1;
             }
-            (at == Some(self.block)).then_some(edge.when)?
+            let is_on = at == Some(self.block) || dominators.dominates(edge.to, self.block);
+            is_on.then_some(edge.when)?
         })
     }
 }

@@ -1,0 +1,153 @@
+//! Addresses in single threads.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::threads::ThreadValues;
+use ptx_analysis::uniformity::Uniformity;
+use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
+use ptx_ir::StmtId;
+use ptx_ir::facts::Space;
+use ptx_isa::{SpecialReg, StateSpace};
+
+use crate::context::FunctionContext;
+
+/// How many phis are followed to find whether a value is the same in the CTA.
+const FOLLOWED: u32 = 6;
+
+/// An address, divided into what is known of each thread and the rest, which is the same in the CTA.
+pub(crate) struct Parts {
+    /// The part that follows from the index of the thread, by sample.
+    pub(crate) own: Vec<i64>,
+    /// Symbols that are the same in the CTA, with their factors.
+    pub(crate) shared: BTreeMap<SymbolId, i64>,
+    /// Counters of loops with their factors.
+    pub(crate) counters: BTreeMap<LoopId, i64>,
+    /// Whether the number of threads is a part of the address.
+    pub(crate) uses_size: bool,
+    /// Whether the rest is the same for certain.
+    pub(crate) is_exact: bool,
+}
+
+impl Parts {
+    /// Divides an address; `None` if something that is not known may differ between threads.
+    pub(crate) fn new(
+        cx: &FunctionContext<'_>,
+        values: &Values,
+        threads: &mut ThreadValues<'_>,
+        form: &Affine,
+    ) -> Option<Self> {
+        let mut parts = Self {
+            own: vec![form.constant(); threads.samples().len()],
+            shared: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            uses_size: false,
+            is_exact: true,
+        };
+        for term in form.terms() {
+            parts.add(cx, values, threads, (term.symbol, term.factor))?;
+        }
+        Some(parts)
+    }
+
+    /// Adds a symbol with its factor.
+    fn add(
+        &mut self,
+        cx: &FunctionContext<'_>,
+        values: &Values,
+        threads: &mut ThreadValues<'_>,
+        (symbol, factor): (SymbolId, i64),
+    ) -> Option<()> {
+        match values.symbol(symbol)? {
+            Symbol::Counter(id) => {
+                self.counters.insert(id, factor);
+            }
+            Symbol::Special(register, component)
+                if threads.special(register, component, 0).is_some() =>
+            {
+                self.uses_size |= register == SpecialReg::Ntid;
+                for (sample, own) in self.own.iter_mut().enumerate() {
+                    let value = threads.special(register, component, sample)?;
+                    *own = own.wrapping_add(factor.wrapping_mul(value as i64));
+                }
+            }
+            Symbol::Special(register, _) if register.uniformity() <= Uniformity::Cta => {
+                self.shared.insert(symbol, factor);
+            }
+            Symbol::Value { value, signed } => match threads.value(value) {
+                Some(known) => {
+                    let above = 64 - u32::from(values.width(value).clamp(1, 64));
+                    for (sample, own) in self.own.iter_mut().enumerate() {
+                        let bits = known.get(sample) << above;
+                        let number = match signed {
+                            true => bits as i64 >> above,
+                            false => (bits >> above) as i64,
+                        };
+                        *own = own.wrapping_add(factor.wrapping_mul(number));
+                    }
+                }
+                None if is_uniform(cx, value, FOLLOWED) => {
+                    // It is only likely to be the same.
+                    self.is_exact = false;
+                    self.shared.insert(symbol, factor);
+                }
+                None => return None,
+            },
+            Symbol::Product(a, b) => {
+                for symbol in [a, b] {
+                    match values.symbol(symbol)? {
+                        Symbol::Value { value, .. } if is_uniform(cx, value, FOLLOWED) => {}
+                        Symbol::Special(register, _)
+                            if register.uniformity() <= Uniformity::Cta => {}
+                        Symbol::Parameter { .. } => {}
+                        _ => return None,
+                    }
+                }
+                self.shared.insert(symbol, factor);
+            }
+            _ => {
+                self.shared.insert(symbol, factor);
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether a value is the same in the threads of a CTA, as far as nothing tells that it is not.
+fn is_uniform(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
+    let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
+        return false;
+    };
+    match ssa.value(value) {
+        // What is in local memory may differ.
+        Value::Def { stmt, .. } if is_loaded_locally(cx, stmt) => false,
+        Value::Def { stmt, variable, .. } => likely.def(stmt, variable) <= Uniformity::Cta,
+        Value::Phi { .. } => {
+            let Some(left) = left.checked_sub(1) else {
+                return true;
+            };
+            let mut args = ssa.args(value).iter();
+            args.all(|arg| *arg == value || is_uniform(cx, *arg, left))
+        }
+        _ => true,
+    }
+}
+
+/// Whether a statement may load from local memory.
+fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
+    let is_local = |space| match space {
+        Space::State(space) => space.base() == StateSpace::Local,
+        Space::Generic => has_local(cx),
+        _ => false,
+    };
+    let facts = cx.inst_at(stmt);
+    facts.is_some_and(|f| f.memory().any(|m| m.reads() && is_local(m.space)))
+}
+
+/// Whether the function has variables in local memory.
+pub(crate) fn has_local(cx: &FunctionContext<'_>) -> bool {
+    let mut variables = cx.body().vars().values();
+    variables.any(|v| v.space.base() == StateSpace::Local)
+}

@@ -1,0 +1,102 @@
+//! Barriers for more threads than can come to them.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_ir::{EntityId as _, FunctionKind, StmtId};
+use ptx_isa::{Action, Marks};
+
+use super::LANES;
+use crate::context::{FunctionContext, Reached};
+use crate::divergence::is_counted;
+use crate::{Certainty, Finding, Lint};
+
+/// A barrier that states its number and how many threads it is for.
+struct Counted {
+    stmt: StmtId,
+    number: i64,
+    threads: i64,
+    /// The samples that may come to it.
+    set: u128,
+}
+
+pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let function = cx.module().functions().get(cx.id());
+    if function.is_none_or(|f| f.kind != FunctionKind::Entry) {
+        return;
+    }
+    let is_barrier = |at: &Reached<'_>| {
+        let action = at.facts.action();
+        matches!(action, Some(Action::BarrierSync | Action::BarrierReduce | Action::BarrierArrive))
+    };
+    if !cx.instructions().any(|at| is_barrier(&at) && is_counted(&at.facts)) {
+        return;
+    }
+    let calls = |at: &Reached<'_>| at.facts.callees().is_some() || !at.facts.is_known();
+    let Some((threads, sets)) = cx.threads() else {
+        return;
+    };
+    if !threads.shape().is_required || cx.instructions().any(|at| calls(&at)) {
+        return;
+    }
+    let all: Option<Vec<Counted>> = cx.instructions().filter(is_barrier).map(|at| counted(cx, sets, &at)).collect();
+    // Of a number that is not known, it may be any.
+    let Some(all) = all else { return };
+    let mut comes: BTreeMap<i64, u128> = BTreeMap::new();
+    for barrier in &all {
+        *comes.entry(barrier.number).or_default() |= barrier.set;
+    }
+    for barrier in all {
+        let set = comes.get(&barrier.number).copied().unwrap_or(u128::MAX);
+        let most = count(threads.samples(), set);
+        if barrier.set != 0 && most < barrier.threads {
+            found.push(finding(cx, &barrier, most));
+        }
+    }
+}
+
+fn counted(cx: &FunctionContext<'_>, sets: &[u128], at: &Reached<'_>) -> Option<Counted> {
+    let (form, _) = at.facts.form()?;
+    let mut operands = form.operands().iter();
+    // Where no operand is marked, the second one is the count; the number is before it.
+    let count = operands.position(|o| o.marks().contains(Marks::THREAD_COUNT)).unwrap_or(1);
+    let number = at.facts.form_operand(count.checked_sub(1)?)?;
+    let block = cx.cfg().of_statement(at.stmt)?;
+    let threads = match at.facts.form_operand(count) {
+        Some(threads) => cx.integer(threads)?,
+        // Barriers for all threads are looked at elsewhere.
+        None => 0,
+    };
+    Some(Counted {
+        stmt: at.stmt,
+        number: cx.integer(number)?,
+        threads,
+        set: *sets.get(block.index())?,
+    })
+}
+
+/// How many threads there are at most, if these samples come: of warps with few samples, all threads do if one does.
+fn count(samples: &[u32], set: u128) -> i64 {
+    let lanes = LANES as u32;
+    let mut of_warp: BTreeMap<u32, i64> = BTreeMap::new();
+    for (sample, thread) in samples.iter().enumerate() {
+        if set >> sample & 1 == 1 {
+            let threads = of_warp.entry(thread / lanes).or_default();
+            *threads = match thread / lanes < 2 {
+                true => *threads + 1,
+                false => i64::from(lanes),
+            };
+        }
+    }
+    of_warp.into_values().sum()
+}
+
+fn finding(cx: &FunctionContext<'_>, barrier: &Counted, most: i64) -> Finding {
+    let message = format!(
+        "the barrier {} waits for {} threads, but only {most} come to it",
+        barrier.number, barrier.threads
+    );
+    cx.finding(Lint::BarrierDivergence, Certainty::Definite, barrier.stmt, message)
+        .with_help("give the number of threads that come, or let the others come, too")
+}

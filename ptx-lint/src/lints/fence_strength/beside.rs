@@ -1,0 +1,164 @@
+//! Fences and the strong accesses beside them: stores that release themselves, loads that acquire, and signals of a wider scope.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::cfg::BlockId;
+use ptx_isa::Modifier;
+
+use super::order::{Access, Act, Code, Fence, Level, Step};
+use super::signals;
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+/// Fences of a function that are looked at.
+const MOST: usize = 64;
+
+pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
+    let mut seen = 0;
+    for (block, _) in cx.cfg().blocks() {
+        for (index, step) in code.of(block).iter().enumerate() {
+            let Act::Fence(fence) = step.act else { continue };
+            seen += 1;
+            if seen > MOST {
+                return;
+            }
+            if found.iter().all(|f| f.stmt != step.stmt) {
+                found.extend(examine(cx, code, (block, index), (step, fence)));
+            }
+        }
+    }
+}
+
+fn examine(
+    cx: &FunctionContext<'_>,
+    code: &Code,
+    (block, index): (BlockId, usize),
+    (step, fence): (&Step, Fence),
+) -> Option<Finding> {
+    let (before, steps) = (before(cx, code, block, index), code.of(block));
+    let next = steps.get(index + 1);
+    if let Some((next, access)) = next.and_then(|n| Some((n, accesses(n)?))) {
+        if is_narrow(fence, access) {
+            return Some(narrow(cx, step, next, scope(access)));
+        }
+        let earlier = steps.get(..index).unwrap_or_default();
+        if releases(fence, access) && earlier.iter().all(|s| !reads(s)) {
+            return Some(redundant(cx, step, next));
+        }
+        let stored = before.first().filter(|_| index > 0).and_then(|s| accesses(s));
+        if let Some(stored) = stored
+            && !signals::is_poll(cx, next)
+            && exchanges(fence, stored, access)
+        {
+            return Some(weak(cx, step, next));
+        }
+    }
+    let all_acquire = before.iter().all(|s| accesses(s).is_some_and(|a| acquires(fence, a)));
+    let last = before.first().filter(|_| all_acquire)?;
+    let after = code.around(cx, block, index, true);
+    (!after.iter().any(|s| sends(s))).then(|| redundant(cx, step, last))
+}
+
+fn accesses(step: &Step) -> Option<&Access> {
+    match &step.act {
+        Act::Access(access) => Some(access),
+        _ => None,
+    }
+}
+
+/// The step before another one: in each block before, if it is the first one of its block.
+fn before<'s>(cx: &FunctionContext<'_>, code: &'s Code, block: BlockId, index: usize) -> Vec<&'s Step> {
+    match index.checked_sub(1) {
+        Some(previous) => code.of(block).get(previous).into_iter().collect(),
+        None => {
+            let blocks = cx.cfg().predecessors(block);
+            let last = blocks.iter().map(|b| code.of(*b).last());
+            last.collect::<Option<Vec<&Step>>>().unwrap_or_default()
+        }
+    }
+}
+
+/// The scope of a strong access; atomic operations without one have that of the device.
+fn scope(access: &Access) -> Level {
+    match access.level {
+        Level::None => Level::Gpu,
+        Level::Sys if access.is_volatile => Level::Gpu,
+        level => level,
+    }
+}
+
+/// Whether other CTAs may reach what is accessed.
+fn is_far(access: &Access) -> bool {
+    !access.is_shared || access.is_cluster
+}
+
+/// Whether a strong access tells threads outside of the scope of a fence what came before it.
+fn is_narrow(fence: Fence, access: &Access) -> bool {
+    let sends = access.writes && access.is_strong() && !access.orders_before();
+    sends && is_far(access) && fence.releases() && scope(access) > fence.level
+}
+
+/// Whether an access orders what comes before it as a fence does.
+fn releases(fence: Fence, access: &Access) -> bool {
+    fence.releases() && fence.order != Modifier::Sc && access.orders_before() && scope(access) >= fence.level
+}
+
+/// Whether an access orders what comes after it as a fence does.
+fn acquires(fence: Fence, access: &Access) -> bool {
+    fence.acquires() && fence.order != Modifier::Sc && access.orders_after() && scope(access) >= fence.level
+}
+
+/// Whether a fence before a release may acquire what this step reads.
+fn reads(step: &Step) -> bool {
+    match &step.act {
+        Act::Access(access) => access.reads && access.is_strong(),
+        Act::Fence(_) | Act::Barrier => false,
+        Act::Other => true,
+    }
+}
+
+/// Whether a fence after an acquire may release what this step tells.
+fn sends(step: &Step) -> bool {
+    match &step.act {
+        Act::Access(access) => access.writes && access.is_strong() && !access.orders_before(),
+        Act::Fence(_) | Act::Barrier => false,
+        Act::Other => true,
+    }
+}
+
+/// Whether a thread tells something, and then looks for what others tell in the same way: each may read what was there before.
+fn exchanges(fence: Fence, stored: &Access, loaded: &Access) -> bool {
+    let is_store = stored.writes && !stored.reads && stored.is_strong();
+    let is_load = loaded.reads && !loaded.writes && loaded.is_strong();
+    let is_near = |a: &Access| a.is_volatile;
+    let of_one = stored.provenance.is_some() && stored.provenance == loaded.provenance;
+    is_store && is_load && of_one && stored.is_apart(loaded) && fence.order != Modifier::Sc && !is_near(stored) && !is_near(loaded)
+}
+
+fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
+    let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
+    let message = format!("`{own}` is redundant: `{by}` next to it orders all that it does");
+    cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
+        .with_label(cx.span(other.stmt), "this one is enough")
+        .with_help("remove the fence")
+        .with_fix(cx.span(step.stmt), "")
+}
+
+fn narrow(cx: &FunctionContext<'_>, step: &Step, signal: &Step, needed: Level) -> Finding {
+    let message = format!(
+        "the scope of the fence may be too narrow: the access after it is for threads within {}",
+        needed.name()
+    );
+    cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
+        .with_label(cx.span(signal.stmt), "the access")
+        .with_help(format!("write a fence with the scope {}", needed.name()))
+}
+
+fn weak(cx: &FunctionContext<'_>, step: &Step, load: &Step) -> Finding {
+    let message = "the load after the fence may come before the store before it";
+    cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
+        .with_label(cx.span(load.stmt), "the load")
+        .with_help("write a fence with `.sc`, if of two threads that do this one must see the store of the other")
+}
