@@ -86,6 +86,25 @@ test("words have the colors of what they are", async () => {
   await page.close();
 });
 
+test("hover and hints show how a warp accesses memory", async () => {
+  const text = LEGAL.replace(".reg .b32 %r<4>;", ".reg .b32 %r<4>; .reg .b64 %d<4>;").replace(
+    "    add.s32",
+    "    ld.param.b64 %d0, [p];\n    mov.u32 %r2, %tid.x;\n    mad.wide.u32 %d1, %r2, 64, %d0;\n    ld.global.u32 %r0, [%d1];\n    add.s32",
+  );
+  const { page, problems } = await start(text);
+  await page.locator(".hint", { hasText: "32 sectors instead of 4" }).waitFor();
+  await word(page, "ld").nth(0).waitFor();
+  await page.locator(".cm-line", { hasText: "ld.global" }).locator(".token-keyword").first().hover();
+  const tooltip = page.locator(".cm-lsp-hover-tooltip");
+  await tooltip.filter({ hasText: "64 bytes from one to the next" }).waitFor();
+  await page.mouse.move(0, 0);
+  await page.locator(".cm-line", { hasText: "mad.wide" }).getByText("%d1").hover();
+  await tooltip.filter({ hasText: "p + 64*%tid.x" }).waitFor();
+  assert.match(await tooltip.textContent(), /differs between the threads of a warp/);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("hover explains an instruction", async () => {
   const { page, problems } = await start();
   await word(page, "add").hover();

@@ -48,6 +48,72 @@ test("Problems: the list, the places, a fix of one and of all", async () => {
   await page.close();
 });
 
+const SLOW = `.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 .ptr .global .align 16 p)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d0, [p];
+    mov.u32 %r0, %tid.x;
+    mad.wide.u32 %d1, %r0, 64, %d0;
+    ld.global.u32 %r1, [%d1];
+    setp.lt.u32 %p, %r0, 7;
+    @%p bra $L1;
+    st.global.u32 [%d0], %r1;
+$L1:
+    ret;
+}
+`;
+
+test("Problems: lints are a separate group, with a switch that is remembered", async () => {
+  const { page, problems, panel } = await start("Problems");
+  await setText(page, SLOW);
+  await checked(page, /No problems, 1 finding of lints/);
+  const lints = panel.getByRole("region", { name: "Lints" });
+  assert.match(await lints.locator(".problem").textContent(), /PTX1513[\s\S]*uncoalesced/);
+  await page.locator(".cm-lintRange").first().waitFor();
+  await lints.locator(".place").click();
+  assert.equal(await cursorLine(page), 12);
+  const toggle = lints.getByRole("checkbox");
+  await toggle.uncheck();
+  await checked(page, /^No problems$/);
+  assert.equal(await panel.locator(".problem").count(), 0);
+  await page.reload();
+  await checked(page);
+  await setText(page, SLOW);
+  await checked(page, /^No problems$/);
+  assert.equal(await toggle.isChecked(), false, "the choice is kept");
+  await toggle.check();
+  await checked(page, /1 finding of lints/);
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
+test("Control flow: colors of divergence, live registers and lints", async () => {
+  const { page, problems } = await start("Problems");
+  await setText(page, SLOW);
+  await checked(page, /finding of lints/);
+  const panel = await showPanel(page, "Control flow");
+  await panel.locator("[data-block]").first().waitFor();
+  const shades = () => panel.locator("[data-block]").evaluateAll((all) => all.map((e) => e.dataset.shade));
+  assert.deepEqual(await shades(), ["0", "0", "0"]);
+  const choose = (name) => panel.getByLabel("Colors").selectOption(name);
+  await choose("divergence");
+  assert.deepEqual(await shades(), ["2", "3", "0"]);
+  assert.match(await panel.locator(".legend").textContent(), /Red: only some threads/);
+  await choose("lints");
+  assert.deepEqual(await shades(), ["2", "0", "0"]);
+  await choose("pressure");
+  assert.equal((await shades())[0], "3");
+  await goToLine(page, 15);
+  await panel.locator(".info", { hasText: "executed by some threads of a warp" }).waitFor();
+  assert.deepEqual(problems, []);
+  await page.close();
+});
+
 test("Control flow: blocks and text are linked both ways", async () => {
   const { page, problems, panel } = await start("Control flow", "nbody.ptx");
   const blocks = panel.locator("[data-block]");

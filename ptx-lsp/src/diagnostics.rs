@@ -4,6 +4,7 @@ use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString,
 };
 use ptx_ir::{Severity, Span};
+use ptx_lint::Certainty;
 
 use crate::document::Document;
 
@@ -15,6 +16,9 @@ const MOST_REPEATS: usize = 20;
 
 /// The name of the source of diagnostics.
 const SOURCE: &str = "ptxkit";
+
+/// The name of the source of what lints find.
+const LINTS: &str = "ptxkit lint";
 
 /// The diagnostics of a document, those of its beginning if there are too many.
 pub(crate) fn of_document(document: &Document) -> Vec<Diagnostic> {
@@ -42,15 +46,20 @@ pub(crate) fn of_diagnostic(document: &Document, d: &ptx_ir::Diagnostic) -> Diag
     let repeats = d.repeats.iter().take(MOST_REPEATS);
     let repeats = repeats.map(|span| related(*span, "the same error is here"));
     let information: Vec<_> = labels.chain(repeats).collect();
+    let finding = match d.severity {
+        Severity::Error => None,
+        Severity::Warning => document.finding(d),
+    };
+    let is_possible = finding.is_some_and(|f| f.certainty == Certainty::Possible);
     Diagnostic {
         range: document.range(d.span),
         severity: Some(match d.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
-            _ if document.is_possible(d) => DiagnosticSeverity::INFORMATION,
+            _ if is_possible => DiagnosticSeverity::INFORMATION,
             _ => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(d.code.to_string())),
-        source: Some(SOURCE.to_owned()),
+        source: Some(finding.map_or(SOURCE, |_| LINTS).to_owned()),
         message: match &d.help {
             Some(help) => format!("{}\nhelp: {help}", d.message),
             None => d.message.clone(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use ptx_ir::{Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
-use ptx_lint::{Certainty, Finding};
+use ptx_lint::Finding;
 use ptx_parse::Incremental;
 use ptx_report::requirements::Minimal;
 use ptx_report::warnings::Allowed;
@@ -82,11 +82,18 @@ impl Document {
         self.lines.replace(span, text.len(), self.parsed.source());
     }
 
+    /// Chooses whether lints examine the document, from the next [`update`](Self::update) on.
+    pub(crate) fn set_linted(&mut self, is_linted: bool) {
+        self.is_linted = is_linted;
+        self.lints = None;
+    }
+
     /// Parses and checks what the changes made necessary.
     pub(crate) fn update(&mut self) {
         self.parsed.update();
         let module = self.parsed.module();
-        let is_new = self.checked.is_none() || !self.stale.is_empty();
+        let is_unlinted = self.is_linted && self.lints.is_none();
+        let is_new = is_unlinted || self.checked.is_none() || !self.stale.is_empty();
         match &mut self.checked {
             Some(_) if self.stale.is_empty() => {}
             Some(checked) => checked.update(module, Changes::new(&self.stale, &[])),
@@ -139,12 +146,18 @@ impl Document {
         self.lints.iter().flat_map(Lints::findings)
     }
 
-    /// Whether a diagnostic is of a lint that depends on what is not known.
-    pub(crate) fn is_possible(&self, d: &Diagnostic) -> bool {
-        let mut possible = self
-            .findings()
-            .filter(|f| f.certainty == Certainty::Possible);
-        possible.any(|f| f.diagnostic.span == d.span && f.diagnostic.code == d.code)
+    /// The finding of a lint that a diagnostic is.
+    pub(crate) fn finding(&self, d: &Diagnostic) -> Option<&Finding> {
+        let is_it = |f: &&Finding| f.diagnostic.span == d.span && f.diagnostic.code == d.code;
+        self.findings().find(is_it)
+    }
+
+    /// What lints found that comments do not turn off, in the order of the source.
+    pub(crate) fn lint_findings(&self) -> Vec<&Finding> {
+        let mut all: Vec<&Finding> = self.findings().collect();
+        all.retain(|f| self.allowed.keeps(&mut f.diagnostic.clone()));
+        all.sort_by_key(|f| f.diagnostic.span.start);
+        all
     }
 
     /// On which targets and in which versions a function is legal; `None` if nowhere.

@@ -13,7 +13,7 @@ use ptx_report::explain;
 
 use crate::document::Document;
 use crate::explanation::markdown;
-use crate::{names, place, register_value};
+use crate::{accesses, names, place, register_value};
 
 /// The longest text of the source that is shown.
 const LONGEST: usize = 2000;
@@ -48,7 +48,23 @@ fn of_keyword(document: &Document, offset: u32) -> Option<(String, Span)> {
         }
         _ => return None,
     };
-    Some((markdown(&found.ok()?)?, token.span))
+    let mut text = markdown(&found.ok()?)?;
+    if token.kind == TokenKind::Ident {
+        for line in access_lines(module, token.span.start) {
+            let _ = write!(text, "\n- {line}");
+        }
+    }
+    Some((text, token.span))
+}
+
+/// What is known of the access to memory of the instruction whose opcode begins at an offset.
+fn access_lines(module: &Module, start: u32) -> Vec<String> {
+    let found = place::function_at(module, start).and_then(|function| {
+        let (stmt, _) = place::statement_at(module.body(function)?, start)?;
+        mnemonic_at(module, start)?;
+        Some(accesses::lines(module, function, stmt))
+    });
+    found.unwrap_or_default()
 }
 
 /// The mnemonic of the instruction whose opcode begins at an offset.

@@ -1,19 +1,19 @@
-//! Inlay hints: how many registers are live where most are, where loops begin, and how often they are repeated.
-
-use std::collections::HashMap;
+//! Inlay hints: how many registers are live where most are, where loops begin, how often they are repeated, where the lanes of a warp take
+//! different branches, and which accesses to memory cost more than others.
 
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::ssa::Ssa;
-use ptx_analysis::values::Values;
+use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity, Uniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Item, Span};
-use ptx_report::affine_text::AffineText;
 use ptx_report::counted;
+use ptx_report::function_values::FunctionValues;
 use ptx_report::register_names::RegisterNames;
 
+use crate::accesses;
 use crate::document::Document;
+use crate::register_value::MOST_BYTES;
 
 /// The hints in a part of a document.
 pub(crate) fn hints(document: &Document, wanted: Span) -> Vec<InlayHint> {
@@ -28,23 +28,38 @@ pub(crate) fn hints(document: &Document, wanted: Span) -> Vec<InlayHint> {
             _ => None,
         })
         .collect();
-    let facts = ModuleFacts::of(module, |f| functions.contains(&f));
-    let mut found = Vec::new();
+    if functions.is_empty() {
+        return Vec::new();
+    }
+    let whole = module.source().len() <= MOST_BYTES;
+    let facts = ModuleFacts::of(module, |f| whole || functions.contains(&f));
+    let uniformity = whole.then(|| ModuleUniformity::new(&facts));
+    let mut hints = Hints {
+        document,
+        found: Vec::new(),
+    };
     for function in functions {
         if let Some(facts) = facts.function(function) {
-            of_function(document, facts, &mut found);
+            let uniformity = uniformity.as_ref().and_then(|u| u.function(function));
+            hints.of_function(facts, uniformity);
         }
     }
+    let mut found = hints.found;
     found.retain(|(offset, _)| wanted.start <= *offset && *offset <= wanted.end);
+    found.sort_by_key(|(offset, _)| *offset);
     found.into_iter().map(|(_, hint)| hint).collect()
 }
 
-fn of_function(document: &Document, facts: FunctionFacts<'_>, found: &mut Vec<(u32, InlayHint)>) {
-    let body = facts.body();
-    let analysis = &FunctionAnalysis::new(facts);
-    let mut add = |offset: u32, text: String, tooltip: &str| {
+/// Hints with their offsets.
+struct Hints<'d> {
+    document: &'d Document,
+    found: Vec<(u32, InlayHint)>,
+}
+
+impl Hints<'_> {
+    fn add(&mut self, offset: u32, text: String, tooltip: &str) {
         let hint = InlayHint {
-            position: document.position(offset),
+            position: self.document.position(offset),
             label: InlayHintLabel::String(text),
             kind: None::<InlayHintKind>,
             text_edits: None,
@@ -53,58 +68,96 @@ fn of_function(document: &Document, facts: FunctionFacts<'_>, found: &mut Vec<(u
             padding_right: None,
             data: None,
         };
-        found.push((offset, hint));
-    };
-    let pressure = analysis.pressure();
-    if pressure.units > 0 {
-        let text = format!(
-            "at most {} live",
-            counted(pressure.units as usize, "register")
-        );
+        self.found.push((offset, hint));
+    }
+
+    fn of_function(&mut self, facts: FunctionFacts<'_>, uniformity: Option<&FunctionUniformity>) {
+        let analysis = &FunctionAnalysis::new(facts);
+        let values = FunctionValues::new(facts, analysis);
+        self.pressure(facts, analysis);
+        self.loops(facts, analysis, values.as_ref());
+        if let Some(uniformity) = uniformity {
+            self.branches(facts, analysis, uniformity);
+        }
+        if let Some(values) = &values {
+            self.accesses(facts, values);
+        }
+    }
+
+    fn pressure(&mut self, facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
+        let pressure = analysis.pressure();
+        if pressure.units == 0 {
+            return;
+        }
+        let count = counted(pressure.units as usize, "register");
         let tooltip = "registers of 32 bits that hold a value at the same time; the allocated ones may differ";
-        add(body.base() + 1, text, tooltip);
+        let start = facts.body().base() + 1;
+        self.add(start, format!("at most {count} live"), tooltip);
         if let Some(peak) = pressure.at {
             let text = format!("most live registers: {}", pressure.units);
-            add(body.source_span(peak).end, text, tooltip);
+            self.add(facts.body().source_span(peak).end, text, tooltip);
         }
     }
-    let loops = analysis.loops();
-    let counts = trip_counts(document, facts, analysis);
-    for (id, block) in analysis.cfg().blocks() {
-        let innermost = loops.innermost(id).and_then(|l| loops.get(l));
-        if innermost.is_some_and(|l| l.header() == id) {
-            let span = body.source_span(block.first);
-            let count = loops.innermost(id).and_then(|l| counts.get(&l));
-            let count = count.map_or(String::new(), |c| format!(", {c}"));
-            let text = format!("loop of depth {}{count}", loops.depth(id));
-            add(span.end, text, "control comes back to this statement");
-        }
-    }
-    found.sort_by_key(|(offset, _)| *offset);
-}
 
-/// How often loops are repeated, as text.
-fn trip_counts(
-    document: &Document,
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
-) -> HashMap<LoopId, String> {
-    let (cfg, variables) = (analysis.cfg(), analysis.variables());
-    if analysis.loops().is_empty() {
-        return HashMap::new();
+    fn loops(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        values: Option<&FunctionValues>,
+    ) {
+        let (module, body) = (self.document.module(), facts.body());
+        let loops = analysis.loops();
+        if loops.is_empty() {
+            return;
+        }
+        let names = RegisterNames::new(module, body, analysis.variables());
+        let count = |id: LoopId| {
+            let values = values?;
+            let count = values.trip_count(id, &values.text(facts, &names))?;
+            let most = if count.exact { "" } else { "at most " };
+            Some(format!(", {most}{} iterations", count.form))
+        };
+        for (id, block) in analysis.cfg().blocks() {
+            let innermost = loops.innermost(id);
+            let header = innermost.and_then(|l| loops.get(l)).map(|l| l.header());
+            if header == Some(id) {
+                let span = body.source_span(block.first);
+                let count = innermost.and_then(count).unwrap_or_default();
+                let text = format!("loop of depth {}{count}", loops.depth(id));
+                self.add(span.end, text, "control comes back to this statement");
+            }
+        }
     }
-    let Ok(ssa) = Ssa::new(facts, cfg, analysis.dominators(), variables) else {
-        return HashMap::new();
-    };
-    let values = Values::new(facts, analysis, &ssa);
-    let module = document.module();
-    let names = RegisterNames::new(module, facts.body(), variables);
-    let text = AffineText::new(module, facts.body(), &values, &ssa, &names);
-    let count = |id| {
-        let count = values.trip_count(id)?;
-        let most = if count.is_exact { "" } else { "at most " };
-        Some((id, format!("{most}{} iterations", text.trip_count(count))))
-    };
-    let loops = analysis.loops().iter();
-    loops.filter_map(|(id, _)| count(id)).collect()
+
+    /// Branches where the lanes of a warp may separate.
+    fn branches(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        analysis: &FunctionAnalysis,
+        uniformity: &FunctionUniformity,
+    ) {
+        let cfg = analysis.cfg();
+        for (id, block) in cfg.blocks() {
+            let is_divergent = cfg.successors(id).len() > 1
+                && analysis.is_reachable(id)
+                && uniformity.branch(id) == Uniformity::Varying;
+            let mut statements = facts.body().range(block.first, block.end);
+            if is_divergent && let Some((last, _)) = statements.next_back() {
+                let end = facts.body().source_span(last).end;
+                let tooltip = "the threads of a warp may go to different places";
+                self.add(end, "may diverge".to_owned(), tooltip);
+            }
+        }
+    }
+
+    fn accesses(&mut self, facts: FunctionFacts<'_>, values: &FunctionValues) {
+        for access in values.accesses().all() {
+            if let Some(text) = accesses::cost(access) {
+                let end = facts.body().source_span(access.stmt).end;
+                let tooltip =
+                    "what a warp of 32 threads needs for this access, if they all execute it";
+                self.add(end, text, tooltip);
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! is parsed ([`ptx_parse::Incremental`]) and checked ([`ptx_verify::Checked`]) again. Each feature is a function of a document and
 //! a place in it, in its own file.
 
+mod accesses;
 mod call_hierarchy;
 mod code_action;
 mod code_lens;

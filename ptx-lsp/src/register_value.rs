@@ -11,7 +11,7 @@ use ptx_report::affine_text::AffineText;
 use ptx_report::register_names::RegisterNames;
 
 /// Only modules up to this size are analyzed as a whole, for what functions give to each other: a hover does not wait longer.
-const MOST_BYTES: usize = 4 << 20;
+pub(crate) const MOST_BYTES: usize = 4 << 20;
 
 /// Lines about the value that a statement writes to a register, or else reads in it.
 pub(crate) fn lines(

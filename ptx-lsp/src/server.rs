@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Initialized,
-    Notification, PublishDiagnostics,
+    DidChangeConfiguration, DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit,
+    Initialized, Notification, PublishDiagnostics,
 };
 use lsp_types::request::{Initialize, Request, Shutdown};
 use lsp_types::{
-    InitializeParams, InitializeResult, PositionEncodingKind, PublishDiagnosticsParams, ServerInfo,
-    Uri,
+    DidChangeConfigurationParams, InitializeParams, InitializeResult, PositionEncodingKind,
+    PublishDiagnosticsParams, ServerInfo, Uri,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -61,13 +61,6 @@ impl Server {
             changed: Vec::new(),
             messages: Vec::new(),
         }
-    }
-
-    /// Lints no documents, unless the client asks for it when it starts the server.
-    #[must_use]
-    pub fn without_lints(mut self) -> Self {
-        self.settings.lints = false;
-        self
     }
 
     /// Takes one message of the client, and publishes diagnostics of what it changed.
@@ -203,10 +196,30 @@ impl Server {
                     self.publish_diagnostics(PublishDiagnosticsParams::new(uri, Vec::new(), None));
                 }
             }
+            (Stage::Running, DidChangeConfiguration::METHOD) => {
+                if let Ok(params) = parse::<DidChangeConfigurationParams>(params) {
+                    self.configure(&params.settings);
+                }
+            }
             (Stage::Stopping, Exit::METHOD) => self.stage = Stage::Exited(0),
             (_, Exit::METHOD) => self.stage = Stage::Exited(1),
             (_, Initialized::METHOD) => {}
             _ => {}
+        }
+    }
+
+    /// Examines all open documents again, if the client has changed what is examined.
+    fn configure(&mut self, settings: &Value) {
+        let before = self.settings.lints;
+        self.settings.read(settings);
+        if self.settings.lints == before {
+            return;
+        }
+        for document in self.documents.values_mut() {
+            document.set_linted(self.settings.lints);
+            if !self.changed.contains(&document.uri) {
+                self.changed.push(document.uri.clone());
+            }
         }
     }
 

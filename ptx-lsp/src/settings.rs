@@ -1,4 +1,4 @@
-//! What a client chooses when it starts the server.
+//! What a client chooses when it starts the server, and later.
 
 use serde_json::Value;
 
@@ -22,8 +22,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads `initializationOptions`. What is missing or has another type stays as it is.
+    /// Reads `initializationOptions`, or the settings of `workspace/didChangeConfiguration`, which may be in a section `ptxkit`. What is missing or
+    /// has another type stays as it is.
     pub(crate) fn read(&mut self, options: &Value) {
+        let options = options.get("ptxkit").unwrap_or(options);
         let lints = options.get("lints").and_then(Value::as_bool);
         self.lints = lints.unwrap_or(self.lints);
     }

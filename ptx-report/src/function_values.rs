@@ -85,6 +85,18 @@ impl Coalescing {
                 .collect(),
         })
     }
+
+    /// The sectors that a warp needs at least for a number of bytes of each lane: as many as if they were contiguous.
+    #[must_use]
+    pub fn least_sectors(&self, bytes: u64) -> Option<u64> {
+        let lanes = if self.pattern == Pattern::Uniform.name() {
+            1
+        } else {
+            32
+        };
+        let least = bytes.saturating_mul(lanes).div_ceil(32);
+        self.sectors.map(|_| least)
+    }
 }
 
 impl FunctionValues {

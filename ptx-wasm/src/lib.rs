@@ -1,7 +1,6 @@
 //! The language server for browsers: JavaScript gives it the messages of the Language Server Protocol and gets its answers.
 //!
 //! It is [`ptx_lsp::Server`] without streams and threads, so that an editor in a browser has the same features as any other one.
-//! Lints are off unless `initializationOptions` of `initialize` has `"lints": true`.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +27,7 @@ impl Session {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            server: Server::new().without_lints(),
+            server: Server::new(),
         }
     }
 

@@ -7,6 +7,7 @@ import { findReferencesKeymap, formatKeymap, hoverTooltips, jumpToDefinition, ju
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers, rectangularSelection } from "@codemirror/view";
+import { startLints } from "../lints";
 import { sanitized } from "../server/markdown";
 import { Session, URI } from "../session";
 import { folding } from "./folding";
@@ -36,6 +37,7 @@ export function createSession(parent: HTMLElement, text: string, dark: boolean, 
   };
   const client = new LSPClient({ timeout: TIMEOUT, sanitizeHTML: sanitized, extensions: [problemsOf(done)] });
   client.connect(server);
+  void startLints(client);
   const notify = EditorView.updateListener.of((update) => {
     if (update.docChanged || update.selectionSet) events.updated();
   });

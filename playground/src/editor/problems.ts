@@ -14,7 +14,9 @@ export interface Fix {
 }
 
 export interface Problem extends Span {
-  severity: "error" | "warning";
+  severity: "error" | "warning" | "info";
+  /** Whether a lint found it. */
+  isLint: boolean;
   code: string;
   message: string;
   related: (Span & { message: string })[];
@@ -27,6 +29,11 @@ export interface Problems {
   /** One fix for all of them. */
   all: Fix | null;
 }
+
+/** The severities of the protocol. */
+const SEVERITIES: Partial<Record<number, Problem["severity"]>> = { 1: "error", 2: "warning" };
+/** The source of the diagnostics of lints. */
+const LINTS = "ptxkit lint";
 
 const none: Problems = { list: [], all: null };
 const setProblems = StateEffect.define<Problems>();
@@ -94,7 +101,8 @@ function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.Code
   const fixes = Map.groupBy(actions, (action) => (action.diagnostics?.[0] ? keyOf(action.diagnostics[0]) : ""));
   const problemOf = (diagnostic: lsp.Diagnostic): Problem => ({
     ...span(diagnostic.range),
-    severity: diagnostic.severity === 1 ? "error" : "warning",
+    severity: SEVERITIES[diagnostic.severity ?? 2] ?? "info",
+    isLint: diagnostic.source === LINTS,
     code: String(diagnostic.code ?? ""),
     message: typeof diagnostic.message === "string" ? diagnostic.message : diagnostic.message.value,
     related: (diagnostic.relatedInformation ?? []).map((place) => ({ ...span(place.location.range), message: place.message })),

@@ -13,8 +13,29 @@ const STYLE = `
 svg { display: block; }
 [data-block] { cursor: pointer; outline: none; }
 [data-block]:focus-visible rect, [data-block]:hover rect { stroke: var(--select); stroke-width: 2px; }
+[data-block][data-shade="1"] rect:first-of-type { fill: color-mix(in srgb, var(--accent) 22%, transparent); }
+[data-block][data-shade="2"] rect:first-of-type { fill: color-mix(in srgb, var(--warning) 30%, transparent); }
+[data-block][data-shade="3"] rect:first-of-type { fill: color-mix(in srgb, var(--error) 35%, transparent); }
 [data-block].current rect { stroke: var(--select); stroke-width: 3.5px; }
 `;
+
+/** What colors of blocks show. Blocks get a shade from 0 (no color) to 3. */
+const COLORS: readonly { name: string; title: string; legend: string; shade(block: Block, most: number): number }[] = [
+  { name: "none", title: "No colors", legend: "", shade: () => 0 },
+  {
+    name: "divergence",
+    title: "Divergence",
+    legend: "Red: only some threads of a warp may execute it. Yellow: they may separate at its end.",
+    shade: ({ uniform, branch }) => (uniform === "varying" ? 3 : branch === "varying" ? 2 : 0),
+  },
+  {
+    name: "pressure",
+    title: "Live registers",
+    legend: "Red: at least nine tenths of the most live registers. Yellow: at least two thirds. Blue: at least one third.",
+    shade: ({ pressure }, most) => (pressure === 0 ? 0 : pressure >= 0.9 * most ? 3 : pressure * 3 >= 2 * most ? 2 : pressure * 3 >= most ? 1 : 0),
+  },
+  { name: "lints", title: "Lints", legend: "Yellow: lints report something in it.", shade: ({ lints }) => (lints.length ? 2 : 0) },
+];
 
 class ControlFlowPanel implements Panel {
   readonly id = "control-flow";
@@ -24,6 +45,8 @@ class ControlFlowPanel implements Panel {
   private readonly viewport = new Viewport("Control-flow graph");
   private readonly info = element("p", { class: "info", role: "status" });
   private readonly host = element("div");
+  private readonly colors = element("select", { "aria-label": "Colors", change: () => this.color() }, ...COLORS.map(({ name, title }) => element("option", { value: name }, title)));
+  private readonly legend = element("p", { class: "note legend" });
   private blocks: readonly Block[] = [];
   private drawn: string | null = null;
   private current: number | null = null;
@@ -41,7 +64,7 @@ class ControlFlowPanel implements Panel {
       return;
     }
     if (!this.viewport.element.isConnected) {
-      this.body.replaceChildren(element("div", { class: "bar" }, this.choice.element, this.viewport.controls), this.viewport.element, this.info);
+      this.body.replaceChildren(element("div", { class: "bar" }, this.choice.element, this.colors, this.viewport.controls), this.viewport.element, this.legend, this.info);
     }
     await this.draw();
   }
@@ -72,7 +95,20 @@ class ControlFlowPanel implements Panel {
     const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     for (const block of picture.querySelectorAll("[data-block]")) this.prepare(block);
     this.host.shadowRoot?.replaceChildren(element("style", {}, STYLE), picture);
+    this.color();
     this.viewport.show(this.host, Number(picture.getAttribute("width")), Number(picture.getAttribute("height")));
+  }
+
+  /** Gives the blocks of the picture the chosen colors. */
+  private color(): void {
+    const chosen = COLORS.find(({ name }) => name === this.colors.value);
+    const most = Math.max(0, ...this.blocks.map(({ pressure }) => pressure));
+    this.legend.textContent = chosen?.legend ?? "";
+    this.legend.hidden = !chosen?.legend;
+    for (const block of this.blocks) {
+      const shade = chosen?.shade(block, most) ?? 0;
+      this.host.shadowRoot?.querySelector(`[data-block="${block.id}"]`)?.setAttribute("data-shade", String(shade));
+    }
   }
 
   /** Makes a block of the picture a button. */
@@ -112,7 +148,13 @@ function lines({ range }: Block): string {
 
 function describe(block: Block): string {
   const list = (names: string[] | null): string => (names ? names.join(", ") || "none" : "too many to list");
-  return `Block ${block.id}, ${lines(block)}, loop depth ${block.loopDepth}, pressure ${block.pressure}. Live before: ${list(block.liveIn)}. Live after: ${list(block.liveOut)}.`;
+  const lints = block.lints.length ? ` Lints: ${block.lints.join(", ")}.` : "";
+  return `Block ${block.id}, ${lines(block)}, loop depth ${block.loopDepth}, pressure ${block.pressure}${divergence(block)}. Live before: ${list(block.liveIn)}. Live after: ${list(block.liveOut)}.${lints}`;
+}
+
+function divergence({ uniform, branch }: Block): string {
+  if (uniform === "varying") return ", executed by some threads of a warp";
+  return branch === "varying" ? ", threads of a warp may separate at its end" : "";
 }
 
 export function controlFlowPanel(session: Session): Panel {

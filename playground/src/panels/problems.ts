@@ -4,11 +4,14 @@ import { EditorView } from "@codemirror/view";
 import { button, counted, element, withCode } from "../dom";
 import { applyFix, type Fix, type Problem, problemsField } from "../editor/problems";
 import type { Span } from "../editor/positions";
+import { lintsAreOn, setLints } from "../lints";
 import type { Session } from "../session";
 import { note, type Panel } from "./panel";
 
 /** The most problems that are listed. */
 const MOST = 200;
+/** The id of the switch of lints. */
+const SWITCH = "lints-switch";
 
 export function problemsPanel(session: Session): Panel {
   const body = element("div", { class: "panel" });
@@ -19,20 +22,43 @@ export function problemsPanel(session: Session): Panel {
   };
   const refresh = (): void => {
     const { list, all } = view.state.field(problemsField);
-    const parts: HTMLElement[] = [element("p", { class: "summary" }, summary(list))];
+    const [lints, problems] = [list.filter((problem) => problem.isLint), list.filter((problem) => !problem.isLint)];
+    const listed = (group: readonly Problem[]): HTMLElement[] => [
+      element("ol", { class: "problems" }, ...group.slice(0, MOST).map((problem) => item(session, problem, go))),
+      ...(group.length > MOST ? [note(`${group.length - MOST} more are not listed.`)] : []),
+    ];
+    const parts: HTMLElement[] = [element("p", { class: "summary" }, ofProblems(problems))];
     if (all) parts.push(button(capitalized(all.title), () => applyFix(view, all), { class: "primary" }));
-    parts.push(element("ol", { class: "problems" }, ...list.slice(0, MOST).map((problem) => item(session, problem, go))));
-    if (list.length > MOST) parts.push(note(`${list.length - MOST} more are not listed.`));
+    parts.push(...listed(problems), lintsGroup(session, problems, lints, listed(lints)));
+    const hadFocus = document.activeElement?.id === SWITCH;
     body.replaceChildren(...parts);
+    if (hadFocus) document.getElementById(SWITCH)?.focus();
   };
   return { id: "problems", title: "Problems", body, refresh };
 }
 
-/** `2 errors, 1 warning` */
+/** `2 errors, 1 warning`, `No problems, 3 findings of lints` */
 export function summary(list: readonly Problem[]): string {
+  const lints = list.filter((problem) => problem.isLint).length;
+  const problems = ofProblems(list.filter((problem) => !problem.isLint));
+  return lints ? `${problems}, ${counted(lints, "finding")} of lints` : problems;
+}
+
+function ofProblems(list: readonly Problem[]): string {
   const errors = list.filter((problem) => problem.severity === "error").length;
   const parts = [errors && counted(errors, "error"), list.length - errors && counted(list.length - errors, "warning")];
   return parts.filter(Boolean).join(", ") || "No problems";
+}
+
+/** What lints find, and whether they are on. */
+function lintsGroup({ client }: Session, problems: readonly Problem[], lints: readonly Problem[], list: HTMLElement[]): HTMLElement {
+  const change = (event: Event): void => setLints(client, (event.target as HTMLInputElement).checked);
+  const on = lintsAreOn();
+  const label = element("label", {}, element("input", { id: SWITCH, type: "checkbox", checked: on, change }), " Look for likely mistakes and slow code");
+  const hasErrors = problems.some(({ severity }) => severity === "error");
+  const none = hasErrors ? "Lints wait until the errors are repaired." : "Lints find nothing.";
+  const found = lints.length ? [element("p", { class: "summary" }, counted(lints.length, "finding")), ...list] : [note(none)];
+  return element("section", { class: "lints", "aria-label": "Lints" }, element("h3", {}, "Lints"), label, ...(on ? found : []));
 }
 
 function item(session: Session, problem: Problem, go: (span: Span) => void): HTMLElement {

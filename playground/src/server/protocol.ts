@@ -19,7 +19,15 @@ export interface Block {
   liveOut: string[] | null;
   pressure: number;
   loopDepth: number;
+  /** The largest group of threads of which all execute it or none; `null` if the document is too large. */
+  uniform: Uniformity | null;
+  /** The largest group whose threads go on to the same place. */
+  branch: Uniformity | null;
+  /** The names of the lints that report something in it. */
+  lints: string[];
 }
+
+export type Uniformity = "grid" | "cluster" | "cta" | "warp" | "varying";
 
 export interface ControlFlow {
   svg: string;

@@ -8,8 +8,10 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::liveness::LiveSet;
 use ptx_analysis::pressure::Pressure;
 use ptx_analysis::source_lines::SourceLines;
+use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Body, Span};
+use ptx_lint::Finding;
 use ptx_report::basic_blocks::BasicBlocks;
 use ptx_report::control_flow::{self, Details, Graph, Theme};
 use ptx_report::register_names::RegisterNames;
@@ -18,6 +20,7 @@ use serde::Serialize;
 use super::{About, function};
 use crate::document::Document;
 use crate::message::{Failure, code};
+use crate::register_value::MOST_BYTES;
 
 /// The most instructions of a block that the picture shows.
 const MOST_INSTRUCTIONS: usize = 12;
@@ -43,6 +46,12 @@ struct Block {
     /// The most live registers at one of its instructions, in units of 32 bits.
     pressure: u32,
     loop_depth: u32,
+    /// The largest group of threads of which all execute it or none: `grid`, `cluster`, `cta`, `warp` or `varying`; `None` if the document is too large.
+    uniform: Option<&'static str>,
+    /// The largest group whose threads go on to the same place.
+    branch: Option<&'static str>,
+    /// The names of the lints that report something in it.
+    lints: Vec<&'static str>,
 }
 
 /// Of the function that the parameters name.
@@ -52,7 +61,10 @@ pub(super) fn control_flow(document: &Document, about: &About) -> Result<Control
     let theme = about.theme.as_deref().unwrap_or("automatic");
     let theme: Result<Theme, _> = theme.parse();
     let theme = theme.map_err(|e| Failure::new(code::INVALID_PARAMS, e.to_string()))?;
-    let facts = ModuleFacts::of(module, |f| f == id);
+    let whole = module.source().len() <= MOST_BYTES;
+    let facts = ModuleFacts::of(module, |f| whole || f == id);
+    let uniformity = whole.then(|| ModuleUniformity::new(&facts));
+    let uniformity = uniformity.as_ref().and_then(|u| u.function(id));
     let failed = |why: String| Failure::new(code::REQUEST_FAILED, why);
     let no_facts = || failed("the function has no facts".to_owned());
     let facts = facts.function(id).ok_or_else(no_facts)?;
@@ -66,7 +78,7 @@ pub(super) fn control_flow(document: &Document, about: &About) -> Result<Control
         .map_err(|e| failed(e.to_string()))?;
     Ok(ControlFlow {
         svg: String::from_utf8_lossy(&svg).into_owned(),
-        blocks: blocks(document, facts, &analysis),
+        blocks: blocks(document, facts, &analysis, uniformity),
     })
 }
 
@@ -75,6 +87,7 @@ fn blocks(
     document: &Document,
     facts: FunctionFacts<'_>,
     analysis: &FunctionAnalysis,
+    uniformity: Option<&FunctionUniformity>,
 ) -> Vec<Block> {
     let (module, body) = (document.module(), facts.body());
     let basic = BasicBlocks::new(module, body, analysis);
@@ -84,6 +97,7 @@ fn blocks(
         basic.has_live_lists().then(list)
     };
     let pressure = pressures(facts, analysis);
+    let findings = document.lint_findings();
     let block = |(id, block): (BlockId, &BasicBlock)| Block {
         id: id.as_u32(),
         range: document.range(extent(body, block)),
@@ -91,8 +105,23 @@ fn blocks(
         live_out: listed(analysis.liveness().live_out(id)),
         pressure: pressure.get(&id).copied().unwrap_or(0),
         loop_depth: analysis.loops().depth(id),
+        uniform: uniformity.map(|u| u.block(id).name()),
+        branch: uniformity.map(|u| u.branch(id).name()),
+        lints: lints_in(&findings, extent(body, block)),
     };
     basic.iter().map(block).collect()
+}
+
+/// The names of the lints with findings in a part of the text, each once. Findings are in the order of the text.
+fn lints_in(findings: &[&Finding], extent: Span) -> Vec<&'static str> {
+    let start = |f: &&Finding| f.diagnostic.span.start;
+    let first = findings.partition_point(|f| start(f) < extent.start);
+    let inside = findings.iter().skip(first);
+    let inside = inside.take_while(|f| start(f) < extent.end);
+    let mut names: Vec<&str> = inside.map(|f| f.lint.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// From the first statement of a block to its last one; the beginning of the body for a block without statements.

@@ -104,6 +104,43 @@ fn blocks_of_the_picture_are_parts_of_the_text() {
 }
 
 #[test]
+fn blocks_have_their_uniformity_and_lints() {
+    let text = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 p)
+{
+    .reg .pred %p; .reg .b32 %r<3>; .reg .b64 %d;
+    ld.param.u64 %d, [p];
+    mov.u32 %r0, %tid.x;
+    setp.lt.u32 %p, %r0, 7;
+    @%p bra $L1;
+    add.u32 %r1, %r0, 1;
+    // ptxkit: allow(dead-code)
+    add.u32 %r2, %r0, 2;
+    st.global.u32 [%d], %r0;
+$L1:
+    ret;
+}
+";
+    let of = |text: &str| {
+        let mut client = Client::open(text);
+        let params = about(&json!({"function": "k"}));
+        let graph = client.request("ptxkit/controlFlow", params).unwrap();
+        let blocks = graph["blocks"].as_array().unwrap().iter();
+        let found = blocks.map(|b| json!([b["uniform"], b["branch"], b["lints"]]));
+        found.collect::<Vec<_>>()
+    };
+    let found = of(text);
+    assert_eq!(found[0], json!(["grid", "varying", []]));
+    assert_eq!(found[1][0], "varying");
+    assert_eq!(found[1][2], json!(["dead-code"]));
+    assert_eq!(found[2][0], "grid");
+    assert_eq!(of(&text.replace("add.u32 %r1", "// "))[1][2], json!([]));
+}
+
+#[test]
 fn pictures_have_the_colors_of_a_theme() {
     let svg = |theme: Value| {
         let graph = ask("controlFlow", json!({"function": "first", "theme": theme}));

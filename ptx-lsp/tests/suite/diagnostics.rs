@@ -195,11 +195,20 @@ fn comments_and_the_client_turn_lints_off() {
     assert_eq!(client.codes(), [""; 0]);
     client.change(2, json!([{"text": text}]));
     assert_eq!(client.codes(), [""; 0]);
-    for (options, count) in [(json!(null), 0), (json!({"lints": true}), 2)] {
-        let server = ptx_lsp::Server::new().without_lints();
-        let client = Client::of_server(server, LINTED, &["utf-8"], options);
-        assert_eq!(client.codes().len(), count);
+    // The client may change its mind.
+    for (settings, expected) in [
+        (json!({"lints": true}), vec!["PTX1512"]),
+        (json!({"ptxkit": {"lints": false}}), vec![]),
+        (json!({"ptxkit": {"lints": true}}), vec!["PTX1512"]),
+    ] {
+        client.notify(
+            "workspace/didChangeConfiguration",
+            json!({"settings": settings}),
+        );
+        assert_eq!(client.codes(), expected, "{settings}");
     }
+    let found = &client.published["diagnostics"][0];
+    assert_eq!(found["source"], "ptxkit lint");
 }
 
 #[test]

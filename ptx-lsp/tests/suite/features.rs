@@ -487,6 +487,86 @@ fn hints_show_trip_counts() {
     );
 }
 
+const ACCESSES: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 16 .b8 s[8192];
+.visible .entry k(.param .u64 .ptr .global p)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<4>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d0, [p];
+    mov.u32 %r0, %tid.x;
+    mad.wide.u32 %d1, %r0, 64, %d0;
+    ld.global.u32 %r1, [%d1];
+    shl.b32 %r2, %r0, 4;
+    st.shared.u32 [%r2], %r1;
+    st.global.u32 [%d0], %r1;
+    setp.lt.u32 %p1, %r0, 7;
+    @%p1 bra $L1;
+    mov.u32 %r3, %ctaid.x;
+    setp.lt.u32 %p2, %r3, 7;
+    @%p2 bra $L1;
+    st.global.u32 [%d0+4], %r1;
+$L1:
+    ret;
+}
+";
+
+#[test]
+fn hover_shows_how_a_warp_accesses_memory() {
+    let mut client = Client::open(ACCESSES);
+    let mut text = |find: &str| {
+        let place = position(ACCESSES, find, 0, 0);
+        let hover = client.ask("hover", json!({"position": place}));
+        hover["contents"]["value"].as_str().unwrap().to_owned()
+    };
+    let load = text("ld.global");
+    for line in [
+        "- access to `global` memory, 4 bytes for each lane",
+        "- address: `p + 64*%tid.x`",
+        "- lanes: strided, 64 bytes from one to the next (in a warp of one row of threads)",
+        "- 32 sectors instead of 4",
+    ] {
+        assert!(load.contains(line), "{line}: {load}");
+    }
+    let store = text("st.shared");
+    assert!(store.contains("- 4-way bank conflict"), "{store}");
+    let uniform = text("st.global.u32 [%d0],");
+    assert!(
+        uniform.contains("- lanes: uniform\n- 1 sector"),
+        "{uniform}"
+    );
+    assert!(!text("ld.param").contains("access to"));
+    assert!(!text("shl.b32").contains("access to"));
+}
+
+#[test]
+fn hints_show_costs_of_accesses_and_divergence() {
+    let mut client = Client::open(ACCESSES);
+    let range = json!({"start": {"line": 12, "character": 0}, "end": {"line": 99, "character": 0}});
+    let hints = client.ask("inlayHint", json!({"range": range}));
+    let found: Vec<(u64, &str)> = hints
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|h| {
+            let line = h["position"]["line"].as_u64().unwrap();
+            (line, h["label"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        (12, "32 sectors instead of 4"),
+        (14, "4-way bank conflict"),
+        (17, "may diverge"),
+    ];
+    let others = found.into_iter().filter(|(_, text)| !text.contains("live"));
+    let others: Vec<_> = others.collect();
+    assert_eq!(others, expected);
+}
+
 #[test]
 fn lenses_show_requirements() {
     let text = TEXT

@@ -75,10 +75,7 @@ fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
     let block = of.analysis.cfg().of_statement(access.stmt);
     let text = of.values.map(|v| v.text(of.facts, of.names));
     let coalescing = Coalescing::of(access);
-    let is_global = coalescing.as_ref().is_some_and(|c| c.sectors.is_some());
-    let uniform = coalescing.as_ref().is_some_and(|c| c.pattern == "uniform");
-    let lanes = if uniform { 1 } else { 32 };
-    let bytes = access.access.bytes.filter(|_| is_global);
+    let least_sectors = coalescing.as_ref().zip(access.access.bytes);
     Access {
         line: of.line(access.stmt),
         source: of.source(access.stmt),
@@ -97,7 +94,7 @@ fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
             .zip(text)
             .map(|(form, text)| text.form(&form)),
         object: access.provenance.map(|p| object(p, of.module(), of)),
-        least_sectors: bytes.map(|b| b.saturating_mul(lanes).div_ceil(32)),
+        least_sectors: least_sectors.and_then(|(c, bytes)| c.least_sectors(bytes)),
         coalescing,
     }
 }
