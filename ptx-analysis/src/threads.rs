@@ -5,20 +5,19 @@
 //!
 //! Cost: a number of evaluations that is bounded by the number of statements.
 
+mod written;
+
 use alloc::rc::Rc;
 use alloc::vec::Vec;
-use core::cell::Cell;
 
 use ptx_ir::facts::{Facts, FunctionFacts};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_ir::{Operand, Statement, StmtId};
 use ptx_isa::{SpecialReg, Uniformity};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::constants::Constant;
-use crate::constants::instruction::Operands;
 use crate::graph::ReversePostOrder;
 use crate::reg_lanes::Variables;
-use crate::ssa::cells::{CellUse, Cells};
+use crate::ssa::cells::Cells;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::LaunchBounds;
 
@@ -43,6 +42,14 @@ pub enum PerThread {
 }
 
 impl PerThread {
+    /// The values of the samples.
+    fn of(all: Vec<u64>) -> Self {
+        match all.iter().all(|value| Some(value) == all.first()) {
+            true => Self::Same(all.first().copied().unwrap_or(0)),
+            false => Self::Each(all.into()),
+        }
+    }
+
     /// The value in a sample.
     #[must_use]
     pub fn get(&self, sample: usize) -> u64 {
@@ -319,102 +326,7 @@ impl<'a> ThreadValues<'a> {
 
     /// A value for each sample.
     fn each(&self, of: impl Fn(usize) -> u64) -> PerThread {
-        let all: Vec<u64> = (0..self.samples.len()).map(of).collect();
-        match all.iter().all(|value| Some(value) == all.first()) {
-            true => PerThread::Same(all.first().copied().unwrap_or(0)),
-            false => PerThread::Each(all.into()),
-        }
-    }
-
-    /// What an instruction writes to a variable.
-    fn written(
-        &mut self,
-        (stmt, inst): (StmtId, InstId),
-        variable: u32,
-        depth: u32,
-    ) -> Option<PerThread> {
-        let facts = self.facts.inst(inst);
-        if !facts.is_known() {
-            return None;
-        }
-        if let [cell] = self.cells.of(stmt) {
-            return self.through_cell(stmt, &facts, (cell.cell, cell.usage), variable, depth);
-        }
-        if facts.memory().next().is_some() {
-            return None;
-        }
-        let ssa = self.ssa;
-        let mut read: Vec<(ValueId, PerThread)> = Vec::new();
-        for of in ssa.uses(stmt) {
-            read.push((of.value, self.follow(of.value, depth)?));
-        }
-        let is_same = |(_, value): &(ValueId, PerThread)| matches!(value, PerThread::Same(_));
-        let varies = Cell::new(!read.iter().all(is_same));
-        let mut modifiers = Vec::new();
-        let mut all = Vec::new();
-        for sample in 0..self.samples.len() {
-            self.left = self.left.checked_sub(1)?;
-            let operands = Operands {
-                facts: self.facts,
-                variables: self.variables,
-                ssa,
-                value: |id| {
-                    let known = read.iter().find(|(of, _)| *of == id);
-                    known.map_or(Constant::Overdefined, |(_, v)| {
-                        Constant::Constant(v.get(sample).into())
-                    })
-                },
-                special: |register, component: Option<u8>| {
-                    varies.set(true);
-                    let value = self.special(register, component.unwrap_or(0), sample);
-                    value.map_or(Constant::Overdefined, |v| Constant::Constant(v.into()))
-                },
-            };
-            let folded = operands.result(stmt, inst, &facts, &mut modifiers).ok()?;
-            let part = operands.part(&folded, &facts, variable);
-            let bits = u64::try_from(part.known()?).ok()?;
-            if !varies.get() {
-                return Some(PerThread::Same(bits));
-            }
-            all.push(bits);
-        }
-        Some(self.each(|sample| all.get(sample).copied().unwrap_or(0)))
-    }
-
-    /// What is loaded from a cell of memory, or stored to it.
-    fn through_cell(
-        &mut self,
-        stmt: StmtId,
-        facts: &Facts<'_>,
-        (cell, usage): (u32, CellUse),
-        variable: u32,
-        depth: u32,
-    ) -> Option<PerThread> {
-        let own = self.ssa.carry() + 1 + cell;
-        match usage {
-            CellUse::Read => {
-                let held = self.ssa.read(stmt, own)?;
-                let held = self.follow(held, depth)?;
-                let class = self.variables.class(self.facts.body(), variable)?;
-                let access = facts.memory().next()?;
-                // A narrow load extends what it reads.
-                (access.bytes == Some(u64::from(class.bits()) / 8)).then_some(held)
-            }
-            CellUse::Write if variable == own => {
-                let (data, _) = facts.memory().next()?.data?;
-                let place = facts.place(data)?;
-                let mut of = self.variables.of(place);
-                let (from, None) = (of.next()?, of.next()) else {
-                    return None;
-                };
-                let value = self.ssa.read(stmt, from)?;
-                let class = self.variables.class(self.facts.body(), from)?;
-                let bytes = facts.memory().next()?.bytes;
-                let stored = self.follow(value, depth)?;
-                (bytes == Some(u64::from(class.bits()) / 8)).then_some(stored)
-            }
-            _ => None,
-        }
+        PerThread::of((0..self.samples.len()).map(of).collect())
     }
 
     /// The value of the guard of an instruction, with its `!`.

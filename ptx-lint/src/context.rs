@@ -117,12 +117,38 @@ fn is_for_debugger(module: &Module) -> bool {
     })
 }
 
+/// Analyses of a function that were made before it is linted.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Given<'a> {
+    pub(crate) analysis: &'a FunctionAnalysis,
+    /// The values of registers, and accesses of which the addresses come from no other function.
+    pub(crate) values: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
+}
+
+/// An analysis that is made here, or was made before.
+enum Made<'a, T> {
+    Here(T),
+    Before(&'a T),
+}
+
+impl<T> core::ops::Deref for Made<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Here(made) => made,
+            Self::Before(made) => made,
+        }
+    }
+}
+
 /// What is known of a function.
 pub(crate) struct FunctionContext<'a> {
     module: &'a ModuleContext<'a>,
     id: FuncId,
     facts: FunctionFacts<'a>,
-    analysis: FunctionAnalysis,
+    analysis: Made<'a, FunctionAnalysis>,
+    given: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
     ssa: OnceCell<Option<Ssa>>,
     values: OnceCell<Option<Values>>,
     accesses: OnceCell<Option<Accesses>>,
@@ -141,12 +167,21 @@ pub(crate) struct Reached<'a> {
 
 #[allow(dead_code, reason = "each lint uses a part of it")]
 impl<'a> FunctionContext<'a> {
-    pub(crate) fn new(module: &'a ModuleContext<'a>, id: FuncId, facts: FunctionFacts<'a>) -> Self {
+    pub(crate) fn new(
+        module: &'a ModuleContext<'a>,
+        id: FuncId,
+        facts: FunctionFacts<'a>,
+        given: Option<Given<'a>>,
+    ) -> Self {
         Self {
             module,
             id,
             facts,
-            analysis: FunctionAnalysis::new(facts),
+            analysis: match given {
+                Some(given) => Made::Before(given.analysis),
+                None => Made::Here(FunctionAnalysis::new(facts)),
+            },
+            given: given.and_then(|given| given.values),
             ssa: OnceCell::new(),
             values: OnceCell::new(),
             accesses: OnceCell::new(),
@@ -206,24 +241,33 @@ impl<'a> FunctionContext<'a> {
 
     /// The values of registers; `None` if the function has too many.
     pub(crate) fn ssa(&self) -> Option<&Ssa> {
+        if let Some((ssa, ..)) = self.given {
+            return Some(ssa);
+        }
         let new = || {
-            let (of, variables) = (&self.analysis, self.analysis.variables());
-            Ssa::new(self.facts, of.cfg(), of.dominators(), variables).ok()
+            let of = self.analysis();
+            Ssa::new(self.facts, of.cfg(), of.dominators(), of.variables()).ok()
         };
         self.ssa.get_or_init(new).as_ref()
     }
 
     /// Affine forms, intervals and alignment; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn values(&self) -> Option<&Values> {
-        let new = || Some(Values::new(self.facts, &self.analysis, self.ssa()?));
+        if let Some((_, values, _)) = self.given {
+            return Some(values);
+        }
+        let new = || Some(Values::new(self.facts, self.analysis(), self.ssa()?));
         self.values.get_or_init(new).as_ref()
     }
 
     /// The accesses to memory that control reaches; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn accesses(&self) -> Option<&Accesses> {
+        if let Some((.., accesses)) = self.given.filter(|_| !self.is_connected()) {
+            return Some(accesses);
+        }
         let new = || {
             let (ssa, values) = (self.ssa()?, self.values()?);
-            let (of, calls) = (&self.analysis, Some(&self.module.summaries));
+            let (of, calls) = (self.analysis(), Some(&self.module.summaries));
             let provenance = FunctionProvenance::new(self.facts, of, ssa, calls);
             Some(Accesses::with_provenance(
                 self.facts,
@@ -235,9 +279,15 @@ impl<'a> FunctionContext<'a> {
         self.accesses.get_or_init(new).as_ref()
     }
 
+    /// Whether the function calls others or is called.
+    fn is_connected(&self) -> bool {
+        let calls = self.calls();
+        !calls.targets(self.id).is_empty() || !calls.callers(self.id).is_empty()
+    }
+
     /// What breaks the protocols of asynchronous operations.
     pub(crate) fn violations(&self) -> &[Violation] {
-        let new = || violations(self.facts, &self.analysis);
+        let new = || violations(self.facts, self.analysis());
         self.violations.get_or_init(new)
     }
 
@@ -337,7 +387,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The instructions that control reaches, in the order of the statements.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = Reached<'a>> {
-        let (facts, analysis) = (self.facts, &self.analysis);
+        let (facts, analysis) = (self.facts, self.analysis());
         let blocks = analysis.cfg().blocks();
         let reached = blocks.filter(|(id, _)| analysis.is_reachable(*id));
         let statements = reached.flat_map(move |(_, b)| facts.body().range(b.first, b.end));

@@ -1,20 +1,24 @@
 //! Lints modules and functions.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use ptx_analysis::function_analysis::map_functions;
-use ptx_ir::FuncId;
+use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
+use ptx_analysis::memory_access::Accesses;
+use ptx_analysis::ssa::Ssa;
+use ptx_analysis::values::Values;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::{FuncId, StmtId};
 
-use crate::context::{FunctionContext, ModuleContext};
+use crate::context::{FunctionContext, Given, ModuleContext};
 use crate::inline::Contexts;
-use crate::{Finding, LintOptions};
+use crate::{Finding, Lint, LintOptions};
 
 /// Reports what lints find in all functions of a module, in the order of the source.
 #[must_use]
 pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
-    let found = map_functions(facts, |id, of| linter.examine(id, of));
+    let found = map_functions(facts, |id, of| linter.examine(id, of, None));
     let mut found: Vec<Finding> = found.into_iter().flatten().collect();
     found.sort_by_key(|f| f.diagnostic.span.start);
     found
@@ -57,22 +61,36 @@ impl<'m> Linter<'m> {
     #[must_use]
     pub fn function(&self, id: FuncId) -> Vec<Finding> {
         let of = self.module.facts().function(id);
-        of.map_or(Vec::new(), |of| self.examine(id, of))
+        of.map_or(Vec::new(), |of| self.examine(id, of, None))
     }
 
-    fn examine(&self, id: FuncId, of: FunctionFacts<'_>) -> Vec<Finding> {
-        let context = FunctionContext::new(&self.module, id, of);
+    /// The same with analyses of the function that the caller made already, the values of its registers and its accesses among them unless there are
+    /// too many. What functions give to each other need not be known of the accesses.
+    #[must_use]
+    pub fn function_with(
+        &self,
+        id: FuncId,
+        analysis: &FunctionAnalysis,
+        values: Option<(&Ssa, &Values, &Accesses)>,
+    ) -> Vec<Finding> {
+        let of = self.module.facts().function(id);
+        let given = Given { analysis, values };
+        of.map_or(Vec::new(), |of| self.examine(id, of, Some(given)))
+    }
+
+    fn examine(&self, id: FuncId, of: FunctionFacts<'_>, given: Option<Given<'_>>) -> Vec<Finding> {
+        let context = FunctionContext::new(&self.module, id, of, given);
         let mut found = Vec::new();
         for lint in &self.options.lints {
             if !self.contexts.replaces(id, *lint) {
                 lint.check(&context, &mut found);
             }
         }
-        for finding in self.contexts.found(id) {
-            let is_known = |f: &Finding| f.lint == finding.lint && f.stmt == finding.stmt;
-            if !found.iter().any(is_known) {
-                found.push(finding.clone());
-            }
+        let others = self.contexts.found(id);
+        if !others.is_empty() {
+            let known: BTreeSet<(Lint, StmtId)> = found.iter().map(|f| (f.lint, f.stmt)).collect();
+            let is_new = |f: &&Finding| !known.contains(&(f.lint, f.stmt));
+            found.extend(others.iter().filter(is_new).cloned());
         }
         found.retain(|f| f.certainty >= self.options.certainty);
         found.sort_by_key(|f| f.diagnostic.span.start);

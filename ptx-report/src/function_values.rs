@@ -131,6 +131,12 @@ impl FunctionValues {
         })
     }
 
+    /// What statements read and write.
+    #[must_use]
+    pub const fn ssa(&self) -> &Ssa {
+        &self.ssa
+    }
+
     /// The values.
     #[must_use]
     pub const fn values(&self) -> &Values {

@@ -12,6 +12,25 @@ use crate::fold::{Folded, Operation, Video, fold, fold_partial};
 use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, ValueId};
 
+/// Where a source of an instruction comes from.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    Bits(u128),
+    Value(ValueId),
+    /// A predicate with `!`.
+    Not(ValueId),
+    /// An element of a special register.
+    Special(SpecialReg, Option<u8>),
+    Unknown,
+}
+
+/// A result of an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    First,
+    Second,
+}
+
 /// The operands of the instructions of a function.
 pub(crate) struct Operands<'a, V, S> {
     pub(crate) facts: FunctionFacts<'a>,
@@ -29,47 +48,101 @@ where
 {
     /// What a statement reads in a register.
     pub(crate) fn place(&self, stmt: StmtId, place: RegLane) -> Constant {
-        let mut variables = self.variables.of(place);
-        match (variables.next(), variables.next()) {
-            (Some(variable), None) => {
-                let read = self.ssa.read(stmt, variable);
-                read.map_or(Constant::Overdefined, &self.value)
-            }
-            _ => Constant::Overdefined,
-        }
+        self.known(self.register(stmt, place))
     }
 
     /// The bits of an operand of an instruction with these types.
     pub(crate) fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
+        self.known(self.source(stmt, operand, types))
+    }
+
+    /// What is known of a source.
+    fn known(&self, source: Source) -> Constant {
+        match source {
+            Source::Bits(bits) => Constant::Constant(bits),
+            Source::Value(id) => (self.value)(id),
+            Source::Not(id) => (self.value)(id).xor(1),
+            Source::Special(register, component) => (self.special)(register, component),
+            Source::Unknown => Constant::Overdefined,
+        }
+    }
+
+    /// A register that a statement reads.
+    fn register(&self, stmt: StmtId, place: RegLane) -> Source {
+        let mut variables = self.variables.of(place);
+        match (variables.next(), variables.next()) {
+            (Some(variable), None) => {
+                let read = self.ssa.read(stmt, variable);
+                read.map_or(Source::Unknown, Source::Value)
+            }
+            _ => Source::Unknown,
+        }
+    }
+
+    /// An operand of an instruction with these types.
+    fn source(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Source {
         let pool = &self.facts.body().pool();
         let float = types.iter().any(|t| t.is_float());
         let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
         match operand {
-            Operand::Reg(register) => self.place(stmt, register.into()),
+            Operand::Reg(register) => self.register(stmt, register.into()),
             Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
                 (lane @ Some(_), Operand::Reg(register)) => {
-                    self.place(stmt, RegLane { register, lane })
+                    self.register(stmt, RegLane { register, lane })
                 }
-                (lane @ Some(_), Operand::Special(register)) => (self.special)(register, lane),
-                _ => Constant::Overdefined,
+                (lane @ Some(_), Operand::Special(register)) => Source::Special(register, lane),
+                _ => Source::Unknown,
             },
-            Operand::Special(register) => (self.special)(register, None),
+            Operand::Special(register) => Source::Special(register, None),
             Operand::Not(at) => match pool.get(at) {
-                Operand::Reg(register) => self.place(stmt, register.into()).xor(1),
-                _ => Constant::Overdefined,
+                Operand::Reg(register) => match self.register(stmt, register.into()) {
+                    Source::Value(id) => Source::Not(id),
+                    _ => Source::Unknown,
+                },
+                _ => Source::Unknown,
             },
-            Operand::Small(value) if !float => Constant::Constant(i128::from(value) as u128),
+            Operand::Small(value) if !float => Source::Bits(i128::from(value) as u128),
             Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
-                Some((v, ConstKind::Signed)) if !float => {
-                    Constant::Constant(v.bits() as i64 as u128)
-                }
-                Some((v, ConstKind::Unsigned)) if !float => Constant::Constant(v.bits().into()),
-                Some((v, ConstKind::Single)) if wide(32) => Constant::Constant(v.bits().into()),
-                Some((v, ConstKind::Double)) if wide(64) => Constant::Constant(v.bits().into()),
-                _ => Constant::Overdefined,
+                Some((v, ConstKind::Signed)) if !float => Source::Bits(v.bits() as i64 as u128),
+                Some((v, ConstKind::Unsigned)) if !float => Source::Bits(v.bits().into()),
+                Some((v, ConstKind::Single)) if wide(32) => Source::Bits(v.bits().into()),
+                Some((v, ConstKind::Double)) if wide(64) => Source::Bits(v.bits().into()),
+                _ => Source::Unknown,
             },
-            _ => Constant::Overdefined,
+            _ => Source::Unknown,
         }
+    }
+
+    /// Calls `add` for each source of an instruction; `None` if one is no value.
+    pub(crate) fn sources(
+        &self,
+        (stmt, f): (StmtId, &Facts<'_>),
+        types: &[ScalarType],
+        mut add: impl FnMut(Source),
+    ) -> Option<Video> {
+        let mut video = Video::default();
+        let mut count = 0;
+        for (operand, usage) in f.parts() {
+            match (usage, operand) {
+                (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
+                    video.into = Some(selector);
+                }
+                (RegAccess::Write, _) => {}
+                (RegAccess::Read, Operand::Vector(list)) => {
+                    for &part in self.facts.body().pool().list(list) {
+                        add(self.source(stmt, part, types));
+                        count += 1;
+                    }
+                }
+                (RegAccess::Read, operand) => {
+                    let operand = self.bare(operand, count, &mut video);
+                    add(self.source(stmt, operand, types));
+                    count += 1;
+                }
+                _ => return None,
+            }
+        }
+        Some(video)
     }
 
     /// The result of an instruction, or the state of its values if it has no constant result.
@@ -92,25 +165,10 @@ where
         modifiers.extend(signature.modifiers());
         let mut never = false;
         let mut operands = Vec::new();
-        let mut video = Video::default();
-        for (operand, usage) in f.parts() {
-            match (usage, operand) {
-                (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
-                    video.into = Some(selector);
-                }
-                (RegAccess::Write, _) => {}
-                (RegAccess::Read, Operand::Vector(list)) => {
-                    for &part in self.facts.body().pool().list(list) {
-                        operands.push(self.operand(stmt, part, &types));
-                    }
-                }
-                (RegAccess::Read, operand) => {
-                    let operand = self.bare(operand, operands.len(), &mut video);
-                    operands.push(self.operand(stmt, operand, &types));
-                }
-                _ => return Err(Constant::Overdefined),
-            }
-        }
+        let sources = self.sources((stmt, f), &types, |source| {
+            operands.push(self.known(source))
+        });
+        let video = sources.ok_or(Constant::Overdefined)?;
         let mut carry = None;
         if f.reads_carry() {
             let read = self.ssa.read(stmt, self.ssa.carry());
@@ -204,8 +262,25 @@ where
         }
     }
 
+    /// The result that goes to a variable, if it is a register of its own.
+    pub(crate) fn target(&self, f: &Facts<'_>, variable: u32) -> Option<Target> {
+        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
+        let mut found = None;
+        for (nth, (operand, _)) in results.enumerate() {
+            let range = self.variables.of(f.place(operand)?);
+            if range.len() == 1 && range.start == variable {
+                found = match (found, nth) {
+                    (None, 0) => Some(Target::First),
+                    (None, 1) => Some(Target::Second),
+                    _ => return None,
+                };
+            }
+        }
+        found
+    }
+
     /// The result in a register that may be wider.
-    fn extended(&self, folded: &Folded, variable: u32) -> Constant {
+    pub(crate) fn extended(&self, folded: &Folded, variable: u32) -> Constant {
         let Some(class) = self.variables.class(self.facts.body(), variable) else {
             return Constant::Overdefined;
         };

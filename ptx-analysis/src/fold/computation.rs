@@ -244,10 +244,16 @@ impl Inputs<'_> {
         operands.filter(|o| is_source(o)).filter(present)
     }
 
+    /// The position of a source among those given; `None` if they are the elements of the only one.
+    pub(super) fn position(&self, index: usize) -> Option<usize> {
+        let are_all = self.sources(usize::MAX).count() == self.operands.len();
+        are_all.then(|| self.sources(index).count())
+    }
+
     /// The bits of a source.
     pub(super) fn source(&self, index: usize) -> Option<u128> {
-        if self.sources(usize::MAX).count() == self.operands.len() {
-            return *self.operands.get(self.sources(index).count())?;
+        if let Some(position) = self.position(index) {
+            return *self.operands.get(position)?;
         }
         let count = u16::try_from(self.operands.len()).ok()?;
         let width = self.value_type(index)?.bits().checked_div(count)?;

@@ -6,6 +6,7 @@
 //! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here.
 
 mod algebra;
+pub(crate) mod columns;
 mod commutativity;
 pub(crate) mod computation;
 pub(crate) mod exact_float;
@@ -98,8 +99,20 @@ pub fn fold_partial(
 
 /// The result by what the tables state ([`ptx_isa::Form::computation`]).
 fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Folded> {
-    let modifiers = operation.modifiers;
-    let instruction = find_instruction(operation.opcode, modifiers)?;
+    let sources = (operands, operation.carry, operation.video);
+    with_form(operation.opcode, operation.modifiers, sources, |inputs| {
+        inputs.evaluate()
+    })
+}
+
+/// Evaluates the form that an instruction has.
+fn with_form<T>(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    (operands, carry, video): (&[Option<u128>], Option<bool>, Video),
+    evaluate: impl FnOnce(&computation::Inputs<'_>) -> Option<T>,
+) -> Option<T> {
+    let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
     for form in instruction.forms() {
         let Some(slots) = form.computation().and(form.match_modifiers(free)) else {
@@ -110,11 +123,11 @@ fn computed(operation: &Operation<'_>, operands: &[Option<u128>]) -> Option<Fold
             slots: &slots,
             modifiers,
             operands,
-            carry: operation.carry,
-            video: operation.video,
+            carry,
+            video,
         };
         if inputs.fit() && inputs.are_legal() {
-            return inputs.evaluate();
+            return evaluate(&inputs);
         }
     }
     None

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{InstId, Operand, Statement, StmtId, SymbolKind, VarId};
+use ptx_ir::{EntityId as _, InstId, Operand, Statement, StmtId, SymbolKind, VarId};
 use ptx_isa::{Access, StateSpace};
 
 use super::calls::CallSummaries;
@@ -28,6 +28,17 @@ pub(super) struct Pass<'a> {
     pub(super) values: Vec<Known>,
     pub(super) slots: Slots,
     changed: bool,
+    times: Times,
+}
+
+/// When values and variables changed, as numbers of visits.
+struct Times {
+    now: u32,
+    of_values: Vec<u32>,
+    of_slots: u32,
+    /// When each statement, and each phi by its value, was visited last.
+    statements: Vec<u32>,
+    phis: Vec<u32>,
 }
 
 impl<'a> Pass<'a> {
@@ -46,6 +57,13 @@ impl<'a> Pass<'a> {
             values: vec![Known::Nothing; ssa.len()],
             slots: Slots::new(facts.body().vars().len()),
             changed: false,
+            times: Times {
+                now: 1,
+                of_values: vec![1; ssa.len()],
+                of_slots: 1,
+                statements: vec![0; facts.body().statement_table().len()],
+                phis: vec![0; ssa.len()],
+            },
         }
     }
 
@@ -53,11 +71,10 @@ impl<'a> Pass<'a> {
         self.entries();
         for _ in 0..PASSES {
             self.changed = false;
-            self.slots.changed = false;
             for &block in order {
                 self.block(block);
             }
-            if !self.changed && !self.slots.changed {
+            if !self.changed {
                 return;
             }
         }
@@ -87,13 +104,69 @@ impl<'a> Pass<'a> {
     fn raise(&mut self, id: ValueId, known: Known) {
         if let Some(slot) = self.values.get_mut(id.as_u32() as usize) {
             let joined = slot.join(known);
-            self.changed |= joined != *slot;
-            *slot = joined;
+            if joined != *slot {
+                *slot = joined;
+                self.changed = true;
+                self.times.of_values[id.as_u32() as usize] = self.times.now;
+            }
+        }
+    }
+
+    /// Whether a value changed after a visit.
+    fn is_newer(&self, id: ValueId, visit: u32) -> bool {
+        let changed = self.times.of_values.get(id.as_u32() as usize);
+        changed.is_none_or(|changed| *changed > visit)
+    }
+
+    /// Notes that a statement is visited, if what it depends on changed since it was visited last.
+    fn enter_statement(&mut self, stmt: StmtId) -> bool {
+        let visit = self.times.statements.get(stmt.index()).copied();
+        let visit = visit.unwrap_or(0);
+        let is_newer = |value| self.is_newer(value, visit);
+        let is_old_newer = |def: ValueId| match self.ssa.value(def) {
+            Value::Def { old: Some(old), .. } => is_newer(old),
+            _ => false,
+        };
+        let is_stale = self.times.of_slots > visit
+            || self.ssa.uses(stmt).iter().any(|of| is_newer(of.value))
+            || self.ssa.defs(stmt).any(is_old_newer);
+        if is_stale && let Some(visit) = self.times.statements.get_mut(stmt.index()) {
+            *visit = self.times.now;
+            self.times.now += 1;
+        }
+        is_stale
+    }
+
+    /// The same for a phi.
+    fn enter_phi(&mut self, phi: ValueId) -> bool {
+        let at = phi.as_u32() as usize;
+        let visit = self.times.phis.get(at).copied().unwrap_or(0);
+        let is_stale = self.times.of_slots > visit
+            || self
+                .ssa
+                .args(phi)
+                .iter()
+                .any(|arg| self.is_newer(*arg, visit));
+        if is_stale && let Some(visit) = self.times.phis.get_mut(at) {
+            *visit = self.times.now;
+            self.times.now += 1;
+        }
+        is_stale
+    }
+
+    /// Notes whether what was visited changed variables.
+    fn leave(&mut self) {
+        if core::mem::take(&mut self.slots.changed) {
+            self.changed = true;
+            self.times.of_slots = self.times.now;
         }
     }
 
     fn block(&mut self, block: BlockId) {
         for phi in self.ssa.phis(block) {
+            if !self.enter_phi(phi) {
+                continue;
+            }
             let args = self.ssa.args(phi);
             let known = args.iter().filter(|a| **a != Ssa::UNKNOWN);
             let known = known.fold(Known::Nothing, |k, a| k.join(self.value(*a)));
@@ -102,11 +175,15 @@ impl<'a> Pass<'a> {
             for &arg in args {
                 self.keep(self.value(arg), &[kept]);
             }
+            self.leave();
         }
         let Some(range) = self.analysis.cfg().block(block) else {
             return;
         };
         for (stmt, statement) in self.facts.body().range(range.first, range.end) {
+            if !self.enter_statement(stmt) {
+                continue;
+            }
             match statement {
                 Statement::Inst(inst) => self.inst(stmt, inst),
                 Statement::Opaque(_) => {
@@ -117,6 +194,7 @@ impl<'a> Pass<'a> {
                 }
                 _ => {}
             }
+            self.leave();
         }
     }
 

@@ -8,11 +8,12 @@ mod write;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec::Vec;
 
 use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{Body, FuncId, FunctionKind, Item, Module, Span};
+use ptx_ir::{Body, FuncId, FunctionKind, Item, Module, Span, StmtId};
 
 use crate::context::{FunctionContext, ModuleContext};
 use crate::{Finding, Lint, LintOptions};
@@ -44,7 +45,7 @@ pub(crate) struct Contexts {
     found: BTreeMap<FuncId, Vec<Finding>>,
     /// The functions of which everything was linted in this way, in order.
     replaced: Vec<FuncId>,
-    /// The kernels among them.
+    /// The kernels among them, in order.
     kernels: Vec<FuncId>,
 }
 
@@ -67,7 +68,7 @@ impl Contexts {
             // Arguments that are passed are not moves, which may be done later.
             Lint::WgmmaProtocol | Lint::Tcgen05Protocol => false,
             // The barrier is reported, and the call of its function.
-            Lint::BarrierDivergence => self.kernels.contains(&function),
+            Lint::BarrierDivergence => self.kernels.binary_search(&function).is_ok(),
             lint => LINTS.contains(&lint) && self.replaced.binary_search(&function).is_ok(),
         }
     }
@@ -120,12 +121,13 @@ impl Inlined {
         for (item, kind) in module.items() {
             let span = module.span(item);
             match kind {
-                Item::Function(id) if kernels.contains(&id) => {
+                Item::Function(id) if kernels.binary_search(&id).is_ok() => {
                     writer.copy(Span::new(span.start, module.body(id)?.base() + 1));
                     writer.kernel(id);
                     writer.text.extend_from_slice(b"}\n");
                 }
-                Item::Function(id) if module.body(id).is_some() && !kept.contains(&id) => {}
+                Item::Function(id)
+                    if module.body(id).is_some() && kept.binary_search(&id).is_err() => {}
                 _ => writer.copy(span),
             }
             if writer.text.len() > MOST_BYTES {
@@ -135,7 +137,7 @@ impl Inlined {
         let all = |callers: Vec<FuncId>| {
             callers
                 .iter()
-                .all(|c| kernels.contains(c) || writer.replaced.contains(c))
+                .all(|c| kernels.binary_search(c).is_ok() || writer.replaced.contains(c))
         };
         let is_covered = |id: &FuncId| {
             let is_visible = module
@@ -167,20 +169,24 @@ impl Inlined {
         }
         let facts = ModuleFacts::new(&parsed.module);
         let context = ModuleContext::new(&facts, options);
-        let mut found: BTreeMap<FuncId, Vec<Finding>> = BTreeMap::new();
+        let mut best: BTreeMap<(FuncId, Lint, StmtId), Finding> = BTreeMap::new();
         for kernel in &self.kernels {
             let name = old.functions().get(*kernel)?.name;
             let id = parsed.module.function(old.name(name))?;
-            let context = FunctionContext::new(&context, id, facts.function(id)?);
+            let context = FunctionContext::new(&context, id, facts.function(id)?, None);
             let mut new = Vec::new();
             for lint in &options.lints {
                 lint.check(&context, &mut new);
             }
             for finding in new {
                 if let Some(finding) = self.in_source(old, parsed.module.body(id)?, finding) {
-                    add(found.entry(finding.function).or_default(), finding);
+                    add(&mut best, finding);
                 }
             }
+        }
+        let mut found: BTreeMap<FuncId, Vec<Finding>> = BTreeMap::new();
+        for ((function, ..), finding) in best {
+            found.entry(function).or_default().push(finding);
         }
         Some(Contexts {
             found,
@@ -253,13 +259,14 @@ impl Inlined {
 }
 
 /// Adds a finding; of several at one statement the most certain one is left.
-fn add(found: &mut Vec<Finding>, new: Finding) {
-    let same = found
-        .iter_mut()
-        .find(|f| f.lint == new.lint && f.stmt == new.stmt);
-    match same {
-        Some(known) if known.certainty < new.certainty => *known = new,
-        Some(_) => {}
-        None => found.push(new),
+fn add(best: &mut BTreeMap<(FuncId, Lint, StmtId), Finding>, new: Finding) {
+    match best.entry((new.function, new.lint, new.stmt)) {
+        Entry::Vacant(place) => {
+            place.insert(new);
+        }
+        Entry::Occupied(mut known) if known.get().certainty < new.certainty => {
+            known.insert(new);
+        }
+        Entry::Occupied(_) => {}
     }
 }

@@ -82,6 +82,8 @@ impl Maker<'_> {
         let work = work::of(&of);
         let (accesses, adjacent) = accesses::of(&of);
         let pressure_curve = pressure::of(&of);
+        let known = values.as_ref().map(|v| (v.ssa(), v.values(), v.accesses()));
+        let found = self.linter.function_with(id, &analysis, known);
         let is_drawn = self.draws && analysis.cfg().len() <= MOST_DRAWN;
         let start = self.starts.get(&id).copied().unwrap_or(body.base());
         Function {
@@ -94,7 +96,7 @@ impl Maker<'_> {
             drawing: is_drawn.then(|| Outline::new(&analysis, blocks::widths(&of))),
             edges: blocks::edges(&of),
             pipelines: pipeline::of(&of),
-            findings: findings::of(&of, self.linter.function(id)),
+            findings: findings::of(&of, found),
             work: work::FunctionWork::new(&work, &of),
             pressure_curve,
             accesses,

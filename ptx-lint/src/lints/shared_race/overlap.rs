@@ -165,20 +165,19 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         constant: i64,
         count: usize,
     ) -> bool {
-        let of = |set: u128| (0..count).filter(move |sample| set >> sample & 1 == 1);
-        let mut starts: Vec<(i64, u32)> = of(first)
-            .filter_map(|s| Some((*a.own.get(s)?, *self.samples.get(s)?)))
-            .collect();
-        starts.sort_unstable();
-        of(second).any(|sample| {
+        let is_in = |set: u128, sample: usize| sample < count && set >> sample & 1 == 1;
+        (0..count).filter(|sample| is_in(second, *sample)).any(|sample| {
             let (Some(&own), Some(&thread)) = (b.own.get(sample), self.samples.get(sample)) else {
                 return false;
             };
             let at = own.wrapping_add(constant);
-            let from = starts.partition_point(|(start, _)| start.saturating_add(a.bytes) <= at);
-            let near = starts.get(from..).unwrap_or_default().iter();
+            let before = |&(start, _): &(i64, usize)| start.saturating_add(a.bytes) <= at;
+            let from = a.sorted.partition_point(before);
+            let near = a.sorted.get(from..).unwrap_or_default().iter();
             near.take_while(|(start, _)| *start < at.saturating_add(b.bytes))
-                .any(|(_, other)| {
+                .filter(|(_, other)| is_in(first, *other))
+                .filter_map(|(_, other)| self.samples.get(*other))
+                .any(|other| {
                     let other_warp = thread / LANES != other / LANES;
                     *other != thread && (other_warp || !pair.in_other_warps)
                 })

@@ -30,6 +30,8 @@ pub(super) struct Touch {
     pub(super) is_atomic: bool,
     /// The part of the address that follows from the index of the thread, by sample.
     pub(super) own: Vec<i64>,
+    /// The same with the samples, in the order of the addresses.
+    pub(super) sorted: Vec<(i64, usize)>,
     /// Symbols that are the same in the CTA, with their factors.
     pub(super) shared: BTreeMap<SymbolId, i64>,
     /// Counters of loops with their factors.
@@ -166,6 +168,7 @@ fn touch(
         writes: of.writes(),
         is_atomic,
         own: parts.own,
+        sorted: Vec::new(),
         shared: parts.shared,
         counters: parts.counters,
         set: sets.get(block.index()).copied()?,
@@ -174,6 +177,9 @@ fn touch(
         provenance: access.provenance?,
     };
     guard(cx, threads, &mut touch);
+    let samples = touch.own.iter().enumerate();
+    touch.sorted = samples.map(|(sample, own)| (*own, sample)).collect();
+    touch.sorted.sort_unstable();
     Some(touch)
 }
 

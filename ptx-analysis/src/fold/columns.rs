@@ -1,0 +1,364 @@
+//! What forms compute in several threads at once.
+//!
+//! Integers of the notation are exact; here they have 128 bits. Where these are too few, and for what is neither an integer nor a predicate, no result is
+//! given: [`fold_partial`](super::fold_partial) has it for one thread at a time.
+
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+use ptx_isa::{
+    Destination, Expr, ExprFunction as Function, Modifier, Opcode, Role, ScalarType, TypeKind,
+};
+
+use super::computation::Inputs;
+use super::parts::PARTS;
+use super::{Folded, Video, element, floats, mask, signed, with_form};
+use crate::threads::PerThread;
+
+/// A value in each thread.
+#[derive(Clone, Debug)]
+enum Column<T> {
+    Same(T),
+    Each(Vec<T>),
+}
+
+impl<T: Copy> Column<T> {
+    fn map<U>(&self, of: impl Fn(T) -> Option<U>) -> Option<Column<U>> {
+        Some(match self {
+            Self::Same(a) => Column::Same(of(*a)?),
+            Self::Each(all) => Column::Each(all.iter().map(|a| of(*a)).collect::<Option<_>>()?),
+        })
+    }
+
+    fn zip<B: Copy, U>(
+        &self,
+        other: &Column<B>,
+        of: impl Fn(T, B) -> Option<U>,
+    ) -> Option<Column<U>> {
+        match (self, other) {
+            (Self::Same(a), other) => other.map(|b| of(*a, b)),
+            (all, Column::Same(b)) => all.map(|a| of(a, *b)),
+            (Self::Each(a), Column::Each(b)) => {
+                let both = a.iter().zip(b).map(|(a, b)| of(*a, *b));
+                Some(Column::Each(both.collect::<Option<_>>()?))
+            }
+        }
+    }
+
+    fn get(&self, thread: usize) -> Option<T> {
+        match self {
+            Self::Same(value) => Some(*value),
+            Self::Each(all) => all.get(thread).copied(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Integers(Column<i128>),
+    Predicates(Column<bool>),
+}
+
+impl Value {
+    fn integer(value: impl Into<i128>) -> Self {
+        Self::Integers(Column::Same(value.into()))
+    }
+
+    fn predicate(holds: bool) -> Self {
+        Self::Predicates(Column::Same(holds))
+    }
+}
+
+/// The results of an instruction in each thread.
+#[derive(Clone, Debug)]
+pub(crate) struct FoldedColumns {
+    value: Column<u64>,
+    ty: ScalarType,
+    second: Option<Column<bool>>,
+}
+
+impl FoldedColumns {
+    /// Those of one thread.
+    pub(crate) fn get(&self, thread: usize) -> Option<Folded> {
+        Some(Folded {
+            value: self.value.get(thread)?.into(),
+            ty: self.ty,
+            second: match &self.second {
+                Some(second) => Some(second.get(thread)?),
+                None => None,
+            },
+            carry: None,
+        })
+    }
+}
+
+/// The results of an instruction that neither reads nor writes the carry flag; `None` does not mean that there are none.
+pub(crate) fn fold_columns(
+    opcode: Opcode,
+    modifiers: &[Modifier],
+    operands: &[PerThread],
+) -> Option<FoldedColumns> {
+    let first: Vec<Option<u128>> = operands.iter().map(|o| Some(o.get(0).into())).collect();
+    let sources = (first.as_slice(), None, Video::default());
+    with_form(opcode, modifiers, sources, |inputs| {
+        let columns = Columns {
+            inputs: *inputs,
+            operands,
+            assigned: Vec::new(),
+        };
+        columns.evaluate()
+    })
+}
+
+struct Columns<'a> {
+    inputs: Inputs<'a>,
+    operands: &'a [PerThread],
+    assigned: Vec<Option<Value>>,
+}
+
+impl Columns<'_> {
+    fn evaluate(mut self) -> Option<FoldedColumns> {
+        let inputs = self.inputs;
+        let computation = inputs.form.computation()?;
+        let changes = inputs.has(Modifier::Sat) || inputs.has(Modifier::Relu);
+        if computation.is_approximate() || changes || inputs.writes_carry() {
+            return None;
+        }
+        let mut operands = inputs.form.operands().iter();
+        let first = operands.position(|o| o.role() == Role::Def)?;
+        let ty = self.scalar(first)?;
+        let mut value = None;
+        let mut second = None;
+        for assignment in computation.assignments() {
+            let mut new = self.value(&assignment.value());
+            match (assignment.target(), &new) {
+                (Destination::Operand(at), _) if usize::from(at) == first => {
+                    value = Some(bits(ty, new.as_ref()?)?);
+                    new = read(ty, value.as_ref()?);
+                }
+                (Destination::Operand(_), Some(Value::Predicates(holds))) => {
+                    second = Some(holds.clone());
+                }
+                (Destination::Local, _) => {}
+                _ => return None,
+            }
+            self.assigned.push(new);
+        }
+        Some(FoldedColumns {
+            value: value?,
+            ty,
+            second,
+        })
+    }
+
+    /// The type of an operand, if it is one integer or predicate of at most 64 bits.
+    fn scalar(&self, operand: usize) -> Option<ScalarType> {
+        let ty = self.inputs.value_type(operand)?;
+        (ty.lanes() <= 1 && !ty.is_float() && ty.bits() <= 64).then_some(ty)
+    }
+
+    fn value(&self, expr: &Expr) -> Option<Value> {
+        let inputs = &self.inputs;
+        Some(match *expr {
+            Expr::Operand(at) => self.operand(at.into())?,
+            Expr::Assigned(at) => self.assigned.get(usize::from(at))?.clone()?,
+            Expr::Integer(value) => Value::integer(value),
+            Expr::Has(modifier) => Value::predicate(inputs.has(modifier)),
+            Expr::Filled(slot) => Value::predicate(inputs.slots.is_filled(slot.into())),
+            Expr::If([when, then, otherwise]) => match self.predicates(when)? {
+                Column::Same(true) => self.value(then)?,
+                Column::Same(false) => self.value(otherwise)?,
+                Column::Each(when) => select(&when, self.value(then)?, self.value(otherwise)?)?,
+            },
+            Expr::Call(function, list) => self.call(function, list)?,
+            _ => return None,
+        })
+    }
+
+    fn operand(&self, operand: usize) -> Option<Value> {
+        let marks = self.inputs.form.operands().get(operand)?.marks();
+        if marks.intersects(PARTS) {
+            return None;
+        }
+        let given = self.operands.get(self.inputs.position(operand)?)?;
+        let column = match given {
+            PerThread::Same(bits) => Column::Same(*bits),
+            PerThread::Each(all) => Column::Each(all.to_vec()),
+        };
+        match self.inputs.value_type(operand) {
+            // A constant without a type.
+            None => Some(Value::Integers(column.map(|bits| Some(bits.into()))?)),
+            Some(_) => read(self.scalar(operand)?, &column),
+        }
+    }
+
+    fn integers(&self, expr: &Expr) -> Option<Column<i128>> {
+        match self.value(expr)? {
+            Value::Integers(column) => Some(column),
+            Value::Predicates(_) => None,
+        }
+    }
+
+    fn predicates(&self, expr: &Expr) -> Option<Column<bool>> {
+        match self.value(expr)? {
+            Value::Predicates(column) => Some(column),
+            Value::Integers(_) => None,
+        }
+    }
+
+    /// The type that an argument is.
+    fn ty(&self, list: &[Expr]) -> Option<ScalarType> {
+        self.inputs.scope().ty(list.first()?)
+    }
+
+    fn call(&self, function: Function, list: &[Expr]) -> Option<Value> {
+        match function {
+            Function::Width => Some(Value::integer(i128::from(element(self.ty(list)?).bits()))),
+            Function::Signed => {
+                let ty = element(self.ty(list)?);
+                Some(Value::predicate(ty.kind() == TypeKind::Signed))
+            }
+            Function::Floating => Some(Value::predicate(element(self.ty(list)?).is_float())),
+            Function::Packed => Some(Value::predicate(self.ty(list)?.lanes() > 1)),
+            Function::Unsigned => {
+                let ones = mask(element(self.ty(list)?).bits()) as i128;
+                let found = self.integers(list.get(1)?)?.map(|a| Some(a & ones))?;
+                Some(Value::Integers(found))
+            }
+            Function::Not => Some(match self.value(list.first()?)? {
+                Value::Integers(a) => Value::Integers(a.map(|a| Some(!a))?),
+                Value::Predicates(a) => Value::Predicates(a.map(|a| Some(!a))?),
+            }),
+            Function::Negate | Function::Abs => {
+                let a = self.integers(list.first()?)?;
+                let found = match function {
+                    Function::Abs => a.map(i128::checked_abs),
+                    _ => a.map(i128::checked_neg),
+                };
+                found.map(Value::Integers)
+            }
+            Function::Compare => {
+                let test = self.modifier(list.first()?)?;
+                let (a, b) = (self.integers(list.get(1)?)?, self.integers(list.get(2)?)?);
+                let found = a.zip(&b, |a, b| floats::ordered(test, a.cmp(&b)))?;
+                Some(Value::Predicates(found))
+            }
+            Function::Combine => {
+                let function = match self.modifier(list.first()?)? {
+                    Modifier::And => Function::And,
+                    Modifier::Or => Function::Or,
+                    Modifier::Xor => Function::Xor,
+                    _ => return None,
+                };
+                binary(
+                    function,
+                    self.value(list.get(1)?)?,
+                    self.value(list.get(2)?)?,
+                )
+            }
+            _ => match list {
+                [a, b] => binary(function, self.value(a)?, self.value(b)?),
+                _ => None,
+            },
+        }
+    }
+
+    fn modifier(&self, argument: &Expr) -> Option<Modifier> {
+        self.inputs.scope().modifier(argument)
+    }
+}
+
+/// The value of the lowest bits by their type.
+fn read(ty: ScalarType, bits: &Column<u64>) -> Option<Value> {
+    let width = ty.bits();
+    let ones = mask(width);
+    Some(match ty.kind() {
+        TypeKind::Predicate => Value::Predicates(bits.map(|bits| Some(bits != 0))?),
+        TypeKind::Signed => {
+            Value::Integers(bits.map(|bits| Some(signed(u128::from(bits) & ones, width)))?)
+        }
+        TypeKind::Unsigned | TypeKind::Bits => {
+            Value::Integers(bits.map(|bits| Some((u128::from(bits) & ones) as i128))?)
+        }
+        _ => return None,
+    })
+}
+
+/// The bits of a value in a result.
+fn bits(ty: ScalarType, value: &Value) -> Option<Column<u64>> {
+    let ones = mask(ty.bits());
+    match value {
+        Value::Predicates(column) => column.map(|bit| Some(bit.into())),
+        Value::Integers(column) => column.map(|value| u64::try_from(value as u128 & ones).ok()),
+    }
+}
+
+/// One of two values, as a predicate says in each thread.
+fn select(when: &[bool], then: Value, otherwise: Value) -> Option<Value> {
+    fn pick<T: Copy>(when: &[bool], a: &Column<T>, b: &Column<T>) -> Option<Column<T>> {
+        let picked = when.iter().enumerate().map(|(thread, when)| match when {
+            true => a.get(thread),
+            false => b.get(thread),
+        });
+        Some(Column::Each(picked.collect::<Option<_>>()?))
+    }
+    Some(match (then, otherwise) {
+        (Value::Integers(a), Value::Integers(b)) => Value::Integers(pick(when, &a, &b)?),
+        (Value::Predicates(a), Value::Predicates(b)) => Value::Predicates(pick(when, &a, &b)?),
+        _ => return None,
+    })
+}
+
+/// The functions of two values.
+fn binary(function: Function, a: Value, b: Value) -> Option<Value> {
+    match (a, b) {
+        (Value::Predicates(a), Value::Predicates(b)) => {
+            let found = match function {
+                Function::And => a.zip(&b, |a, b| Some(a && b)),
+                Function::Or => a.zip(&b, |a, b| Some(a || b)),
+                Function::Xor => a.zip(&b, |a, b| Some(a != b)),
+                _ => None,
+            };
+            found.map(Value::Predicates)
+        }
+        (Value::Integers(a), Value::Integers(b)) => match comparison(function) {
+            Some(holds) => Some(Value::Predicates(a.zip(&b, |a, b| Some(holds(a.cmp(&b))))?)),
+            None => arithmetic(function, &a, &b).map(Value::Integers),
+        },
+        _ => None,
+    }
+}
+
+fn comparison(function: Function) -> Option<fn(Ordering) -> bool> {
+    Some(match function {
+        Function::Equal => Ordering::is_eq,
+        Function::NotEqual => Ordering::is_ne,
+        Function::Less => Ordering::is_lt,
+        Function::LessEqual => Ordering::is_le,
+        Function::Greater => Ordering::is_gt,
+        Function::GreaterEqual => Ordering::is_ge,
+        _ => return None,
+    })
+}
+
+fn arithmetic(function: Function, a: &Column<i128>, b: &Column<i128>) -> Option<Column<i128>> {
+    match function {
+        Function::Add => a.zip(b, i128::checked_add),
+        Function::Sub => a.zip(b, i128::checked_sub),
+        Function::Mul => a.zip(b, i128::checked_mul),
+        Function::Div => a.zip(b, i128::checked_div),
+        Function::Rem => a.zip(b, i128::checked_rem),
+        Function::Min => a.zip(b, |a, b| Some(a.min(b))),
+        Function::Max => a.zip(b, |a, b| Some(a.max(b))),
+        Function::And => a.zip(b, |a, b| Some(a & b)),
+        Function::Or => a.zip(b, |a, b| Some(a | b)),
+        Function::Xor => a.zip(b, |a, b| Some(a ^ b)),
+        Function::ShiftLeft => a.zip(b, |a, n| {
+            let n = u32::try_from(n).ok()?;
+            let shifted = a.checked_shl(n)?;
+            (shifted >> n == a).then_some(shifted)
+        }),
+        Function::ShiftRight => a.zip(b, |a, n| Some(a >> u32::try_from(n).ok()?.min(127))),
+        _ => None,
+    }
+}
