@@ -17,13 +17,16 @@ pub struct Factor {
     pub without_last: bool,
 }
 
+/// The most factors; loops further inside count as if they were repeated once.
+const MOST_FACTORS: usize = 32;
+
 /// How often a block is executed by a thread that calls the function once: the product of a number and of trip counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Executions {
     /// The number.
     pub times: u64,
-    /// The loops by whose trip counts it is multiplied.
+    /// The loops by whose trip counts it is multiplied: at most 32, those outside first.
     pub factors: Vec<Factor>,
     /// Whether it is exactly that often, not at most or, because of a loop that no form is known of, unknown.
     pub is_exact: bool,
@@ -54,16 +57,11 @@ impl<'a> Frequencies<'a> {
             at = analysis.ipdom(block);
         }
         let loops = analysis.loops();
-        let exits = loops.iter().map(|(id, _)| {
-            let mut from = loops.exits(cfg, id).map(|(from, _)| from);
-            let first = from.next()?;
-            from.all(|other| other == first).then_some(first)
-        });
         let mut found = Self {
             analysis,
             values,
             entries: Vec::with_capacity(loops.len()),
-            exits: exits.collect(),
+            exits: only_exits(analysis),
             always,
         };
         // Outer loops come before inner ones.
@@ -111,6 +109,24 @@ impl<'a> Frequencies<'a> {
     }
 }
 
+/// Of each loop, the block that ends it, if there is only one.
+fn only_exits(analysis: &FunctionAnalysis) -> Vec<Option<BlockId>> {
+    let loops = analysis.loops();
+    let mut first = vec![None; loops.len()];
+    let mut several = vec![false; loops.len()];
+    for (_, edge) in analysis.cfg().edges() {
+        let mut around = loops.innermost(edge.from);
+        while let Some(id) = around.filter(|id| !loops.contains(*id, edge.to)) {
+            let at = id.as_u32() as usize;
+            several[at] |= *first[at].get_or_insert(edge.from) != edge.from;
+            around = loops.get(id).and_then(|l| l.parent());
+        }
+    }
+    let only = first.into_iter().zip(several);
+    only.map(|(first, several)| first.filter(|_| !several))
+        .collect()
+}
+
 const UNKNOWN: Executions = Executions {
     times: 1,
     factors: Vec::new(),
@@ -124,10 +140,11 @@ impl Executions {
                 let count = count.saturating_sub(without_last.into());
                 self.times = self.times.saturating_mul(count);
             }
-            _ => self.factors.push(Factor {
+            _ if self.factors.len() < MOST_FACTORS => self.factors.push(Factor {
                 of: id,
                 without_last,
             }),
+            _ => self.is_exact = false,
         }
     }
 }

@@ -11,6 +11,7 @@ mod executions;
 mod matrix;
 mod operations;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, FunctionFacts, Space};
@@ -29,6 +30,8 @@ use crate::memory_access::{Access, Accesses};
 use crate::values::Values;
 use executions::Frequencies;
 
+/// How many loops around a block its work is a part of.
+const MOST_LEVELS: usize = 64;
 /// The bytes of a row that a lane addresses when a warp loads or stores matrices.
 const MATRIX_ROW: u64 = 16;
 
@@ -150,7 +153,7 @@ pub struct Part {
 pub struct LoopWork {
     /// Its instructions outside of inner loops, each once.
     pub own: Work,
-    /// One iteration, with inner loops as often as they are repeated, or once if that is not a number.
+    /// One iteration, with inner loops as often as they are repeated, or once if that is not a number; of inner loops only 63 levels.
     pub iteration: Work,
 }
 
@@ -192,6 +195,7 @@ impl FunctionWork {
             parts: Vec::new(),
             loops: vec![LoopWork::default(); analysis.loops().len()],
         };
+        let mut numbers = BTreeMap::new();
         let mut cursor = Cursor {
             facts,
             rest: known.map_or(&[], |(_, accesses)| accesses.all()),
@@ -217,10 +221,13 @@ impl FunctionWork {
                 &frequencies,
                 &executions,
             );
-            found.add(&work, &executions, !guarded);
+            found.add(&work, &executions, !guarded, &mut numbers);
         }
-        let order = |p: &Part| (p.factors.len(), p.factors.clone());
-        found.parts.sort_by_key(order);
+        let order = |a: &Part, b: &Part| {
+            let lengths = a.factors.len().cmp(&b.factors.len());
+            lengths.then_with(|| a.factors.cmp(&b.factors))
+        };
+        found.parts.sort_by(order);
         found
     }
 
@@ -238,19 +245,26 @@ impl FunctionWork {
         total
     }
 
-    fn add(&mut self, work: &Work, executions: &Executions, always: bool) {
-        let at = self
-            .parts
-            .iter()
-            .position(|p| p.factors == executions.factors);
-        let at = at.unwrap_or_else(|| {
-            self.parts.push(Part {
-                factors: executions.factors.clone(),
-                work: Work::default(),
-                is_exact: true,
-            });
-            self.parts.len() - 1
-        });
+    /// Adds a block. `numbers` are those of the parts by their factors.
+    fn add(
+        &mut self,
+        work: &Work,
+        executions: &Executions,
+        always: bool,
+        numbers: &mut BTreeMap<Vec<Factor>, usize>,
+    ) {
+        let at = match numbers.get(&executions.factors) {
+            Some(at) => *at,
+            None => {
+                numbers.insert(executions.factors.clone(), self.parts.len());
+                self.parts.push(Part {
+                    factors: executions.factors.clone(),
+                    work: Work::default(),
+                    is_exact: true,
+                });
+                self.parts.len() - 1
+            }
+        };
         if let Some(part) = self.parts.get_mut(at) {
             part.work.add(work, executions.times);
             part.is_exact &= executions.is_exact && always;
@@ -268,7 +282,8 @@ impl FunctionWork {
     ) {
         let mut around = innermost;
         let mut within = 1;
-        while let Some(id) = around {
+        for _ in 0..MOST_LEVELS {
+            let Some(id) = around else { return };
             if let Some(of) = self.loops.get_mut(id.as_u32() as usize) {
                 of.iteration.add(work, within);
             }

@@ -183,3 +183,29 @@ fn products_and_rows() {
     assert_eq!(rows_of_matrix(&[M::M16n16, M::Trans]), Some(16));
     assert_eq!(rows_of_matrix(&[M::M8n8, M::X4]), Some(8));
 }
+
+#[test]
+fn deep_nests_of_loops() {
+    const DEPTH: usize = 100;
+    let starts: String = (0..DEPTH)
+        .map(|n| format!("L{n}: add.s32 %r1, %r1, 1;\n"))
+        .collect();
+    let ends: String = (0..DEPTH)
+        .rev()
+        .map(|n| format!("@%p1 bra L{n};\n"))
+        .collect();
+    let found = work(&format!("setp.eq.s32 %p1, %r0, 0;\n{starts}{ends}"));
+    // Loops further inside count once, and are no part of the iterations of those far outside.
+    let factors = found.parts.iter().map(|part| part.factors.len());
+    assert_eq!(factors.max(), Some(32));
+    assert_eq!(found.loops[0].iteration.instructions, 2 * 64);
+    assert_eq!(found.loops[DEPTH - 1].iteration.instructions, 2);
+    assert_eq!(found.text.instructions, 2 * DEPTH as u64 + 2);
+    let last = found
+        .parts
+        .iter()
+        .find(|part| part.factors.len() == 32)
+        .unwrap();
+    assert!(!last.is_exact);
+    assert_eq!(last.work.instructions, 2 * (DEPTH as u64 - 31));
+}

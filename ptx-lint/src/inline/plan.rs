@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use ptx_analysis::calls::CallGraph;
 use ptx_ir::facts::{Callees, Facts, ModuleFacts, Space};
 use ptx_ir::{
-    Binding, Body, FuncId, InstId, Module, Operand, Param, Statement, StmtId, SymbolKind, VarId,
+    Binding, Body, FuncId, InstId, Module, NameId, Operand, Param, Statement, StmtId, SymbolKind,
+    VarId,
 };
 use ptx_isa::{Access, StateSpace};
 
@@ -58,6 +59,10 @@ pub(super) struct Plan {
     bytes: BTreeMap<VarId, u64>,
     /// The variables that something else mentions.
     others: BTreeSet<VarId>,
+    /// The names of variables, registers and labels.
+    names: BTreeSet<NameId>,
+    /// The names of the module that statements mention; not of functions that cannot take the place of a call.
+    mentioned: BTreeSet<NameId>,
 }
 
 /// The plans of all functions.
@@ -96,7 +101,8 @@ impl<'m> Plans<'m> {
         if returns.len() != call.results.len() || params.len() != call.arguments.len() {
             return None;
         }
-        if captures(self.facts.module(), caller, call.callee) {
+        // A name of the module must not be the name of something else in the caller.
+        if of.mentioned.iter().any(|name| own.names.contains(name)) {
             return None;
         }
         let outer = call.results.iter().chain(&call.arguments);
@@ -118,6 +124,8 @@ impl<'m> Plans<'m> {
             interface: None,
             bytes: BTreeMap::new(),
             others: BTreeSet::new(),
+            names: names(body),
+            mentioned: BTreeSet::new(),
         };
         let Some(facts) = self.facts.function(id) else {
             return plan;
@@ -139,6 +147,7 @@ impl<'m> Plans<'m> {
         let count = body.statement_table().len();
         if is_simple && count <= MOST_STATEMENTS {
             plan.interface = interface(module, id, &plan);
+            plan.mentioned = mentioned(module, body);
         }
         plan
     }
@@ -295,21 +304,22 @@ fn interface(module: &Module, id: FuncId, plan: &Plan) -> Option<(Vec<Slot>, Vec
         .then_some((returns, params))
 }
 
-/// Whether a name of the module that a function mentions is the name of something else in its caller.
-fn captures(module: &Module, caller: FuncId, callee: FuncId) -> bool {
-    let (Some(outer), Some(inner)) = (module.body(caller), module.body(callee)) else {
-        return true;
-    };
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    names.extend(outer.vars().values().map(|v| module.name(v.name)));
-    names.extend(outer.reg_decls().values().map(|r| module.name(r.name)));
-    names.extend(outer.labels().values().map(|l| module.name(l.name)));
+/// The names that a function gives to variables, registers and labels.
+fn names(body: &Body) -> BTreeSet<NameId> {
+    let variables = body.vars().values().map(|v| v.name);
+    let registers = body.reg_decls().values().map(|r| r.name);
+    let labels = body.labels().values().map(|l| l.name);
+    variables.chain(registers).chain(labels).collect()
+}
+
+/// The names of the module that the statements of a function mention.
+fn mentioned(module: &Module, body: &Body) -> BTreeSet<NameId> {
     let mut mentioned = Vec::new();
-    for (_, statement) in inner.statements() {
-        inner.mentions(statement, &mut mentioned);
+    for (_, statement) in body.statements() {
+        body.mentions(statement, &mut mentioned);
     }
-    mentioned.iter().any(|operand| {
-        let symbol = operand.symbol().and_then(|s| module.symbols().get(s));
-        symbol.is_some_and(|s| names.contains(module.name(s.name)))
-    })
+    let symbols = mentioned.iter().filter_map(|operand| operand.symbol());
+    symbols
+        .filter_map(|symbol| Some(module.symbols().get(symbol)?.name))
+        .collect()
 }

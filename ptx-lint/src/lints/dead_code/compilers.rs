@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use ptx_analysis::memory_access::Access as Known;
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_ir::facts::{MemoryAccess, Space};
 use ptx_ir::{InstId, Operand, Statement, StmtId, VarId};
@@ -13,7 +14,7 @@ use crate::context::{FunctionContext, Reached};
 /// The section of the PTX ISA manual about moves and conversions.
 const MOVES: &str = "9.7.9.";
 
-/// How many instructions before and after a dead one may repeat it.
+/// How many instructions before a dead one may repeat it, and as many after it, more at the start of a block.
 const NEAR: usize = 2;
 
 /// What compilers leave.
@@ -26,6 +27,8 @@ pub(super) struct Leftovers<'a> {
     special: Vec<(SpecialReg, u8)>,
     /// The loads of variables and their offsets, in order.
     loads: Vec<(VarId, i64)>,
+    /// The statements that access local memory, in order.
+    local: Vec<StmtId>,
 }
 
 impl<'a> Leftovers<'a> {
@@ -36,6 +39,7 @@ impl<'a> Leftovers<'a> {
             results: Vec::new(),
             special: Vec::new(),
             loads: Vec::new(),
+            local: Vec::new(),
         };
         for (_, statement) in cx.body().statements() {
             if let Statement::Inst(inst) = statement {
@@ -45,6 +49,11 @@ impl<'a> Leftovers<'a> {
         found.results.sort_unstable();
         found.special.sort_unstable();
         found.loads.sort_unstable();
+        let all = cx.accesses().map_or(&[][..], |accesses| accesses.all());
+        let is_local = |access: &&Known| access.space == Space::State(StateSpace::Local);
+        let local = all.iter().filter(is_local);
+        found.local.extend(local.map(|access| access.stmt));
+        found.local.sort_unstable();
         found
     }
 
@@ -118,8 +127,10 @@ impl<'a> Leftovers<'a> {
         let mut own = own.filter_map(load);
         own.any(|(var, offset)| {
             let first = self.loads.partition_point(|(v, _)| *v < var);
-            let mut same = self.loads.iter().skip(first).take_while(|(v, _)| *v == var);
-            same.any(|(_, other)| *other != offset)
+            let end = self.loads.partition_point(|(v, _)| *v <= var);
+            let same = self.loads.get(first..end).unwrap_or_default();
+            let mut ends = same.first().into_iter().chain(same.last());
+            ends.any(|(_, other)| *other != offset)
         })
     }
 
@@ -132,9 +143,7 @@ impl<'a> Leftovers<'a> {
 
     /// Whether it loads from local memory, as code that is not optimized does for each use of a variable.
     fn is_on_the_stack(&self, inst: &Reached<'_>) -> bool {
-        let all = self.cx.accesses().map_or(&[][..], |accesses| accesses.all());
-        let mut own = all.iter().filter(|access| access.stmt == inst.stmt);
-        own.any(|access| access.space == Space::State(StateSpace::Local))
+        self.local.binary_search(&inst.stmt).is_ok()
     }
 
     /// Whether an instruction near it computes the same.
@@ -145,22 +154,17 @@ impl<'a> Leftovers<'a> {
         let Some(block) = self.cx.cfg().block(block) else {
             return false;
         };
-        let statements = self.cx.body().range(block.first, block.end);
-        let insts: Vec<(StmtId, InstId)> = statements
-            .filter_map(|(stmt, statement)| match statement {
-                Statement::Inst(inst) => Some((stmt, inst)),
-                _ => None,
-            })
-            .collect();
-        let Some(at) = insts.iter().position(|(stmt, _)| *stmt == inst.stmt) else {
-            return false;
+        let is_inst = |(_, statement)| match statement {
+            Statement::Inst(inst) => Some(inst),
+            _ => None,
         };
-        let from = at.saturating_sub(NEAR);
-        let near = insts.iter().enumerate().skip(from).take(2 * NEAR + 1);
-        let mut near = near.filter(|(i, _)| *i != at);
-        near.any(|(i, (_, other))| {
-            self.computes_same(*other, inst) || i < at && self.reloads(*other, inst)
-        })
+        let body = self.cx.body();
+        let before = body.range(block.first, inst.stmt).rev();
+        let before: Vec<InstId> = before.filter_map(is_inst).take(NEAR).collect();
+        let after = body.range(inst.stmt, block.end).filter_map(is_inst);
+        let mut after = after.skip(1).take(2 * NEAR - before.len());
+        let is_same = |other: InstId| self.computes_same(other, inst);
+        before.iter().any(|i| is_same(*i) || self.reloads(*i, inst)) || after.any(is_same)
     }
 
     fn computes_same(&self, other: InstId, inst: &Reached<'_>) -> bool {

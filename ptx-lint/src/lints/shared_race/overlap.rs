@@ -166,13 +166,21 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         count: usize,
     ) -> bool {
         let is_in = |set: u128, sample: usize| sample < count && set >> sample & 1 == 1;
-        (0..count).filter(|sample| is_in(second, *sample)).any(|sample| {
-            let (Some(&own), Some(&thread)) = (b.own.get(sample), self.samples.get(sample)) else {
+        // Both are in the order of their addresses, unless these wrap around.
+        let (mut from, mut last) = (0, i64::MIN);
+        let mut all = b.sorted.iter().filter(|(_, sample)| is_in(second, *sample));
+        all.any(|&(own, sample)| {
+            let Some(&thread) = self.samples.get(sample) else {
                 return false;
             };
             let at = own.wrapping_add(constant);
-            let before = |&(start, _): &(i64, usize)| start.saturating_add(a.bytes) <= at;
-            let from = a.sorted.partition_point(before);
+            if at < core::mem::replace(&mut last, at) {
+                from = 0;
+            }
+            let is_before = |start: i64| start.saturating_add(a.bytes) <= at;
+            while a.sorted.get(from).is_some_and(|(start, _)| is_before(*start)) {
+                from += 1;
+            }
             let near = a.sorted.get(from..).unwrap_or_default().iter();
             near.take_while(|(start, _)| *start < at.saturating_add(b.bytes))
                 .filter(|(_, other)| is_in(first, *other))
