@@ -222,6 +222,13 @@ impl<N: Node> Loops<N> {
         id.and_then(|id| self.get(id)).map_or(0, |l| l.depth)
     }
 
+    /// The loops that an edge leaves, inner ones first.
+    pub(crate) fn left(&self, from: N, to: N) -> impl Iterator<Item = LoopId> + '_ {
+        let outer = |id: &LoopId| self.get(*id).and_then(|l| l.parent());
+        let all = core::iter::successors(self.innermost(from), outer);
+        all.take_while(move |id| !self.contains(*id, to))
+    }
+
     /// The edges out of a loop, each as its source inside and its target outside.
     pub fn exits<'a>(
         &'a self,

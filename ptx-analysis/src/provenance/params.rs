@@ -13,7 +13,7 @@ use crate::memory_access::Provenance;
 /// Bytes of an address.
 const ADDRESS: u64 = 8;
 
-/// The parameters in `.param` with what is known of their first bytes.
+/// The parameters in `.param` with what is known of their first bytes, in the order of their ids.
 pub(super) fn of(facts: FunctionFacts<'_>, calls: Option<&CallSummaries>) -> Vec<(VarId, Known)> {
     let module = facts.module();
     let Some(function) = module.functions().get(facts.id()) else {
@@ -36,7 +36,9 @@ pub(super) fn of(facts: FunctionFacts<'_>, calls: Option<&CallSummaries>) -> Vec
         };
         Some((variable, of_param(variable, param, argument)))
     });
-    known.collect()
+    let mut known: Vec<(VarId, Known)> = known.collect();
+    known.sort_unstable_by_key(|(variable, _)| *variable);
+    known
 }
 
 fn of_param(variable: VarId, param: &Param, argument: Option<Known>) -> Known {

@@ -386,8 +386,8 @@ impl<'a> Pass<'a> {
             };
         };
         let offset = offset(address).and_then(|o| o.checked_add(element as i64 * size as i64));
-        if let Some((_, param)) = self.params.iter().find(|(v, _)| *v == variable) {
-            return super::params::part(*param, variable, offset, size);
+        if let Ok(at) = self.params.binary_search_by_key(&variable, |(v, _)| *v) {
+            return super::params::part(self.params[at].1, variable, offset, size);
         }
         self.slots.load(variable, (offset, size))
     }

@@ -48,8 +48,8 @@ pub(super) struct Control<'a> {
     exits: Vec<Uniformity>,
     any_exits: bool,
     split: Vec<bool>,
-    /// The blocks after each loop.
-    after: Vec<Option<Vec<(BlockId, bool)>>>,
+    /// The blocks after each loop; empty until a loop is left.
+    after: Vec<Vec<(BlockId, bool)>>,
     visits_left: u64,
     /// The highest level of a branch since nothing is known any more.
     given_up: Option<Uniformity>,
@@ -68,7 +68,7 @@ impl<'a> Control<'a> {
             exits: vec![Uniformity::Grid; graphs.loops.len()],
             any_exits: false,
             split: vec![false; blocks],
-            after: vec![None; graphs.loops.len()],
+            after: Vec::new(),
             visits_left: VISITS + VISITS_PER_BLOCK * blocks as u64,
             given_up: None,
             query: 0,
@@ -180,16 +180,18 @@ impl<'a> Control<'a> {
 
     /// Threads leave a loop at different times, by different edges, and meet at `stop`; whether that is new.
     fn leave(&mut self, id: LoopId, level: Uniformity, stop: Option<BlockId>) -> bool {
-        let (at, graphs) = (id.as_u32() as usize, self.graphs);
-        let after = self.after[at].take();
-        let after = after.unwrap_or_else(|| graphs.after(id));
+        let at = id.as_u32() as usize;
+        if self.after.is_empty() {
+            self.after = self.graphs.after();
+        }
+        let after = core::mem::take(&mut self.after[at]);
         for &(to, several) in &after {
             match Some(to) == stop {
                 true => self.come_to(to, several),
                 false => self.begin_at(to, several),
             }
         }
-        self.after[at] = Some(after);
+        self.after[at] = after;
         self.any_exits = true;
         let old = self.exits[at];
         self.exits[at] = old.join(level);

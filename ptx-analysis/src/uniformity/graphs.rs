@@ -59,19 +59,33 @@ impl Graphs {
         is_header && self.loops.contains(id, block)
     }
 
-    /// The blocks to which edges lead out of a loop, each once, with whether there are several such edges.
-    pub(super) fn after(&self, id: LoopId) -> Vec<(BlockId, bool)> {
-        let mut targets: Vec<BlockId> = self.loops.exits(&self.cfg, id).map(|(_, to)| to).collect();
-        targets.sort_unstable();
-        let mut after: Vec<(BlockId, bool)> = Vec::new();
-        for to in targets {
-            match after.last_mut() {
-                Some((last, several)) if *last == to => *several = true,
-                _ => after.push((to, false)),
+    /// Of each loop, the blocks to which edges lead out of it, each once, with whether there are several such edges.
+    pub(super) fn after(&self) -> Vec<Vec<(BlockId, bool)>> {
+        let mut after: Vec<Vec<(BlockId, bool)>> = vec![Vec::new(); self.loops.len()];
+        for (from, _) in self.cfg.blocks() {
+            for &to in self.cfg.successors(from) {
+                for id in self.loops.left(from, to) {
+                    let known = &mut after[id.as_u32() as usize];
+                    match known.last_mut() {
+                        Some((last, several)) if *last == to => *several = true,
+                        _ => known.push((to, false)),
+                    }
+                }
             }
         }
+        after.iter_mut().for_each(merge);
         after
     }
+}
+
+/// Leaves each block once.
+fn merge(after: &mut Vec<(BlockId, bool)>) {
+    after.sort_unstable();
+    after.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 |= is_same;
+        is_same
+    });
 }
 
 fn irreducible(cfg: &Cfg, loops: &Loops<BlockId>) -> Vec<Option<LoopId>> {

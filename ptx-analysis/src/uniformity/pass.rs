@@ -344,7 +344,8 @@ impl<'a> Pass<'a> {
         let changes = self.control.diverge(block, level);
         self.apply(&changes);
         for to in self.graphs.cfg.successors(block) {
-            if self.graphs.cfg.block(*to).is_some_and(|b| b.is_dispatch) {
+            let is_dispatch = self.graphs.cfg.block(*to).is_some_and(|b| b.is_dispatch);
+            if is_dispatch && self.branches[to.as_u32() as usize] < level {
                 self.branch(*to);
             }
         }

@@ -369,9 +369,16 @@ fn parts(found: &[Found]) -> Vec<(i64, i64)> {
 
 /// Notes which cells an access reads or writes; `first` is the number of that of the first part.
 fn add(access: &Found, parts: &[(i64, i64)], first: u32, accesses: &mut Vec<CellAccess>) {
-    for (cell, part) in (first..).zip(parts) {
+    // Parts do not overlap, and are in order.
+    let (from, to) = match access.bytes {
+        Some((start, end)) => (
+            parts.partition_point(|part| part.1 <= start),
+            parts.partition_point(|part| part.0 < end),
+        ),
+        None => (0, parts.len()),
+    };
+    for (cell, part) in (first..).zip(parts).take(to).skip(from) {
         let usage = match (access.bytes, access.writes) {
-            (Some(bytes), _) if bytes.1 <= part.0 || part.1 <= bytes.0 => continue,
             (Some(bytes), false) if bytes == *part => CellUse::Read,
             (_, false) => CellUse::MayRead,
             (Some(bytes), true) if bytes == *part => CellUse::Write,

@@ -115,11 +115,9 @@ fn only_exits(analysis: &FunctionAnalysis) -> Vec<Option<BlockId>> {
     let mut first = vec![None; loops.len()];
     let mut several = vec![false; loops.len()];
     for (_, edge) in analysis.cfg().edges() {
-        let mut around = loops.innermost(edge.from);
-        while let Some(id) = around.filter(|id| !loops.contains(*id, edge.to)) {
+        for id in loops.left(edge.from, edge.to) {
             let at = id.as_u32() as usize;
             several[at] |= *first[at].get_or_insert(edge.from) != edge.from;
-            around = loops.get(id).and_then(|l| l.parent());
         }
     }
     let only = first.into_iter().zip(several);

@@ -72,9 +72,9 @@ fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId
             _ => "remove the instruction and those that only compute its operands",
         });
     let spans: Vec<Span> = members.iter().map(|stmt| cx.span(*stmt)).collect();
-    for span in spans.iter().copied().chain([cx.span(inst.stmt)]) {
-        finding = finding.with_fix(span, "");
-    }
+    let removed = spans.iter().copied().chain([cx.span(inst.stmt)]);
+    let edits = removed.map(|span| (span, String::new()));
+    finding.diagnostic.add_fix(edits);
     for span in spans.into_iter().take(MOST_LABELS) {
         finding = finding.with_label(span, "only computes an operand of it");
     }
