@@ -113,7 +113,7 @@ where
         }
     }
 
-    /// Calls `add` for each source of an instruction; `None` if one is no value.
+    /// Calls `add` for each source of an instruction; `None` if something else than a source or a result is among its operands.
     pub(crate) fn sources(
         &self,
         (stmt, f): (StmtId, &Facts<'_>),
@@ -262,7 +262,7 @@ where
         }
     }
 
-    /// The result that goes to a variable, if it is a register of its own.
+    /// The result that goes to a variable; `None` if several do, or a part of one.
     pub(crate) fn target(&self, f: &Facts<'_>, variable: u32) -> Option<Target> {
         let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
         let mut found = None;

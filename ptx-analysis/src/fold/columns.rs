@@ -92,7 +92,7 @@ impl FoldedColumns {
     }
 }
 
-/// The results of an instruction that neither reads nor writes the carry flag; `None` does not mean that there are none.
+/// The results of an instruction that neither reads nor writes the carry flag; `None` if each thread has to be looked at alone.
 pub(crate) fn fold_columns(
     opcode: Opcode,
     modifiers: &[Modifier],

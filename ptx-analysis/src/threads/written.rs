@@ -55,7 +55,7 @@ impl ThreadValues<'_> {
         self.one_by_one((stmt, inst), &facts, variable, &read)
     }
 
-    /// The value in all samples at once, and the number of evaluations; `None` does not mean that there is none.
+    /// The value in all samples at once, and the number of evaluations; `None` if each sample has to be looked at alone.
     fn together(
         &self,
         (stmt, inst): (StmtId, InstId),

@@ -195,7 +195,7 @@ fn deep_nests_of_loops() {
         .map(|n| format!("@%p1 bra L{n};\n"))
         .collect();
     let found = work(&format!("setp.eq.s32 %p1, %r0, 0;\n{starts}{ends}"));
-    // Loops further inside count once, and are no part of the iterations of those far outside.
+    // Loops further inside count once, and are not a part of the iterations of those far outside.
     let factors = found.parts.iter().map(|part| part.factors.len());
     assert_eq!(factors.max(), Some(32));
     assert_eq!(found.loops[0].iteration.instructions, 2 * 64);
