@@ -52,6 +52,17 @@ impl Parts {
         Some(parts)
     }
 
+    /// Nothing is known.
+    pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
+        Self {
+            own: vec![0; threads.samples().len()],
+            shared: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            uses_size: false,
+            is_exact: false,
+        }
+    }
+
     /// Adds a symbol with its factor.
     fn add(
         &mut self,

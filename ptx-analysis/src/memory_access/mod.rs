@@ -70,6 +70,7 @@ pub struct Access {
 pub struct Accesses {
     all: Vec<Access>,
     adjacent: Vec<Adjacent>,
+    likely_adjacent: Vec<Adjacent>,
 }
 
 impl Accesses {
@@ -135,8 +136,12 @@ impl Accesses {
                 }
             }
         }
-        let adjacent = vectors::adjacent(&context, &all);
-        Self { all, adjacent }
+        let [adjacent, likely_adjacent] = vectors::adjacent(&context, &all);
+        Self {
+            all,
+            adjacent,
+            likely_adjacent,
+        }
     }
 
     /// The accesses, in the order of the statements.
@@ -149,6 +154,12 @@ impl Accesses {
     #[must_use]
     pub fn adjacent(&self) -> &[Adjacent] {
         &self.adjacent
+    }
+
+    /// Others that could be, if the pointers that a kernel gets are aligned as allocations are: each thread accesses one element, all of it.
+    #[must_use]
+    pub fn likely_adjacent(&self) -> &[Adjacent] {
+        &self.likely_adjacent
     }
 }
 

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use ptx_ir::Statement;
 use ptx_ir::facts::Space;
-use ptx_isa::{Access as Usage, Modifier, Proxy, StateSpace};
+use ptx_isa::{Access as Usage, Modifier, Proxy, SpecialReg, StateSpace};
 
 use super::{Access, Context};
 use crate::cfg::BlockId;
-use crate::values::Affine;
+use crate::values::{Affine, Symbol};
 
 /// Bytes of the longest vector that all targets have.
 const LONGEST: u64 = 16;
@@ -41,16 +41,21 @@ struct Group {
 /// What may be joined: spaces with vectors, reads apart from writes, elements of one size, and what is read-only apart from the rest.
 type Key = (StateSpace, bool, u64, bool);
 
-/// The accesses of each block that could be vectors.
-pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> Vec<Adjacent> {
-    let mut found = Vec::new();
+/// The accesses of each block that could be vectors: for certain, and if pointers that a kernel gets are aligned.
+pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>; 2] {
+    let mut found = Found {
+        context,
+        all,
+        certain: Vec::new(),
+        likely: Vec::new(),
+    };
     let mut open: BTreeMap<Key, Vec<Group>> = BTreeMap::new();
     let mut block: Option<BlockId> = None;
     let mut before = None;
     for (index, access) in all.iter().enumerate() {
         let here = context.block(access.stmt);
         if here != block || before.is_some_and(|stmt| context.orders(stmt, access.stmt)) {
-            close(&mut open, all, &mut found);
+            found.close(&mut open);
             block = here;
         }
         before = Some(access.stmt);
@@ -61,7 +66,7 @@ pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> Vec<Adjacent> {
             let keys: Vec<Key> = open.keys().copied().filter(others).collect();
             for other in keys.into_iter().filter(|k| Some(*k) != key) {
                 if let Some(groups) = open.remove(&other) {
-                    finish(groups, all, &mut found);
+                    found.finish(groups);
                 }
             }
         } else {
@@ -69,17 +74,17 @@ pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> Vec<Adjacent> {
             let keys: Vec<Key> = open.keys().copied().filter(|k| k.1).collect();
             for other in keys {
                 if let Some(groups) = open.remove(&other) {
-                    finish(groups, all, &mut found);
+                    found.finish(groups);
                 }
             }
         }
         if let (Some(key), Some(form)) = (key, access.address) {
             let groups = open.entry(key).or_default();
-            add(groups, (index, &form), key, all, &mut found);
+            found.add(groups, (index, &form), key);
         }
     }
-    close(&mut open, all, &mut found);
-    found
+    found.close(&mut open);
+    [found.certain, found.likely]
 }
 
 fn key(access: &Access) -> Option<Key> {
@@ -105,66 +110,118 @@ fn key(access: &Access) -> Option<Key> {
     ))
 }
 
-fn add(
-    groups: &mut Vec<Group>,
-    (index, form): (usize, &Affine),
-    (_, writes, bytes, _): Key,
-    all: &[Access],
-    found: &mut Vec<Adjacent>,
-) {
-    let base = form.without_constant();
-    let candidate = Candidate {
-        index,
-        offset: form.constant(),
-        bytes,
-    };
-    if writes && groups.iter().any(|g| g.base != Some(base)) {
-        // It may write what another store writes, which is not moved after it.
-        finish(core::mem::take(groups), all, found);
-    }
-    match groups.iter_mut().find(|g| g.base == Some(base)) {
-        Some(group) => group.candidates.push(candidate),
-        None => groups.push(Group {
-            base: Some(base),
-            candidates: vec![candidate],
-        }),
-    }
+/// What was found so far.
+struct Found<'a> {
+    context: &'a Context<'a>,
+    all: &'a [Access],
+    certain: Vec<Adjacent>,
+    likely: Vec<Adjacent>,
 }
 
-fn close(open: &mut BTreeMap<Key, Vec<Group>>, all: &[Access], found: &mut Vec<Adjacent>) {
-    for (_, groups) in core::mem::take(open) {
-        finish(groups, all, found);
-    }
-}
-
-/// Divides the accesses of groups into vectors of proven alignment.
-fn finish(groups: Vec<Group>, all: &[Access], found: &mut Vec<Adjacent>) {
-    for mut group in groups {
-        group.candidates.sort_by_key(|c| (c.offset, c.index));
-        group.candidates.dedup_by_key(|c| c.offset);
-        let mut rest = &group.candidates[..];
-        while let Some(first) = rest.first() {
-            let alignment = all.get(first.index).map_or(1, |a| a.alignment);
-            let most = (LONGEST.min(alignment) / first.bytes).min(4) as usize;
-            let run = rest.iter().zip(0i64..).take_while(|(c, n)| {
-                let next = first
-                    .offset
-                    .wrapping_add(n.wrapping_mul(first.bytes as i64));
-                c.offset == next
-            });
-            let run = run.count().min(most.max(1));
-            // Two or four elements.
-            let length = 1usize << run.ilog2();
-            let (vector, others) = rest.split_at(length);
-            if length > 1 {
-                found.push(Adjacent {
-                    accesses: vector.iter().map(|c| c.index).collect(),
-                    bytes: first.bytes * length as u64,
-                });
-            }
-            rest = others;
+impl Found<'_> {
+    fn add(
+        &mut self,
+        groups: &mut Vec<Group>,
+        (index, form): (usize, &Affine),
+        (_, writes, bytes, _): Key,
+    ) {
+        let base = form.without_constant();
+        let candidate = Candidate {
+            index,
+            offset: form.constant(),
+            bytes,
+        };
+        if writes && groups.iter().any(|g| g.base != Some(base)) {
+            // It may write what another store writes, which is not moved after it.
+            self.finish(core::mem::take(groups));
+        }
+        match groups.iter_mut().find(|g| g.base == Some(base)) {
+            Some(group) => group.candidates.push(candidate),
+            None => groups.push(Group {
+                base: Some(base),
+                candidates: vec![candidate],
+            }),
         }
     }
+
+    fn close(&mut self, open: &mut BTreeMap<Key, Vec<Group>>) {
+        for (_, groups) in core::mem::take(open) {
+            self.finish(groups);
+        }
+    }
+
+    /// Divides the accesses of groups into vectors of proven alignment.
+    fn finish(&mut self, groups: Vec<Group>) {
+        for mut group in groups {
+            group.candidates.sort_by_key(|c| (c.offset, c.index));
+            group.candidates.dedup_by_key(|c| c.offset);
+            let found = self.certain.len();
+            let alignment = |c: &Candidate| self.all.get(c.index).map_or(1, |a| a.alignment);
+            let certain: Vec<Adjacent> = divide(&group.candidates, alignment);
+            self.certain.extend(certain);
+            if self.certain.len() == found {
+                self.likely.extend(self.element(&group));
+            }
+        }
+    }
+
+    /// All accesses of a group, if they are the element of each thread in what a parameter points to.
+    fn element(&self, group: &Group) -> Option<Adjacent> {
+        let values = self.context.values;
+        let (base, _) = values.without_wrap(&group.base?, 64);
+        let is_index = |s| matches!(values.symbol(s), Some(Symbol::Special(SpecialReg::Tid, 0)));
+        let index = base.terms().iter().find(|t| is_index(t.symbol))?;
+        let step = u64::try_from(index.factor).ok();
+        let step = step.filter(|step| *step <= LONGEST && step.is_power_of_two())?;
+        let mut pointers = 0;
+        for term in base.terms() {
+            match values.symbol(term.symbol)? {
+                Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
+                    pointers += 1;
+                }
+                _ if term.factor.unsigned_abs() % step == 0 => {}
+                _ => return None,
+            }
+        }
+        if pointers != 1 {
+            return None;
+        }
+        let found = divide(&group.candidates, |c| {
+            let alignment = c.offset.rem_euclid(step as i64);
+            if alignment == 0 { step } else { c.bytes }
+        });
+        match <[Adjacent; 1]>::try_from(found) {
+            Ok([only]) if only.bytes == step => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// Divides accesses in the order of their addresses into vectors.
+fn divide(candidates: &[Candidate], alignment: impl Fn(&Candidate) -> u64) -> Vec<Adjacent> {
+    let mut found = Vec::new();
+    let mut rest = candidates;
+    while let Some(first) = rest.first() {
+        let most = (LONGEST.min(alignment(first)) / first.bytes).min(4) as usize;
+        let run = rest.iter().zip(0i64..).take_while(|(c, n)| {
+            let next = first
+                .offset
+                .wrapping_add(n.wrapping_mul(first.bytes as i64));
+            c.offset == next
+        });
+        let run = run.count().min(most.max(1));
+        // Two or four elements.
+        let length = 1usize << run.ilog2();
+        let (vector, others) = rest.split_at(length);
+        if length > 1 {
+            found.push(Adjacent {
+                accesses: vector.iter().map(|c| c.index).collect(),
+                bytes: first.bytes * length as u64,
+            });
+        }
+        rest = others;
+    }
+    found
 }
 
 impl Context<'_> {

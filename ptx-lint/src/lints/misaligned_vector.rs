@@ -83,10 +83,15 @@ fn finding(
     }
     let reason = match declared(cx, access, needed) {
         Some(align) => format!("what it points into is declared with an alignment of {align}"),
-        None => match distance(values, &form, needed).or_else(apart) {
-            Some(bytes) => format!("its threads are {bytes} bytes apart"),
-            None => format!("its blocks are {} bytes apart", of_blocks(values, &form, needed)?),
-        },
+        None => {
+            let threads = distance(values, &form, needed).or_else(apart);
+            let threads = threads.map(|bytes| format!("its threads are {bytes} bytes apart"));
+            let blocks = || of_blocks(values, &form, needed);
+            let blocks = || blocks().map(|bytes| format!("its blocks are {bytes} bytes apart"));
+            let pointer = || from_pointer(values, &form, needed);
+            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed}, if the pointer is aligned as allocations are"));
+            threads.or_else(blocks).or_else(pointer)?
+        }
     };
     let message = format!("the address of this access may not be a multiple of {needed}: {reason}");
     let finding = cx.finding(
@@ -131,6 +136,22 @@ fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
         }
     }
     step.filter(|step| step % needed != 0)
+}
+
+/// How far an address is from a multiple of what is needed, if the pointer that the kernel gets is one.
+fn from_pointer(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
+    let mut pointers = 0;
+    for term in form.terms() {
+        match values.symbol(term.symbol)? {
+            Symbol::Parameter { bytes: 8, .. } if values.is_kernel() && term.factor == 1 => {
+                pointers += 1;
+            }
+            _ if term.factor.unsigned_abs() % needed == 0 => {}
+            _ => return None,
+        }
+    }
+    let rest = form.constant().rem_euclid(i64::try_from(needed).ok()?);
+    (pointers == 1 && rest != 0).then_some(rest.unsigned_abs())
 }
 
 /// The difference of the addresses of two threads of a warp, if both cannot be multiples of what is needed.

@@ -18,13 +18,15 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
-    for adjacent in accesses.adjacent() {
+    let certain = accesses.adjacent().iter().map(|a| (a, Certainty::Definite));
+    let likely = accesses.likely_adjacent().iter().map(|a| (a, Certainty::Possible));
+    for (adjacent, certainty) in certain.chain(likely) {
         let all = accesses.all();
         let parts = adjacent.accesses.iter().map(|at| all.get(*at));
         let parts: Option<Vec<&Access>> = parts.collect();
         // Code that is not optimized keeps its variables on the stack.
         if let Some(parts) = parts.filter(|p| !p.iter().any(|a| is_local(a))) {
-            found.extend(finding(cx, adjacent, parts));
+            found.extend(finding(cx, adjacent, parts, certainty));
         }
     }
 }
@@ -33,7 +35,12 @@ fn is_local(access: &Access) -> bool {
     matches!(access.space, Space::State(space) if space.base() == StateSpace::Local)
 }
 
-fn finding(cx: &FunctionContext<'_>, adjacent: &Adjacent, mut parts: Vec<&Access>) -> Option<Finding> {
+fn finding(
+    cx: &FunctionContext<'_>,
+    adjacent: &Adjacent,
+    mut parts: Vec<&Access>,
+    certainty: Certainty,
+) -> Option<Finding> {
     parts.sort_by_key(|a| cx.span(a.stmt).start);
     let (first, others) = parts.split_first()?;
     let mnemonic = cx.mnemonic(first.inst);
@@ -50,12 +57,14 @@ fn finding(cx: &FunctionContext<'_>, adjacent: &Adjacent, mut parts: Vec<&Access
         return None;
     }
     let (what, bytes) = (if first.access.writes() { "stores" } else { "loads" }, adjacent.bytes);
-    let message = format!(
-        "{} {what} of adjacent memory could be one of {bytes} bytes: the address is aligned to it",
-        parts.len()
-    );
+    let reason = match certainty {
+        Certainty::Definite => "could be one of {}: the address is aligned to it",
+        Certainty::Possible => "may be one of {}, if the pointer is aligned as allocations are",
+    };
+    let reason = reason.replace("{}", &format!("{bytes} bytes"));
+    let message = format!("{} {what} of adjacent memory {reason}", parts.len());
     let mut found = cx
-        .finding(Lint::MissedVector, Certainty::Definite, first.stmt, message)
+        .finding(Lint::MissedVector, certainty, first.stmt, message)
         .with_help(format!("write `{}` with {count} registers", vector(mnemonic, count)));
     for other in others {
         found = found.with_label(cx.span(other.stmt), "adjacent to it");

@@ -31,8 +31,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !touches.all.iter().any(|t| t.writes) {
         return;
     }
-    let pending = Pending::new(cx, &touches);
-    let judge = Judge::new(cx, &threads, sets, &touches);
+    let groups = pending::groups(cx, &mut threads);
+    let pending = Pending::new(cx, &touches, &groups);
+    let judge = Judge::new(cx, &threads, sets, &touches, &groups);
     let mut races: BTreeMap<StmtId, (Certainty, StmtId)> = BTreeMap::new();
     let mut left = PAIRS;
     pending.pairs(&mut |pair| {

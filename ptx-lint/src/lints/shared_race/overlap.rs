@@ -9,9 +9,9 @@ use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::{ThreadValues, reaching};
 use ptx_analysis::values::{Symbol, SymbolId};
 
-use super::pending::Pair;
+use super::pending::{Groups, Pair};
 use super::touch::{Touch, Touches};
-use ptx_ir::EntityId as _;
+use ptx_ir::{EntityId as _, StmtId};
 
 use crate::Certainty;
 use crate::context::FunctionContext;
@@ -35,6 +35,7 @@ pub(super) struct Judge<'a, 't, 'c> {
     /// What is assumed of a value: the threads that come to each block then.
     assumed: core::cell::RefCell<BTreeMap<(ValueId, u64), Vec<u128>>>,
     threads: &'a ThreadValues<'t>,
+    groups: &'a Groups,
 }
 
 /// The differences between two addresses that do not depend on the thread.
@@ -52,6 +53,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         threads: &'a ThreadValues<'t>,
         sets: &[u128],
         touches: &Touches,
+        groups: &'a Groups,
     ) -> Self {
         let samples = threads.samples();
         let shape = threads.shape();
@@ -75,16 +77,29 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             likely,
             assumed: core::cell::RefCell::new(BTreeMap::new()),
             threads,
+            groups,
         }
     }
 
     /// Whether two accesses are a race, and how certain that is.
     pub(super) fn race(&self, pair: &Pair, a: &Touch, b: &Touch) -> Option<Certainty> {
+        if a.is_anywhere || b.is_anywhere {
+            return self.meets(pair, a, b).then_some(Certainty::Possible);
+        }
         let difference = self.difference(pair, a, b)?;
         if difference.first.is_empty() && difference.second.is_empty() {
             return self.compare(pair, a, b, difference.constant);
         }
         self.with_assumptions(pair, a, b, &difference)
+    }
+
+    /// Whether an element that a loaded number selects may be one that another thread writes, or the other way round.
+    fn meets(&self, pair: &Pair, a: &Touch, b: &Touch) -> bool {
+        let (selected, other) = if a.is_anywhere { (a, b) } else { (b, a) };
+        let several = (0..self.certain).filter(|s| other.set >> s & 1 == 1).count() > 1;
+        let differ = Self::stride(other) != 0;
+        let is_first = !pair.is_earlier && !pair.in_other_warps;
+        is_first && several && differ && !other.is_anywhere && !selected.is_of_warp && other.counters.is_empty()
     }
 
     /// Compares addresses that follow from the index of the thread.
@@ -187,9 +202,21 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 .filter_map(|(_, other)| self.samples.get(*other))
                 .any(|other| {
                     let other_warp = thread / LANES != other / LANES;
-                    *other != thread && (other_warp || !pair.in_other_warps)
+                    // What other lanes access may be what this one does.
+                    let other_thread = *other != thread || a.is_of_warp != b.is_of_warp;
+                    let other_group = pair.group.is_none_or(|group| self.differs(group, thread, *other));
+                    other_thread && other_group && (other_warp || !pair.in_other_warps)
                 })
         })
+    }
+
+    /// Whether two threads pass different barriers of a statement.
+    fn differs(&self, group: StmtId, a: u32, b: u32) -> bool {
+        let sample = |thread| self.samples.iter().position(|t| *t == thread);
+        match (self.groups.get(&group), sample(a), sample(b)) {
+            (Some(of), Some(a), Some(b)) => of.get(a) != of.get(b),
+            _ => false,
+        }
     }
 
     /// From each thread to the next, if that is the same for the first ones.

@@ -1,15 +1,18 @@
 //! Which accesses may come before others without a barrier between them.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::BlockId;
+use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_ir::EntityId as _;
 use ptx_ir::facts::{Facts, RegAccess};
-use ptx_ir::{Operand, Statement};
-use ptx_isa::{Action, Modifier};
+use ptx_ir::{Operand, Statement, StmtId};
+use ptx_isa::{Action, Marks, Modifier};
 
 use super::touch::Touches;
 use crate::context::FunctionContext;
+use crate::divergence::is_counted;
 
 /// How many accesses are followed at once, and how often blocks are passed.
 const FOLLOWED: usize = 96;
@@ -23,7 +26,12 @@ struct Way {
     is_earlier: bool,
     /// Past a barrier of the warp.
     in_other_warps: bool,
+    /// Past a barrier whose number is not the same for all threads.
+    group: Option<StmtId>,
 }
+
+/// The barriers whose numbers are not the same for all threads, with the numbers.
+pub(super) type Groups = BTreeMap<StmtId, PerThread>;
 
 /// Two accesses, the first of which may come before the second one without a barrier between them.
 #[derive(Copy, Clone, Debug)]
@@ -32,6 +40,7 @@ pub(super) struct Pair {
     pub(super) second: usize,
     pub(super) is_earlier: bool,
     pub(super) in_other_warps: bool,
+    pub(super) group: Option<StmtId>,
     /// Whether both are in one block.
     pub(super) is_certain: bool,
 }
@@ -48,15 +57,17 @@ enum Effect {
 pub(super) struct Pending<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     touches: &'a Touches,
+    groups: &'a Groups,
     /// What comes to the start of each block.
     starts: Vec<Vec<Way>>,
 }
 
 impl<'a, 'c> Pending<'a, 'c> {
-    pub(super) fn new(cx: &'a FunctionContext<'c>, touches: &'a Touches) -> Self {
+    pub(super) fn new(cx: &'a FunctionContext<'c>, touches: &'a Touches, groups: &'a Groups) -> Self {
         let mut pending = Self {
             cx,
             touches,
+            groups,
             starts: vec![Vec::new(); cx.cfg().len()],
         };
         let order: Vec<BlockId> = cx.analysis().dominators().order().collect();
@@ -118,6 +129,11 @@ impl<'a, 'c> Pending<'a, 'c> {
             };
             match effect(&self.cx.facts().inst(inst)) {
                 Effect::None => {}
+                Effect::Orders if self.groups.contains_key(&stmt) => {
+                    // Of two such barriers, the threads of a group are not followed.
+                    state.retain(|way| way.group.is_none());
+                    state.iter_mut().for_each(|way| way.group = Some(stmt));
+                }
                 Effect::Orders => state.clear(),
                 Effect::OrdersWarp => {
                     state.iter_mut().for_each(|way| way.in_other_warps = true);
@@ -135,6 +151,7 @@ impl<'a, 'c> Pending<'a, 'c> {
                     touch,
                     is_earlier: false,
                     in_other_warps: false,
+                    group: None,
                 };
                 if let Err(at) = state.binary_search(&way)
                     && state.len() < FOLLOWED
@@ -154,10 +171,28 @@ impl<'a, 'c> Pending<'a, 'c> {
                 second,
                 is_earlier: way.is_earlier,
                 in_other_warps: way.in_other_warps,
+                group: way.group,
                 is_certain: a.block == b.block && a.stmt < b.stmt && !way.is_earlier,
             });
         }
     }
+}
+
+/// The barriers for some of the threads whose numbers follow from the index of the thread.
+pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> Groups {
+    let mut groups = Groups::new();
+    for at in cx.instructions() {
+        let waits = matches!(at.facts.action(), Some(Action::BarrierSync | Action::BarrierReduce));
+        let operand = at.facts.form_operand(0).or(at.facts.marked(Marks::PARTICIPANTS).next());
+        if !waits || !is_counted(&at.facts) {
+            continue;
+        }
+        let value = operand.and_then(|o| cx.read(at.stmt, o));
+        if let Some(number @ PerThread::Each(_)) = value.and_then(|v| threads.value(v)) {
+            groups.insert(at.stmt, number);
+        }
+    }
+    groups
 }
 
 /// What an instruction does to accesses before it.

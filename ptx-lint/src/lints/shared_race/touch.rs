@@ -6,20 +6,26 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_analysis::threads::ThreadValues;
 use ptx_analysis::uniformity::Uniformity;
-use ptx_analysis::values::{SymbolId, Values};
+use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
 use ptx_ir::EntityId as _;
 use ptx_ir::StmtId;
 use ptx_ir::facts::Space;
 use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 
 use super::super::barrier_divergence::last;
+use super::super::performance;
 use crate::addresses::{Parts, has_local};
 use crate::context::FunctionContext;
 
 /// The lanes of a warp.
 const LANES: u32 = 32;
+/// Bytes of a row of a matrix.
+const ROW: i64 = performance::ROW as i64;
+/// How many instructions are followed from an index to where it is loaded.
+const FOLLOWED: u32 = 6;
 
 /// An access to shared memory.
 pub(super) struct Touch {
@@ -41,6 +47,10 @@ pub(super) struct Touch {
     pub(super) is_exact: bool,
     /// Whether the number of threads is a part of the address.
     pub(super) uses_size: bool,
+    /// Whether what is loaded from memory decides which element of the variable it is.
+    pub(super) is_anywhere: bool,
+    /// Whether the lanes of a warp access the elements of each other.
+    pub(super) is_of_warp: bool,
     pub(super) provenance: Provenance,
 }
 
@@ -87,7 +97,8 @@ impl Touches {
 impl Touch {
     /// Whether two threads of the first warp certainly write different values to one address.
     pub(super) fn writes_differ(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
-        let (true, false, true, Some(ssa)) = (self.writes, self.is_atomic, self.is_exact, cx.ssa())
+        let is_plain = self.is_exact && !self.is_anywhere && !self.is_of_warp;
+        let (true, false, true, Some(ssa)) = (self.writes, self.is_atomic, is_plain, cx.ssa())
         else {
             return false;
         };
@@ -118,7 +129,8 @@ impl Touch {
     fn filling(&self, size: i64) -> Option<usize> {
         let first = *self.own.first()?;
         let stride = self.own.get(1)?.checked_sub(first)?;
-        if !self.writes || self.is_atomic || self.set & 1 == 0 || stride != self.bytes {
+        let is_plain = self.writes && !self.is_atomic && !self.is_anywhere;
+        if !is_plain || self.set & 1 == 0 || stride != self.bytes {
             return None;
         }
         let count = self.inside(size);
@@ -128,7 +140,7 @@ impl Touch {
 
     /// How many of the first samples access only what is in a variable of that size, as far as their addresses are known.
     fn inside(&self, size: i64) -> usize {
-        if !self.counters.is_empty() || self.shared.len() > 1 {
+        if !self.counters.is_empty() || self.shared.len() > 1 || self.is_anywhere {
             return self.own.len();
         }
         let mut own = self.own.iter().enumerate();
@@ -155,16 +167,22 @@ fn touch(
         return None;
     }
     // Asynchronous operations have other protocols.
-    if cx.inst_at(access.stmt)?.action().is_some() {
+    let is_of_warp = performance::is_of_rows(cx, access);
+    if !is_of_warp && cx.inst_at(access.stmt)?.action().is_some() {
         return None;
     }
     let block = cx.cfg().of_statement(access.stmt)?;
     let (form, _) = values.without_wrap(&access.address?, 32);
-    let parts = Parts::new(cx, values, threads, &form)?;
+    let parts = Parts::new(cx, values, threads, &form);
+    let is_anywhere = parts.is_none();
+    let parts = match parts {
+        Some(parts) => parts,
+        None => anywhere(cx, values, threads, &form)?,
+    };
     let mut touch = Touch {
         stmt: access.stmt,
         block,
-        bytes: i64::try_from(of.bytes?).ok()?,
+        bytes: if is_of_warp { ROW } else { i64::try_from(of.bytes?).ok()? },
         writes: of.writes(),
         is_atomic,
         own: parts.own,
@@ -172,8 +190,10 @@ fn touch(
         shared: parts.shared,
         counters: parts.counters,
         set: sets.get(block.index()).copied()?,
-        is_exact: parts.is_exact && is_exact(cx, threads, block) && !has_local(cx),
+        is_exact: parts.is_exact && !is_of_warp && is_exact(cx, threads, block) && !has_local(cx),
         uses_size: parts.uses_size,
+        is_anywhere,
+        is_of_warp,
         provenance: access.provenance?,
     };
     guard(cx, threads, &mut touch);
@@ -181,6 +201,46 @@ fn touch(
     touch.sorted = samples.map(|(sample, own)| (*own, sample)).collect();
     touch.sorted.sort_unstable();
     Some(touch)
+}
+
+/// The parts of an address of an element that a loaded number selects; `None` if it depends on the thread in another way.
+fn anywhere(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    threads: &ThreadValues<'_>,
+    form: &Affine,
+) -> Option<Parts> {
+    let mut loaded = 0;
+    for term in form.terms() {
+        match values.symbol(term.symbol)? {
+            Symbol::Variable(_) | Symbol::Window(_) => {}
+            Symbol::Value { value, .. } if is_loaded(cx, value, FOLLOWED) => loaded += 1,
+            _ => return None,
+        }
+    }
+    (loaded > 0).then(|| Parts::unknown(threads))
+}
+
+/// Whether a value is computed only of numbers and of what one load gives from memory.
+fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
+    let (Some(ssa), Some(left)) = (cx.ssa(), left.checked_sub(1)) else {
+        return false;
+    };
+    let Value::Def { stmt, old: None, .. } = ssa.value(value) else {
+        return false;
+    };
+    let Some(facts) = cx.inst_at(stmt) else {
+        return false;
+    };
+    if facts.action().is_some() || !facts.is_known() {
+        return false;
+    }
+    let is_far = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Global);
+    let mut accesses = facts.memory().peekable();
+    if accesses.peek().is_some() {
+        return accesses.all(|a| is_far(a.space) && !a.writes());
+    }
+    matches!(ssa.uses(stmt), [only] if is_loaded(cx, only.value, left))
 }
 
 /// Leaves only the samples for which the guard holds.
