@@ -110,8 +110,13 @@ impl Cells {
                 cell.level = *level;
             }
         }
-        for cell in &mut cells.all {
-            if !cell.is_ordered(graphs) {
+        // Nothing stores to the parameters of a kernel, whoever gets their addresses.
+        let is_constant = |var: VarId| {
+            let declared = body.vars().get(var);
+            context.kind == FunctionKind::Entry && declared.is_some_and(|v| v.stmt.is_none())
+        };
+        for (at, cell) in cells.all.iter_mut().enumerate() {
+            if !is_constant(VarId::new(at as u32)) && !cell.is_ordered(graphs) {
                 cell.level = Uniformity::Varying;
             }
         }

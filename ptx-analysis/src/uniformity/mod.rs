@@ -19,10 +19,10 @@
 //! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
 //! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
 //! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. Weak loads from memory that may
-//!   be written are the same at most in a warp. Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other
-//!   function gets its address; else it differs.
-//! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of functions
-//!   that other modules may call or whose address is taken, and of calls through addresses.
+//!   be written are the same at most in a warp; those from shared memory in the CTA, if no thread of it can store to shared memory between the barriers around the
+//!   load. Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other function gets its address; else it differs.
+//! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of what other
+//!   modules pass to functions that they may call, of functions whose address is taken, and of calls through addresses.
 //!
 //! # Assumptions
 //!
@@ -30,7 +30,7 @@
 //! assumes that the lanes of a warp that separate at a branch meet again at its immediate post-dominator, and that lanes which go the same way in between stay
 //! together. Code of ptxas waits there; `ptx-vm` does the same for lanes that are apart for at most 1024 steps. The PTX ISA manual does not promise it. Blocks where ways meet
 //! before that, such as the targets of `break` in a loop that lanes leave at different times, do not count as executed together. Undefined values, such as that of
-//! a lane that does not take part in an exchange, are not considered.
+//! a lane that does not take part in an exchange or of a variable in local memory before anything is stored to it, are not considered.
 //!
 //! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
 //! change; after eight times, nothing is assumed of these. [`Ssa::new`](crate::ssa::Ssa::new) refuses some functions: all of their values count as varying.
@@ -42,13 +42,14 @@ mod control;
 mod function;
 mod graphs;
 mod pass;
+mod phases;
 mod stack;
 mod statement;
 
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId, SymbolId};
+use ptx_ir::{EntityId as _, FuncId, Function, FunctionKind, StmtId, SymbolId};
 
 pub use ptx_isa::Uniformity;
 
@@ -193,12 +194,23 @@ impl ModuleUniformity {
         for (id, uniformity) in alone.into_iter().flatten() {
             functions[id.index()] = Some(uniformity);
         }
-        let mut connected = Connected::new(facts, &calls, &stacks, |id| !is_alone(id));
-        connected.run();
-        for (at, uniformity) in connected.found.into_iter().enumerate() {
-            if uniformity.is_some() {
+        let mut take = |found: Vec<Option<FunctionUniformity>>, of: &dyn Fn(usize) -> bool| {
+            let found = found.into_iter().enumerate();
+            for (at, uniformity) in found.filter(|(at, u)| u.is_some() && of(*at)) {
                 functions[at] = uniformity;
             }
+        };
+        let connected = Connected::new(facts, &calls, &stacks, |id| !is_alone(id));
+        let (open, found) = (connected.open.clone(), connected.run());
+        take(found, &|_| true);
+        if !is_optimistic && open.iter().any(|id| !calls.callers(*id).is_empty()) {
+            // What other modules call and what that calls keeps what was found. Calls of the others are known, and so are the results of what they call.
+            let mut kept = vec![false; module.functions().len()];
+            for id in calls.reachable(open) {
+                kept[id.index()] = true;
+            }
+            let inner = Connected::within(facts, &calls, &stacks, |id| !is_alone(id));
+            take(inner.run(), &|at| kept.get(at) == Some(&false));
         }
         Self { functions }
     }
@@ -250,6 +262,8 @@ struct Connected<'a> {
     calls: &'a CallGraph,
     /// Those that are called before their callers, as far as there is no recursion.
     order: Vec<FuncId>,
+    /// Those of which not all calls are known.
+    open: Vec<FuncId>,
     contexts: Vec<Option<Context>>,
     results: Vec<Option<Vec<Uniformity>>>,
     found: Vec<Option<FunctionUniformity>>,
@@ -258,52 +272,93 @@ struct Connected<'a> {
 }
 
 impl<'a> Connected<'a> {
+    /// All of a module: other modules may call its functions.
     fn new(
         facts: &'a ModuleFacts<'a>,
         calls: &'a CallGraph,
         stacks: &Stacks,
         takes: impl Fn(FuncId) -> bool,
     ) -> Self {
-        let module = facts.module();
-        let count = module.functions().len();
-        let (mut contexts, mut results) = (vec![None; count], vec![None; count]);
-        let mut order = Vec::new();
-        for (id, function, _) in module.definitions() {
-            let Some(of) = facts.function(id).filter(|_| takes(id)) else {
-                continue;
-            };
-            let mut context = stacks.context(of, id);
-            let known = function.linkage.is_none() && !calls.is_address_taken(id);
-            let known = known && !calls.callers(id).is_empty();
-            if function.kind != FunctionKind::Entry && !known {
-                context.give_up();
+        let mut connected = Self::empty(facts, calls);
+        for (id, function, _) in facts.module().definitions() {
+            let is_known = function.kind == FunctionKind::Entry
+                || function.linkage.is_none()
+                    && !calls.is_address_taken(id)
+                    && !calls.callers(id).is_empty();
+            if takes(id) {
+                connected.add(id, stacks, is_known);
             }
-            contexts[id.index()] = Some(context);
-            results[id.index()] = Some(vec![
-                Uniformity::Grid;
-                function.interface.returns.len as usize
-            ]);
-            order.push(id);
         }
-        order.sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
-        let mut waiting = vec![false; count];
-        for id in &order {
-            waiting[id.index()] = true;
+        connected.sorted()
+    }
+
+    /// What the kernels of a module call: calls from other modules do not change what these functions return to them.
+    fn within(
+        facts: &'a ModuleFacts<'a>,
+        calls: &'a CallGraph,
+        stacks: &Stacks,
+        takes: impl Fn(FuncId) -> bool,
+    ) -> Self {
+        let module = facts.module();
+        let kernels = module.definitions();
+        let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
+        let kernels = kernels.map(|(id, ..)| id);
+        let mut connected = Self::empty(facts, calls);
+        for id in calls.reachable(kernels.chain(calls.address_taken().iter().copied())) {
+            let is_kernel = |f: &Function| f.kind == FunctionKind::Entry;
+            let is_kernel = module.functions().get(id).is_some_and(is_kernel);
+            if takes(id) {
+                connected.add(id, stacks, is_kernel || !calls.is_address_taken(id));
+            }
         }
+        connected.sorted()
+    }
+
+    fn empty(facts: &'a ModuleFacts<'a>, calls: &'a CallGraph) -> Self {
+        let count = facts.module().functions().len();
         Self {
             facts,
             calls,
-            order,
-            contexts,
-            results,
+            order: Vec::new(),
+            open: Vec::new(),
+            contexts: vec![None; count],
+            results: vec![None; count],
             found: vec![None; count],
-            waiting,
+            waiting: vec![false; count],
             runs: vec![0; count],
         }
     }
 
-    fn run(&mut self) {
-        let order = self.order.clone();
+    /// Adds a function; `is_known`: all of its calls are known.
+    fn add(&mut self, id: FuncId, stacks: &Stacks, is_known: bool) {
+        let module = self.facts.module();
+        let (Some(of), Some(function)) = (self.facts.function(id), module.functions().get(id))
+        else {
+            return;
+        };
+        let mut context = stacks.context(of, id);
+        if !is_known {
+            context.give_up();
+            self.open.push(id);
+        }
+        self.contexts[id.index()] = Some(context);
+        let returned = function.interface.returns.len as usize;
+        self.results[id.index()] = Some(vec![Uniformity::Grid; returned]);
+        self.waiting[id.index()] = true;
+        self.order.push(id);
+    }
+
+    /// Callees before their callers.
+    fn sorted(mut self) -> Self {
+        let calls = self.calls;
+        self.order
+            .sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
+        self
+    }
+
+    /// Analyzes all of them until nothing changes.
+    fn run(mut self) -> Vec<Option<FunctionUniformity>> {
+        let order = core::mem::take(&mut self.order);
         while order.iter().any(|id| self.waiting[id.index()]) {
             for id in &order {
                 if core::mem::take(&mut self.waiting[id.index()]) {
@@ -311,6 +366,7 @@ impl<'a> Connected<'a> {
                 }
             }
         }
+        self.found
     }
 
     fn analyze(&mut self, id: FuncId) {

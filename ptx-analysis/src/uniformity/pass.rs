@@ -12,6 +12,7 @@ use super::cells::Cells;
 use super::context::Context;
 use super::control::{Changes, Control};
 use super::graphs::Graphs;
+use super::phases::Phases;
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
@@ -52,6 +53,7 @@ pub(super) struct Pass<'a> {
     phis: Csr<ValueId>,
     /// What reads a value after a loop around its definition.
     crossing: Vec<Item>,
+    pub(super) phases: Phases,
     /// Statements whose results depend on whether all threads of the CTA execute them.
     pub(super) collective: Vec<StmtId>,
     work: Vec<Item>,
@@ -93,6 +95,7 @@ impl<'a> Pass<'a> {
             readers: Csr::new(0, core::iter::empty()),
             phis: Csr::new(0, core::iter::empty()),
             crossing: Vec::new(),
+            phases: Phases::new(facts, graphs, context),
             collective: Vec::new(),
             work: Vec::new(),
             waiting: [vec![false; statements], vec![false; ssa.len()]],
@@ -168,8 +171,15 @@ impl<'a> Pass<'a> {
         for round in 0.. {
             self.sweep();
             let found = executions(self.graphs, &self.branches, self.context.entry);
-            if found == self.executions {
+            let disturbed = match round < ROUNDS {
+                true => self.phases.update(self.graphs, &self.branches, &found),
+                false => self.phases.give_up(),
+            };
+            if found == self.executions && disturbed.is_empty() {
                 return;
+            }
+            for load in disturbed {
+                self.push(Item::Statement(load));
             }
             self.executions = found;
             for stmt in core::mem::take(&mut self.collective) {
@@ -202,6 +212,8 @@ impl<'a> Pass<'a> {
         for (id, value) in self.ssa.values() {
             let level = match value {
                 Value::Unknown => self.context.unknown(),
+                // What a variable in local memory holds before something is stored to it is not considered.
+                Value::Entry { variable } if variable > self.ssa.carry() => Uniformity::Grid,
                 Value::Entry { variable } => {
                     let param = at_start.iter().find(|(v, _)| *v == variable);
                     // What other registers hold is undefined.

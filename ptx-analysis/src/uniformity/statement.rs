@@ -8,6 +8,7 @@ use ptx_isa::{
 
 use super::cells::each_operand;
 use super::pass::Pass;
+use super::phases::is_load;
 use crate::cfg::BlockId;
 use crate::ssa::{Value, ValueId};
 
@@ -62,7 +63,10 @@ impl Pass<'_> {
         for access in facts.memory().filter(MemoryAccess::reads) {
             // Of cells, the sources are what they hold.
             if self.context.cells.of(stmt).is_empty() {
-                level = level.join(self.loaded(&facts, &access, sources, block));
+                level = level.join(match self.phases.is_undisturbed(stmt) && is_load(&access) {
+                    true => sources.join(Uniformity::Cta),
+                    false => self.loaded(&facts, &access, sources, block),
+                });
             }
         }
         let is_special = facts.results().any(|(_, uniformity)| uniformity.is_some());

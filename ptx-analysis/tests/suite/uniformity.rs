@@ -145,8 +145,10 @@ fn calls() {
     let call = |argument: &str| format!("mov.u32 %r2, {argument}; call (%r1), f, (%r2);");
     assert_eq!(found("", twice, &call("%ctaid.x"))[0], "cta");
     assert_eq!(found("", twice, &call("%tid.x"))[0], "varying");
+    // Other modules call it, too: that changes what it computes there, and not what it returns here.
     let visible = twice.replace(".func", ".visible .func");
-    assert_eq!(found("", &visible, &call("%ctaid.x"))[0], "varying");
+    assert_eq!(found("", &visible, &call("%ctaid.x"))[0], "cta");
+    assert_eq!(found("", &visible, &call("%tid.x"))[0], "varying");
     let recursive = ".func (.reg .b32 %r1) f(.reg .b32 %a) { .reg .pred %p; setp.eq.u32 %p, %a, 0; mov.u32 %r1, 1; @%p bra E; sub.u32 %a, %a, 1; \
         call (%r1), f, (%a); E: ret; }";
     assert_eq!(found("", recursive, &call("%ctaid.x"))[0], "cta");
@@ -159,6 +161,16 @@ fn calls() {
     };
     assert_eq!(found("", memory, &call("%ctaid.x"))[0], "cta");
     assert_eq!(found("", memory, &call("%tid.x"))[0], "varying");
+    // Nothing stores to the parameters of a kernel, and anything may to an argument whose address is used.
+    let with = |rest: &str| format!("{{ .param .b32 a; st.param.b32 [a], 1; {rest} }}");
+    assert_eq!(
+        value(&with("mov.b64 %rd1, n; ld.param.u32 %r1, [n];")),
+        "grid"
+    );
+    assert_eq!(
+        value(&with("mov.b64 %rd1, a; ld.param.u32 %r1, [a];")),
+        "varying"
+    );
 }
 
 const STACK: &str =
@@ -186,8 +198,8 @@ fn variables_in_local_memory() {
         with("st.u8 [%rd2+5], %r3; ld.u32 %r1, [%rd2+4];"),
         "varying"
     );
-    // Nothing was written.
-    assert_eq!(with("ld.u32 %r1, [%rd2+16];"), "varying");
+    // What is there before anything is written is not considered.
+    assert_eq!(with("ld.u32 %r1, [%rd2+16];"), "grid");
     // Any part may have been written.
     let indexed = "mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd2, %rd3; st.u32 [%rd3], %r2;";
     assert_eq!(with(&format!("{indexed} ld.u32 %r1, [%rd2+4];")), "varying");
@@ -288,4 +300,83 @@ fn some_functions_of_a_module() {
     let [k, l] = ["k", "l"].map(|name| module.function(name).unwrap());
     let only = ModuleUniformity::of(&facts, |id| id == l);
     assert!(only.function(k).is_none() && only.function(l).is_some());
+}
+
+/// What `%r1` is, with arrays in shared memory.
+fn in_shared(body: &str) -> &'static str {
+    let before = ".shared .align 4 .b8 tile[4096];";
+    let start = "mov.u32 %r2, %tid.x; shl.b32 %r4, %r2, 2; mov.u32 %r5, tile; add.u32 %r6, %r5, %r4; mov.u32 %r7, %ctaid.x;\n";
+    found("", before, &format!("{start}{body}"))[0]
+}
+
+#[test]
+fn shared_memory_between_barriers() {
+    let load = "ld.shared.u32 %r1, [tile+64];";
+    let store = "st.shared.u32 [%r6], %r2;";
+    let after = |rest: &str| format!("{store} bar.sync 0; {rest}");
+    assert_eq!(in_shared(&after(load)), "cta");
+    assert_eq!(in_shared(&after("ld.shared.u32 %r1, [%r5+8];")), "cta");
+    assert_eq!(in_shared(&after("ld.shared.u32 %r1, [%r6];")), "varying");
+    assert_eq!(in_shared(&format!("{store} {load}")), "warp");
+    // Another thread may be ahead.
+    assert_eq!(in_shared(&after(&format!("{load} {store}"))), "warp");
+    assert_eq!(
+        in_shared(&after(&format!("{load} bar.sync 1; {store}"))),
+        "cta"
+    );
+    assert_eq!(
+        in_shared(&after(&format!(
+            "{load} mov.u64 %rd1, 0; st.u32 [%rd1], 0;"
+        ))),
+        "warp"
+    );
+    assert_eq!(
+        in_shared(&after(&format!(
+            "{load} ld.param.u64 %rd1, [data]; st.global.u32 [%rd1], 0;"
+        ))),
+        "cta"
+    );
+    // Not all threads wait.
+    assert_eq!(
+        in_shared(&format!("{store} bar.sync 0, 64; {load}")),
+        "warp"
+    );
+    assert_eq!(
+        in_shared(&format!("{store} @%p1 barrier.sync 0; {load}")),
+        "warp"
+    );
+    assert_eq!(
+        in_shared(&format!("{store} barrier.sync %r7; {load}")),
+        "warp"
+    );
+    let some = "setp.eq.u32 %p1, %r2, 0; @%p1 bra A; barrier.sync 0; A:";
+    assert_eq!(in_shared(&format!("{store} {some} {load}")), "warp");
+    // What is not followed.
+    assert_eq!(
+        in_shared(&after(&format!(
+            "{load} mapa.shared::cluster.u32 %r3, %r5, 0;"
+        ))),
+        "warp"
+    );
+}
+
+#[test]
+fn shared_memory_and_branches() {
+    let load = "ld.shared.u32 %r1, [tile];";
+    let arms = |condition: &str| {
+        format!(
+            "bar.sync 0; setp.eq.u32 %p1, {condition}, 0; @%p1 bra S; {load} bra E; S: st.shared.u32 [tile], %r2; E: bar.sync 0;"
+        )
+    };
+    assert_eq!(in_shared(&arms("%r7")), "cta");
+    assert_eq!(in_shared(&arms("%r2")), "warp");
+    // A reduction: all threads leave the loop together.
+    let reduction = |limit: &str| {
+        format!(
+            "st.shared.u32 [%r6], %r2; bar.sync 0; {limit} L: setp.lt.u32 %p1, %r2, %r8; @!%p1 bra N; st.shared.u32 [%r6], %r8; \
+            N: bar.sync 0; shr.u32 %r8, %r8, 1; setp.ne.u32 %p2, %r8, 0; @%p2 bra L; {load}"
+        )
+    };
+    assert_eq!(in_shared(&reduction("mov.u32 %r8, %ntid.x;")), "cta");
+    assert_ne!(in_shared(&reduction("mov.u32 %r8, %tid.x;")), "cta");
 }

@@ -7,7 +7,7 @@ use ptx_isa::Directive;
 use ptx_vm::{Checker, Launch, Machine, StopReason};
 
 /// Bytes of the buffer of each argument.
-const BUFFER: u64 = 16 << 10;
+pub(crate) const BUFFER: u64 = 16 << 10;
 /// Bytes before and after the buffers that memory has, too.
 const MARGIN: u64 = 64 << 20;
 /// The buffers begin at a multiple of it, whatever variables the module has.

@@ -1,6 +1,6 @@
 //! What `ptx_analysis::uniformity` says against what happens when kernels run: nothing that it calls uniform ever differs.
 //!
-//! All kernels of the corpora that the machine runs, and random ones, in several shapes of launches. The test of all of them is ignored: it takes a minute.
+//! All kernels of the corpora that the machine runs, and random ones, in several shapes of launches. The test of all of them is ignored: it takes minutes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
@@ -18,30 +18,67 @@ mod tally;
 
 use std::sync::{Arc, Mutex};
 
-use launches::{SEEDS, Shape, launch_of};
+use launches::{BUFFER, SEEDS, Shape, launch_of};
 use observed::Observer;
 use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FunctionKind, Module};
-use ptx_vm::{Machine, RunOptions};
+use ptx_vm::{Launch, Machine, RunOptions};
 use tally::Tally;
 
 /// Shapes of launches; kernels with a required size of CTAs have the other dimensions of these.
-const SHAPES: [Shape; 4] = [
-    Shape::new([2, 2, 1], [16, 4, 2]),
+const SHAPES: [Shape; 6] = [
+    Shape::new([2, 2, 2], [10, 3, 3]),
     Shape::new([3, 1, 2], [33, 3, 1]),
-    Shape::new([2, 1, 1], [96, 1, 1]),
+    // As many warps as a CTA may have: those that reduce a value over the warps use all of their lanes.
+    Shape::new([2, 1, 1], [1024, 1, 1]),
+    // A warp in which the first index begins again after a large number.
+    Shape::new([2, 1, 2], [270, 2, 1]),
+    Shape::clusters([4, 2, 1], [20, 3, 2], [2, 2, 1]),
     Shape::clusters([4, 1, 1], [64, 1, 1], [2, 1, 1]),
 ];
 
-/// All shapes with small numbers, and the first two and the last one with other data, each with a seed.
-fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {
-    let others = shapes.iter().take(2).chain(shapes.last());
-    let first = (1..).zip(shapes);
-    first.chain((1..=3).flat_map(move |kind| (kind * SEEDS..).zip(others.clone())))
+/// Instructions of each warp after which a run ends.
+const STEPS: u64 = 200;
+
+/// How many times the data of the buffers is repeated after the last one, at other places: kernels read there with large numbers as arguments.
+const REPEATED: u64 = 8;
+
+/// The number in `PTXKIT_SEED`, which CI sets.
+fn given_seed() -> u64 {
+    let given = std::env::var("PTXKIT_SEED").ok();
+    given.and_then(|seed| seed.parse().ok()).unwrap_or(0)
 }
 
-/// Runs the kernels of a module, and compares.
+/// All shapes with small numbers, and every second one with each kind of other data, each with a seed.
+fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {
+    let start = given_seed() % (SEEDS / 2);
+    let others = (1..=3).flat_map(move |kind| {
+        let some = shapes.iter().skip(kind % 2).step_by(2);
+        (kind as u64 * SEEDS + start..).zip(some)
+    });
+    (start + 1..).zip(shapes).chain(others)
+}
+
+/// Writes the data of the buffers after the last one.
+fn repeat(machine: &mut Machine<'_>, buffers: &[u64]) {
+    let (Some(first), Some(last)) = (buffers.first(), buffers.last()) else {
+        return;
+    };
+    let mut bytes = machine.read(*first, BUFFER as usize).unwrap_or_default();
+    for at in 1..=REPEATED {
+        bytes.rotate_left(4 * (1 + 7 * at as usize));
+        let _ = machine.write(last + at * BUFFER, &bytes);
+    }
+}
+
+/// The warps of a launch.
+fn warps(launch: &Launch) -> u64 {
+    let product = |sizes: [u32; 3]| sizes.into_iter().map(u64::from).product::<u64>();
+    product(launch.grid) * product(launch.block).div_ceil(32)
+}
+
+/// Runs the kernels of a module with a limit of steps for each warp, and compares. Warps and CTAs run in the order of their indices, or in another one.
 fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
     let facts = ModuleFacts::new(module);
     let uniformity = ModuleUniformity::new(&facts);
@@ -53,8 +90,10 @@ fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
         let observer = Observer::new(&facts, &uniformity, id);
         for (seed, shape) in seeds(shapes) {
             let mut machine = Machine::new(module);
-            let (mut launch, _) = launch_of(&mut machine, module, kernel, seed, shape);
-            launch.limits.steps = steps;
+            let (mut launch, buffers) = launch_of(&mut machine, module, kernel, seed, shape);
+            repeat(&mut machine, &buffers);
+            launch.limits.steps = steps * warps(&launch);
+            launch.schedule = Some(seed).filter(|seed| seed % 2 == 0);
             observer.begin(&launch);
             let options = RunOptions::new().observed_by(&observer);
             let done = machine.launch_with(&launch, options).is_ok();
@@ -98,7 +137,7 @@ fn valid(folder: &std::path::Path, most_bytes: u64) -> Vec<files::Entry> {
 #[test]
 fn nothing_called_uniform_differs_in_small_kernels() {
     let files = valid(&files::own(), 12_000);
-    let tally = check_files(files, 1_500, &SHAPES[..2]);
+    let tally = check_files(files, 100, &SHAPES[..2]);
     tally.assert_sound(300_000);
 }
 
@@ -108,16 +147,16 @@ fn nothing_called_uniform_differs_in_random_kernels() {
 }
 
 #[test]
-#[ignore = "a minute; CI runs it"]
+#[ignore = "some minutes; CI runs it"]
 fn nothing_called_uniform_differs() {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
     let is_compiled = |e: &files::Entry| !e.name.starts_with("hand") && !e.name.starts_with("gen");
     let (compiled, others) = files.into_iter().partition(is_compiled);
-    let compiled = check_files(compiled, 1_000, &SHAPES);
+    let compiled = check_files(compiled, STEPS, &SHAPES);
     println!("compiled kernels: {}", compiled.precision());
     let mut tally = compiled.clone();
-    tally.add(check_files(others, 1_000, &SHAPES));
+    tally.add(check_files(others, STEPS, &SHAPES));
     tally.add(random_kernels::check_all(1_500));
     println!("{} observations", tally.observations());
     tally.assert_sound(10_000_000);

@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::random::program::program;
 use super::tally::Tally;
-use super::{SHAPES, check};
+use super::{SHAPES, STEPS, check, given_seed};
 
 /// Where the registers of a random function come from.
 const ORIGINS: [&str; 12] = [
@@ -48,7 +48,8 @@ fn kernel(random: &mut Random) -> String {
 /// Checks that many random kernels.
 pub(crate) fn check_all(count: u64) -> Tally {
     let mut tally = Tally::default();
-    for seed in 0..count {
+    let first = given_seed().wrapping_mul(count);
+    for seed in (0..count).map(|n| first.wrapping_add(n)) {
         let text = kernel(&mut Random::new(seed));
         let parsed = ptx_parse::parse_str(&text);
         let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
@@ -56,7 +57,7 @@ pub(crate) fn check_all(count: u64) -> Tally {
         let found = check(
             &parsed.module,
             &format!("random kernel {seed}"),
-            1_000,
+            STEPS,
             &SHAPES,
         );
         tally.add(found);

@@ -4,9 +4,12 @@ use ptx_analysis::uniformity::Uniformity;
 
 use super::observed::Seen;
 
-/// What is expected to be called uniform of what is uniform in every run, in functions that only their module calls. What is missed are exchanges that reduce a
-/// value over the warp, and comparisons of loaded values that happen to have the same result in all threads.
-const PRECISE_PERCENT: u64 = 75;
+/// What is expected to be called uniform of what is uniform in every run, in percent, by group, the largest first; in functions that only their module calls.
+///
+/// Missed in the grid, the clusters and the CTAs are above all weak loads from global memory at the same address: another CTA may store there meanwhile, and no
+/// rule of the manual forbids it. In all groups, results of calls through addresses, ordered loads, and comparisons and bits of varying values that happen to be
+/// the same for the data of the runs.
+const PRECISE_PERCENT: [u64; 4] = [75, 75, 76, 88];
 
 /// What was found in some kernels.
 #[derive(Clone, Debug, Default)]
@@ -94,9 +97,10 @@ impl Tally {
     }
 
     pub(crate) fn assert_precise(&self) {
-        let (called, uniform) = (self.called[3], self.uniform[3]);
+        let measured = self.called.iter().zip(self.uniform);
+        let mut expected = measured.zip(PRECISE_PERCENT);
         assert!(
-            called * 100 >= uniform * PRECISE_PERCENT,
+            expected.all(|((called, uniform), percent)| called * 100 >= uniform * percent),
             "{}",
             self.precision()
         );
