@@ -110,7 +110,7 @@ impl Cells {
                 cell.level = *level;
             }
         }
-        // Nothing stores to the parameters of a kernel, whoever gets their addresses.
+        // Nothing stores to the parameters of a kernel, even if their addresses are used.
         let is_constant = |var: VarId| {
             let declared = body.vars().get(var);
             context.kind == FunctionKind::Entry && declared.is_some_and(|v| v.stmt.is_none())
