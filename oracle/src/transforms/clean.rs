@@ -8,7 +8,7 @@ use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Info, Outcome};
 
 /// Each clean-up alone, those that ptxas does as well together, and all.
-const CHOICES: [(&str, &[Pass]); 9] = [
+const CHOICES: [(&str, &[Pass]); 10] = [
     ("dead", &[Pass::Dead]),
     ("fold", &[Pass::Fold]),
     ("copies", &[Pass::Copies]),
@@ -17,11 +17,13 @@ const CHOICES: [(&str, &[Pass]); 9] = [
     ("spaces", &[Pass::Spaces]),
     ("synchronization", &[Pass::Synchronization]),
     ("vectorise", &[Pass::Vectorise]),
+    ("uniform", &[Pass::Uniform]),
     ("all", Pass::ALL),
 ];
 
 /// Those that are meant to change the code.
-pub(super) const OTHER_CODE: &[&str] = &["spaces", "synchronization", "vectorise", "all"];
+pub(super) const OTHER_CODE: &[&str] =
+    &["spaces", "synchronization", "vectorise", "uniform", "all"];
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some((job, original)) = cubin::code(assemblers, source)? else {

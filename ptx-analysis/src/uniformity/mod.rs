@@ -86,6 +86,31 @@ pub struct FunctionUniformity {
 }
 
 impl FunctionUniformity {
+    /// That of a function of which the rest of the module is not known: nothing is assumed of those that call it and of those that it calls.
+    /// [`ModuleUniformity`] knows more.
+    ///
+    /// ```
+    /// use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
+    /// use ptx_ir::facts::ModuleFacts;
+    ///
+    /// let text = b".version 8.0\n.target sm_80\n.entry k(.param .u32 n) { .reg .b32 a; ld.param.u32 a, [n]; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let uniformity = FunctionUniformity::new(facts);
+    /// let (load, _) = facts.body().statements().nth(1).unwrap();
+    /// assert_eq!(uniformity.defs(load)[0].uniformity, Uniformity::Grid);
+    /// ```
+    #[must_use]
+    pub fn new(facts: FunctionFacts<'_>) -> Self {
+        let mut context = Context::new(facts, facts.id());
+        context.cells = Stack::new(facts).cells;
+        if context.kind != FunctionKind::Entry {
+            context.give_up();
+        }
+        analyze(facts, &context, &|_: SymbolId, _: usize| None).uniformity
+    }
+
     /// The registers that a statement writes, by their number.
     #[must_use]
     pub fn defs(&self, stmt: StmtId) -> &[UniformDef] {

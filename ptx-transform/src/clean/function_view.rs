@@ -10,6 +10,7 @@ use ptx_analysis::graph::Dominators;
 use ptx_analysis::provenance::FunctionProvenance;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
+use ptx_analysis::uniformity::FunctionUniformity;
 use ptx_analysis::values::Values;
 use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
 use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
@@ -26,6 +27,7 @@ pub(super) struct View<'a> {
     analysis: OnceCell<FunctionAnalysis>,
     values: OnceCell<Values>,
     provenance: OnceCell<FunctionProvenance>,
+    uniformity: OnceCell<FunctionUniformity>,
 }
 
 impl<'a> View<'a> {
@@ -50,6 +52,7 @@ impl<'a> View<'a> {
             analysis: OnceCell::new(),
             values: OnceCell::new(),
             provenance: OnceCell::new(),
+            uniformity: OnceCell::new(),
         })
     }
 
@@ -69,6 +72,12 @@ impl<'a> View<'a> {
     pub(super) fn provenance(&self) -> &FunctionProvenance {
         let new = || FunctionProvenance::new(self.facts, self.analysis(), &self.ssa, None);
         self.provenance.get_or_init(new)
+    }
+
+    /// In which threads guards and branches are the same.
+    pub(super) fn uniformity(&self) -> &FunctionUniformity {
+        let new = || FunctionUniformity::new(self.facts);
+        self.uniformity.get_or_init(new)
     }
 
     pub(super) fn body(&self) -> &'a Body {

@@ -1,5 +1,5 @@
 //! Clean-ups: dead-code elimination, constant folding, copy propagation, unreachable-code elimination, address-space
-//! inference, elimination of redundant synchronization, and vectorization.
+//! inference, elimination of redundant synchronization, vectorization, and marking of uniform branches.
 //!
 //! A [`Pass`] decides from the analyses of a function what to change, and then edits the module in place. All bytes outside
 //! of changed statements stay. Statements that were not recognized stay, and are assumed to have any effect. Every new
@@ -41,6 +41,7 @@ mod passes;
 mod report;
 mod rewrite;
 mod synchronization;
+mod uniform_branches;
 mod unreachable;
 mod vectorise;
 

@@ -7,8 +7,8 @@ use ptx_ir::Module;
 
 use super::definition::Definition;
 use super::{
-    Options, Report, const_fold, copy_prop, dce, infer_spaces, synchronization, unreachable,
-    vectorise,
+    Options, Report, const_fold, copy_prop, dce, infer_spaces, synchronization, uniform_branches,
+    unreachable, vectorise,
 };
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
@@ -45,6 +45,8 @@ passes! {
     Synchronization = synchronization::DEFINITION;
     /// Vectorization: adjacent accesses of proven alignment become one. It is only made where it is asked for.
     Vectorise = vectorise::DEFINITION;
+    /// Marking of uniform branches: branches that all threads of a CTA take alike say so. It is only made where it is asked for.
+    Uniform = uniform_branches::DEFINITION;
     /// Unreachable-code elimination: instructions that control never reaches are removed, and unreferenced labels.
     Unreachable = unreachable::DEFINITION;
     /// Dead-code elimination: instructions whose results are never read are removed.
@@ -55,7 +57,7 @@ impl Pass {
     /// Whether it is made if no clean-ups are chosen.
     #[must_use]
     pub const fn is_default(self) -> bool {
-        !matches!(self, Self::Vectorise)
+        !matches!(self, Self::Vectorise | Self::Uniform)
     }
 
     /// A short name, such as `dead`.

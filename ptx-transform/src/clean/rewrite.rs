@@ -25,6 +25,8 @@ pub(super) enum Rewrite {
     Remove,
     /// Removes its guard.
     Unguard,
+    /// Adds a modifier.
+    Modifier(Modifier),
     /// Reads another register in these operands and in the guard.
     Read {
         old: RegId,
@@ -70,6 +72,7 @@ impl Rewriter<'_, '_> {
         let made = match step.act {
             Rewrite::Remove => self.editor.remove(stmt).map(|()| true),
             Rewrite::Unguard => self.editor.set_guard(stmt, None).map(|()| true),
+            Rewrite::Modifier(word) => self.modifier(stmt, word),
             Rewrite::Read {
                 old,
                 new,
@@ -96,6 +99,18 @@ impl Rewriter<'_, '_> {
         let body = self.editor.body();
         let mnemonic = Mnemonic::of(self.editor.module(), body.inst(inst)?.sig)?;
         Some((mnemonic, body.operands(inst).to_vec()))
+    }
+
+    fn modifier(&mut self, stmt: StmtId, word: Modifier) -> Result<bool, EditError> {
+        let Some((mut mnemonic, operands)) = self.parts(stmt) else {
+            return Ok(false);
+        };
+        mnemonic.push(word);
+        let allowed = self.checker.allows(self.editor, &mnemonic, &operands);
+        if allowed {
+            self.editor.add_modifier(stmt, word)?;
+        }
+        Ok(allowed)
     }
 
     fn read(

@@ -104,6 +104,41 @@ fn fences_and_barriers() {
 }
 
 #[test]
+fn uniform_branches() {
+    becomes(
+        Pass::Uniform,
+        &[
+            (
+                "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; st.global.b32 [%d1], %r1; L: ret;",
+                "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra.uni L; st.global.b32 [%d1], %r1; L: ret;",
+            ),
+            (
+                "ld.param.u32 %r1, [p]; setp.eq.u32 %p1, %r1, 0; @!%p1 ret; st.global.b32 [%d1], %r1; ret;",
+                "ld.param.u32 %r1, [p]; setp.eq.u32 %p1, %r1, 0; @!%p1 ret.uni; st.global.b32 [%d1], %r1; ret;",
+            ),
+            (
+                "mov.b32 %r1, 0; L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L; ret;",
+                "mov.b32 %r1, 0; L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra.uni L; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Uniform,
+        &[
+            "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; st.global.b32 [%d1], %r1; L: ret;",
+            "ld.global.u32 %r1, [%d1]; setp.eq.u32 %p1, %r1, 0; @%p1 ret; st.global.b32 [%d1], %r1; ret;",
+            // The same in a warp, not in the CTA.
+            "mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; vote.sync.any.pred %p2, %p1, -1; @%p2 ret; ret;",
+            // As often as each thread likes.
+            "mov.u32 %r1, %tid.x; mov.b32 %r2, 0; L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1; @%p1 bra L; setp.eq.u32 %p2, %r2, 4; @%p2 ret; ret;",
+            "bra L; L: ret;",
+            "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra.uni L; st.global.b32 [%d1], %r1; L: ret;",
+            "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 0; @%p1 exit; ret;",
+        ],
+    );
+}
+
+#[test]
 fn vectors() {
     becomes(
         Pass::Vectorise,
