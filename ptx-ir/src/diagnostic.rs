@@ -247,7 +247,7 @@ codes! {
     Uncoalesced = 1513, "an access to global memory that is not coalesced";
     BankConflict = 1514, "an access to shared memory with bank conflicts";
     MissedVector = 1515, "adjacent accesses that could be one";
-    GenericSpace = 1516, "a generic access whose state space is known";
+    GenericSpace = 1516, "a generic access whose state space is known, or an address of the wrong kind";
     DeprecatedFeature = 1517, "a deprecated feature";
 }
 

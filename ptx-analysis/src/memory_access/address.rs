@@ -34,6 +34,7 @@ impl Context<'_> {
             alignment,
             address: form,
             provenance: pointer.and_then(|p| p.object),
+            mismatch: self.provenance.mismatch(stmt, at),
             request,
         }
     }

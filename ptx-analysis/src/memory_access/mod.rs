@@ -22,7 +22,7 @@ pub use vectors::Adjacent;
 
 use crate::cfg::BlockId;
 use crate::function_analysis::FunctionAnalysis;
-use crate::provenance::FunctionProvenance;
+use crate::provenance::{FunctionProvenance, Pointer};
 use crate::ssa::Ssa;
 use crate::values::{Affine, Values, VariableRef};
 
@@ -61,6 +61,8 @@ pub struct Access {
     pub address: Option<Affine>,
     /// What it points into, if that is known.
     pub provenance: Option<Provenance>,
+    /// The address, if it certainly is not of the kind that the access takes: one in a state space where it takes a generic one, or the reverse.
+    pub mismatch: Option<Pointer>,
     /// How the lanes of a warp access it; `None` if that is not known.
     pub request: Option<Request>,
 }

@@ -102,6 +102,9 @@ impl Scope<'_> {
             Expr::Has(modifier) => Some(self.modifiers.contains(&modifier)),
             Expr::Filled(slot) => Some(self.slots.is_filled(slot.into())),
             Expr::Call(Function::Not, [inner]) => self.condition(inner, depth).map(|c| !c),
+            Expr::Call(Function::Floating, [Expr::Type(ty)]) => {
+                Some(ty.scalar_type(self.slots, self.form)?.is_float())
+            }
             Expr::Call(function @ (Function::And | Function::Or), [a, b]) => {
                 let decides = function == Function::Or;
                 match (self.condition(a, depth), self.condition(b, depth)) {

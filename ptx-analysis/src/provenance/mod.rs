@@ -25,7 +25,7 @@ mod slots;
 use alloc::vec::Vec;
 
 use ptx_ir::StmtId;
-use ptx_ir::facts::{FunctionFacts, MemoryAccess};
+use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
 use ptx_isa::StateSpace;
 
 pub use calls::CallSummaries;
@@ -34,7 +34,7 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::graph::ReversePostOrder;
 use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, ValueId};
-use origin::Known;
+use origin::{Known, Origin};
 use pass::Pass;
 
 /// What is known of an address.
@@ -57,6 +57,8 @@ pub struct FunctionProvenance {
     values: Vec<Known>,
     /// Of each access, by its statement and its place in it.
     accesses: Vec<(StmtId, u32, Pointer)>,
+    /// Of accesses whose address is of another kind than they take.
+    mismatches: Vec<(StmtId, u32, Pointer)>,
 }
 
 impl FunctionProvenance {
@@ -92,22 +94,29 @@ impl FunctionProvenance {
         let order = ReversePostOrder::new(analysis.cfg());
         let mut pass = Pass::new(facts, analysis, ssa, calls);
         pass.run(order.order());
-        let mut accesses = Vec::new();
+        let (mut accesses, mut mismatches) = (Vec::new(), Vec::new());
         for (stmt, statement) in facts.body().statements() {
             let ptx_ir::Statement::Inst(inst) = statement else {
                 continue;
             };
             let of = facts.inst(inst);
             for (at, access) in (0..).zip(of.memory()) {
-                if let Some(pointer) = exported(pass.address(stmt, &of, &access), &access) {
-                    accesses.push((stmt, at, pointer));
+                let Known::Address(origin) = pass.address(stmt, &of, &access) else {
+                    continue;
+                };
+                if is_mismatch(origin, &access) {
+                    mismatches.push((stmt, at, origin.pointer()));
+                } else if fits(origin, &access) {
+                    accesses.push((stmt, at, origin.pointer()));
                 }
             }
         }
         accesses.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
+        mismatches.sort_unstable_by_key(|(stmt, at, _)| (*stmt, *at));
         Self {
             values: pass.values,
             accesses,
+            mismatches,
         }
     }
 
@@ -118,37 +127,51 @@ impl FunctionProvenance {
             return None;
         };
         let known = origin.object.is_some() || origin.space.is_some();
-        (origin.is_certain && known).then_some(Pointer {
-            object: origin.object,
-            space: origin.space,
-            is_generic: origin.is_generic,
-            offset: origin.offset,
-        })
+        (origin.is_certain && known).then_some(origin.pointer())
     }
 
     /// The address of an access of a statement, of which the number is `index` in [`Facts::memory`](ptx_ir::facts::Facts::memory).
     #[must_use]
     pub fn access(&self, stmt: StmtId, index: usize) -> Option<Pointer> {
-        let key = (stmt, u32::try_from(index).ok()?);
-        let at = self
-            .accesses
-            .binary_search_by_key(&key, |(s, i, _)| (*s, *i));
-        Some(self.accesses.get(at.ok()?)?.2)
+        find(&self.accesses, stmt, index)
+    }
+
+    /// The address of an access, if it certainly is not of the kind that the access takes: it is in a state space where a generic address is needed,
+    /// or the reverse, or it is in another state space. [`access`](Self::access) then gives nothing.
+    #[must_use]
+    pub fn mismatch(&self, stmt: StmtId, index: usize) -> Option<Pointer> {
+        find(&self.mismatches, stmt, index)
     }
 }
 
-/// The address of an access, if it is one of the kind that the access needs.
-fn exported(known: Known, access: &MemoryAccess) -> Option<Pointer> {
-    let Known::Address(origin) = known else {
-        return None;
-    };
+fn find(all: &[(StmtId, u32, Pointer)], stmt: StmtId, index: usize) -> Option<Pointer> {
+    let key = (stmt, u32::try_from(index).ok()?);
+    let at = all.binary_search_by_key(&key, |(s, i, _)| (*s, *i));
+    Some(all.get(at.ok()?)?.2)
+}
+
+/// Whether an address is of the kind that an access takes, and something is known of it.
+fn fits(origin: Origin, access: &MemoryAccess) -> bool {
     let generic = pass::is_generic(access);
     let global = origin.space == Some(StateSpace::Global) || origin.space.is_none();
     let fits = generic == origin.is_generic || (!generic && global);
-    (fits && (origin.object.is_some() || origin.space.is_some())).then_some(Pointer {
-        object: origin.object,
-        space: origin.space,
-        is_generic: origin.is_generic,
-        offset: origin.offset,
-    })
+    fits && (origin.object.is_some() || origin.space.is_some())
+}
+
+/// Whether an address certainly is of another kind than an access takes.
+fn is_mismatch(origin: Origin, access: &MemoryAccess) -> bool {
+    let (Some(space), true) = (origin.space, origin.is_certain) else {
+        return false;
+    };
+    let both = space == StateSpace::Global;
+    match access.space {
+        Space::Generic => !origin.is_generic,
+        // Parameters are accessed by their names; those of functions have addresses in local memory.
+        Space::State(taken) if taken.base() != StateSpace::Param => {
+            let is_stack = taken.base() == StateSpace::Local && space == StateSpace::Param;
+            let is_other = taken.base() != space && !is_stack;
+            is_other || (origin.is_generic && !both)
+        }
+        _ => false,
+    }
 }

@@ -2,6 +2,7 @@
 
 use ptx_isa::StateSpace;
 
+use super::Pointer;
 use crate::memory_access::Provenance;
 
 /// An address.
@@ -35,6 +36,15 @@ pub(super) enum Known {
 }
 
 impl Origin {
+    pub(super) const fn pointer(self) -> Pointer {
+        Pointer {
+            object: self.object,
+            space: self.space,
+            is_generic: self.is_generic,
+            offset: self.offset,
+        }
+    }
+
     /// What is true of either; `None` if one is generic and the other is not.
     fn join(self, other: Self) -> Option<Self> {
         let object = self.object.filter(|o| other.object == Some(*o));
@@ -47,6 +57,12 @@ impl Origin {
                 .offset
                 .filter(|o| object.is_some() && other.offset == Some(*o)),
         })
+    }
+
+    /// Whether 32 bits tell it apart from others: it is in a state space, or a generic address of memory of less than 4 GiB.
+    fn is_of_window(self) -> bool {
+        let window = self.space.is_some_and(|s| s != StateSpace::Global);
+        !self.is_generic || window
     }
 
     fn moved(self, by: Option<i64>) -> Self {
@@ -183,7 +199,7 @@ impl Known {
     pub(super) fn truncated(self, bits: u16, width: u16) -> Self {
         match self {
             _ if bits >= width => self,
-            Self::Address(origin) if bits >= 32 && !origin.is_generic => self,
+            Self::Address(origin) if bits >= 32 && origin.is_of_window() => self,
             Self::Any if bits >= 32 => self,
             Self::Constant(_) => Self::Number,
             other => other.computed(),

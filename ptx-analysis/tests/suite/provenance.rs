@@ -32,8 +32,8 @@ ld.param.b64 %x, [y]; st.param.b64 [r], %x; ret; }
 setp.eq.b32 %p, %n, 0; @%p bra L; st.param.b64 [x], %x; call (y), odd, (x); ld.param.b64 %x, [y]; L: st.param.b64 [r], %x; ret; }
 ";
 
-/// The address of the last access of a function.
-fn last(module: &Module, function: &str) -> Option<Pointer> {
+/// The address of the last access of a function, and whether it is of the kind that the access takes.
+fn last(module: &Module, function: &str) -> (Option<Pointer>, bool) {
     let facts = ModuleFacts::new(module);
     let calls = CallSummaries::new(&facts);
     let facts = facts.function(module.function(function).unwrap()).unwrap();
@@ -55,7 +55,10 @@ fn last(module: &Module, function: &str) -> Option<Pointer> {
         }
     }
     let stmt: StmtId = found.unwrap();
-    provenance.access(stmt, 0)
+    match provenance.mismatch(stmt, 0) {
+        Some(pointer) => (Some(pointer), false),
+        None => (provenance.access(stmt, 0), true),
+    }
 }
 
 /// The same of a kernel with this body.
@@ -70,7 +73,8 @@ fn pointer(body: &str) -> Option<(String, Pointer)> {
     let module = parsed.module;
     let wrong = ptx_verify::verify(&module, &ptx_verify::Options::default());
     assert!(wrong.is_empty(), "{wrong:?}");
-    let found = last(&module, "k")?;
+    let (found, fits) = last(&module, "k");
+    let found = found?;
     let name = match found.object {
         Some(Provenance::Variable(VariableRef::Module(id))) => module
             .name(module.symbols().get(id).unwrap().name)
@@ -87,7 +91,8 @@ fn pointer(body: &str) -> Option<(String, Pointer)> {
         Some(Provenance::Allocation(_)) => "allocation".into(),
         _ => "?".into(),
     };
-    Some((name, found))
+    let kind = if fits { "" } else { ", of another kind" };
+    Some((name + kind, found))
 }
 
 /// The object and the state space.
@@ -145,6 +150,35 @@ fn begins_of_addresses() {
         "?",
         SHARED,
     );
+}
+
+#[test]
+fn addresses_of_another_kind() {
+    let is_other = |body: &str, name: &str, space| {
+        is(body, &format!("{name}, of another kind"), space);
+    };
+    is_other("mov.u64 %d0, s; ld.b32 %r0, [%d0];", "s", SHARED);
+    is_other(
+        "cvta.shared.u64 %d0, s; ld.shared.b32 %r0, [%d0];",
+        "s",
+        SHARED,
+    );
+    is_other(
+        "mov.u64 %d0, stack; ld.shared.b32 %r0, [%d0];",
+        "stack",
+        LOCAL,
+    );
+    is_other("mov.u64 %d0, g; ld.shared.b32 %r0, [%d0];", "g", GLOBAL);
+    let truncated =
+        "mov.u64 %d0, s; cvta.shared.u64 %d1, %d0; cvt.u32.u64 %r1, %d1; ld.shared.b32 %r0, [%r1];";
+    is_other(truncated, "s", SHARED);
+    // An address in the state space has 32 bits, and an address in global memory is a generic one.
+    is(
+        "mov.u64 %d0, s; cvt.u32.u64 %r1, %d0; ld.shared.b32 %r0, [%r1];",
+        "s",
+        SHARED,
+    );
+    is("mov.u64 %d0, g; ld.b32 %r0, [%d0];", "g", GLOBAL);
 }
 
 #[test]
@@ -275,7 +309,7 @@ fn arguments_of_functions() {
         );
         let parsed = ptx_parse::parse_str(&text);
         assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-        last(&parsed.module, "get").map(|p| (p.object, p.space))
+        last(&parsed.module, "get").0.map(|p| (p.object, p.space))
     };
     let call = |from: &str| format!("st.param.b64 [x], {from};\ncall get, (x);\n");
     let one = given(&call("%d0"));

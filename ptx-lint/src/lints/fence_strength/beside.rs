@@ -39,7 +39,7 @@ fn examine(
 ) -> Option<Finding> {
     let (before, steps) = (before(cx, code, block, index), code.of(block));
     let next = steps.get(index + 1);
-    if let Some((next, access)) = next.and_then(|n| Some((n, accesses(n)?))) {
+    if let Some((next, access)) = next.and_then(|n| Some((n, n.access()?))) {
         if is_narrow(fence, access) {
             return Some(narrow(cx, step, next, scope(access)));
         }
@@ -47,7 +47,7 @@ fn examine(
         if releases(fence, access) && earlier.iter().all(|s| !reads(s)) {
             return Some(redundant(cx, step, next));
         }
-        let stored = before.first().filter(|_| index > 0).and_then(|s| accesses(s));
+        let stored = before.first().filter(|_| index > 0).and_then(|s| s.access());
         if let Some(stored) = stored
             && !signals::is_poll(cx, next)
             && exchanges(fence, stored, access)
@@ -55,17 +55,10 @@ fn examine(
             return Some(weak(cx, step, next));
         }
     }
-    let all_acquire = before.iter().all(|s| accesses(s).is_some_and(|a| acquires(fence, a)));
+    let all_acquire = before.iter().all(|s| s.access().is_some_and(|a| acquires(fence, a)));
     let last = before.first().filter(|_| all_acquire)?;
     let after = code.around(cx, block, index, true);
     (!after.iter().any(|s| sends(s))).then(|| redundant(cx, step, last))
-}
-
-fn accesses(step: &Step) -> Option<&Access> {
-    match &step.act {
-        Act::Access(access) => Some(access),
-        _ => None,
-    }
 }
 
 /// The step before another one: in each block before, if it is the first one of its block.

@@ -20,10 +20,12 @@ const MOST: usize = 32;
 const VISITS: u64 = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
+    let is_poll = |step: &&Step| signals::is_poll(cx, step);
+    let polls: Vec<&Access> = code.steps().filter(is_poll).filter_map(Step::access).collect();
     let kinds: Vec<Vec<Signal>> = code
         .blocks
         .iter()
-        .map(|steps| steps.iter().map(|step| Signal::of(cx, step)).collect())
+        .map(|steps| steps.iter().map(|step| Signal::of(cx, step, &polls)).collect())
         .collect();
     let signals = kinds.iter().flatten().any(|k| *k != Signal::None);
     if !signals {
@@ -62,11 +64,18 @@ enum Signal {
 }
 
 impl Signal {
-    fn of(cx: &FunctionContext<'_>, step: &Step) -> Self {
-        match &step.act {
-            Act::Access(access) if signals::is_poll(cx, step) && !access.is_shared => Self::Receive,
-            Act::Access(access) if signals::is_signal(cx, step, access) => Self::Send,
-            _ => Self::None,
+    /// `polls` are the accesses of the function that wait: atomic operations at their addresses are signals.
+    fn of(cx: &FunctionContext<'_>, step: &Step, polls: &[&Access]) -> Self {
+        let Some(access) = step.access().filter(|a| !a.is_shared) else {
+            return Self::None;
+        };
+        let is_counter = || access.is_atomic && polls.iter().any(|poll| poll.is_same(access));
+        if signals::is_poll(cx, step) {
+            Self::Receive
+        } else if signals::is_signal(cx, step, access) || (!access.orders_before() && is_counter()) {
+            Self::Send
+        } else {
+            Self::None
         }
     }
 }

@@ -115,6 +115,11 @@ pub(super) struct Access {
 }
 
 impl Access {
+    /// Whether another access surely has the same address.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.address.is_some() && self.address == other.address
+    }
+
     fn of(facts: Facts<'_>, known: &Known) -> Option<Self> {
         let access = &known.access;
         let space = match known.space {
@@ -191,6 +196,15 @@ pub(super) struct Step {
     pub(super) stmt: StmtId,
     pub(super) inst: InstId,
     pub(super) act: Act,
+}
+
+impl Step {
+    pub(super) fn access(&self) -> Option<&Access> {
+        match &self.act {
+            Act::Access(access) => Some(access),
+            _ => None,
+        }
+    }
 }
 
 /// The steps of the blocks of a function.

@@ -1,6 +1,4 @@
-//! `generic-space`: accesses through generic addresses that are always in one state space, and addresses of another kind than an access takes.
-
-mod confused;
+//! Accesses through generic addresses that are always in one state space.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,8 +13,7 @@ use ptx_isa::{Action, Modifier, Role, Spaces, StateSpace};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    confused::check(cx, found);
+pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     // Code for a debugger and code that is not optimized name no state space.
     if cx.is_for_debugger() || cx.is_unoptimized() {
         return;

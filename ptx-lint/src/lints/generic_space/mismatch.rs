@@ -1,0 +1,56 @@
+//! Accesses whose address is in a state space where they take a generic one, or the reverse, or in another state space.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::asynchrony::Certainty;
+use ptx_analysis::memory_access::Access;
+use ptx_analysis::provenance::Pointer;
+use ptx_ir::facts::Space;
+use ptx_isa::StateSpace;
+
+use crate::context::FunctionContext;
+use crate::{Finding, Lint};
+
+pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    let Some(accesses) = cx.accesses() else {
+        return;
+    };
+    let mut last = None;
+    for access in accesses.all() {
+        if last == Some(access.stmt) {
+            continue;
+        }
+        if let Some(finding) = access.mismatch.and_then(|pointer| finding(cx, access, pointer)) {
+            last = Some(access.stmt);
+            found.push(finding);
+        }
+    }
+}
+
+fn finding(cx: &FunctionContext<'_>, access: &Access, pointer: Pointer) -> Option<Finding> {
+    let space = pointer.space?;
+    let mnemonic = cx.mnemonic(access.inst);
+    let (takes, help) = match access.access.space {
+        Space::Generic => (
+            String::from("a generic address"),
+            format!("convert the address with `cvta{space}`, or access memory in `{space}`"),
+        ),
+        Space::State(taken) if taken.base() == space => (
+            format!("an address in `{taken}`"),
+            format!("convert the address with `cvta.to{space}`"),
+        ),
+        Space::State(taken) => (
+            format!("an address in `{taken}`"),
+            format!("access memory in `{space}`, or use the address of a variable in `{taken}`"),
+        ),
+        _ => return None,
+    };
+    let given = match pointer.is_generic && space != StateSpace::Global {
+        true => format!("a generic address of memory in `{space}`"),
+        false => format!("an address in `{space}`"),
+    };
+    let message = format!("`{mnemonic}` takes {takes}, but this is {given}");
+    let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
+    Some(finding.with_help(help))
+}
