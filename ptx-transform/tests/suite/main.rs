@@ -1,5 +1,7 @@
 //! Tests of the crate in one program, which builds faster than one for each file.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
 mod behavior;
 #[path = "../../../ptx-vm/tests/programs/case.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
