@@ -230,6 +230,7 @@ codes! {
     MbarrierCount = 1427, "a count of an mbarrier object that is out of range";
     MbarrierAccess = 1428, "an ordinary access to an mbarrier object";
     PendingCopy = 1429, "an access before an asynchronous copy is complete";
+    RepeatedArrival = 1430, "a second arrival at the barrier of the cluster";
     DataRace = 1441, "a data race";
 
     BarrierDivergence = 1501, "a barrier in divergent code";

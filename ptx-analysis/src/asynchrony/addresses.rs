@@ -29,6 +29,8 @@ pub(super) struct Address {
     pub(super) dependence: Dependence,
     /// Whether the sum has terms that differ from thread to thread.
     pub(super) differs: bool,
+    /// From each thread to the next in the first dimension, and the number of the rest of the sum, if that does not depend on the thread.
+    pub(super) stride: Option<(i64, u32)>,
 }
 
 /// The sums of a function.
@@ -61,13 +63,34 @@ impl Addresses {
                 kept.push((term.symbol, term.factor));
             }
         }
-        let next = self.numbers.len() as u32;
+        let is_index = |symbol| {
+            matches!(
+                values.symbol(symbol),
+                Some(Symbol::Special(SpecialReg::Tid, 0))
+            )
+        };
+        let mut rest = kept.clone();
+        rest.retain(|(symbol, _)| !is_index(*symbol));
+        let mut left = rest.iter();
+        let same = |symbol| of_symbol((values, ssa, analysis), symbol) == Dependence::Uniform;
+        let stride = left.all(|(symbol, _)| same(*symbol)).then(|| {
+            let index = kept.iter().find(|(symbol, _)| is_index(*symbol));
+            (index.map_or(0, |(_, factor)| *factor), self.number(rest))
+        });
         Address {
-            sum: *self.numbers.entry(kept).or_insert(next),
+            sum: self.number(kept),
+            stride,
             constant: form.constant().wrapping_add(offset),
             dependence,
             differs,
         }
+    }
+}
+
+impl Addresses {
+    fn number(&mut self, sum: Vec<(SymbolId, i64)>) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(sum).or_insert(next)
     }
 }
 

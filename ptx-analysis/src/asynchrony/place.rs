@@ -45,6 +45,8 @@ pub(super) enum Share {
     Others,
 }
 
+/// The threads of a warp.
+const LANES: i64 = 32;
 /// The greatest distance in bytes between elements of neighbouring threads.
 const NEAR: i64 = 256;
 
@@ -140,6 +142,32 @@ impl Place {
             d if d > -near => Share::MaybeOthers,
             _ => Share::Apart,
         }
+    }
+
+    /// Whether this access reaches, in some thread of the first warp, bytes that another thread of it accesses at `other`.
+    pub(super) fn surely_shares(self, other: Self) -> bool {
+        let (Some(a), Some(b)) = (self.address, other.address) else {
+            return false;
+        };
+        let (Some((a_stride, a_rest)), Some((b_stride, b_rest))) = (a.stride, b.stride) else {
+            return false;
+        };
+        let (Some(a_bytes), Some(b_bytes)) = (self.bytes, other.bytes) else {
+            return false;
+        };
+        let iteration = a.dependence.max(b.dependence) == Dependence::Iteration;
+        let at = |constant: i64, stride: i64, thread: i64| {
+            constant.saturating_add(stride.saturating_mul(thread))
+        };
+        let meets = |first: i64, second: i64| {
+            let a = (at(a.constant, a_stride, first), a_bytes);
+            let b = (at(b.constant, b_stride, second), b_bytes);
+            first != second && ranges(a, b) == Overlap::Certain
+        };
+        a_rest == b_rest
+            && self.root == other.root
+            && !iteration
+            && (0..LANES).any(|first| (0..LANES).any(|second| meets(first, second)))
     }
 
     /// Whether the bytes at this distance from another place are in it.

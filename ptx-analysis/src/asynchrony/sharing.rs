@@ -195,8 +195,10 @@ impl Sharing<'_> {
             let sure = state.arrived.certainty(number)?;
             let certainty = match access.place.share(place) {
                 Share::Own if !self.is_of_few(operation, event) => return None,
-                Share::Own | Share::MaybeOthers => Certainty::Possible,
-                Share::Others => sure,
+                Share::Others if self.by_all(event.block) && access.place.surely_shares(place) => {
+                    sure
+                }
+                Share::Own | Share::MaybeOthers | Share::Others => Certainty::Possible,
                 Share::Apart => continue,
             };
             if worst.is_none_or(|(c, _)| c < certainty) {
@@ -209,6 +211,11 @@ impl Sharing<'_> {
             certainty,
             cause: Some(operation.inst),
         })
+    }
+
+    /// Whether all threads come to a block, so that they also did what is before it on all paths.
+    fn by_all(&self, block: BlockId) -> bool {
+        self.events.decided_by_thread(block).is_empty()
     }
 
     /// Whether a copy to one address may be that of other threads than those that execute an event.
@@ -245,18 +252,23 @@ impl Sharing<'_> {
         let mut worst: Option<(Certainty, &Read)> = None;
         for number in state.read.iter() {
             let read = self.reads.get(number as usize)?;
+            let share = read.place.share(place);
+            let is_sure = match share {
+                Share::Others => self.by_all(event.block) && read.place.surely_shares(place),
+                _ => true,
+            };
             let few = operation.selected
                 && !read.conditional
                 && (operation.conditional
                     || !always_follows(self.analysis, operation.block, read.block));
-            let conflicts = match read.place.share(place) {
+            let conflicts = match share {
                 Share::Own => few && place.is_fixed(),
                 Share::Others => true,
                 Share::MaybeOthers | Share::Apart => {
                     operation.mechanism == Mechanism::Mbarrier && block_contains(place, read.place)
                 }
             };
-            let certainty = match operation.conditional {
+            let certainty = match operation.conditional || !is_sure {
                 true => Certainty::Possible,
                 false => state.read.certainty(number)?,
             };

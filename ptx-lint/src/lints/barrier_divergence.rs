@@ -112,9 +112,13 @@ fn examine(
             return;
         }
     }
+    // Threads that end release a barrier that need not be executed together.
     let certain = match (is_guarded, causes.as_slice()) {
+        _ if !barrier.is_aligned && barrier.group == Uniformity::Cta => false,
         (true, []) => splits(cx, at.stmt, &at.facts),
-        (false, [branch]) => decides(cx, divergence, *branch, block),
+        (false, [branch]) => {
+            decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
+        }
         _ => false,
     };
     let certainty = match certain {
@@ -196,7 +200,8 @@ pub(super) fn decides(
     let Some((stmt, facts)) = last(cx, branch) else {
         return false;
     };
-    if divergence.level(branch) > Uniformity::Cta || !splits(cx, stmt, &facts) {
+    let is_always = cx.analysis().dominators().dominates(branch, block);
+    if !is_always || loses_lanes(cx, divergence) || divergence.level(branch) > Uniformity::Cta || !splits(cx, stmt, &facts) {
         return false;
     }
     let is_on = |to: &BlockId| {
@@ -214,6 +219,38 @@ pub(super) fn decides(
     successors.iter().any(is_on)
         && !is_in_loop
         && others.into_iter().all(|to| !ends_at_once(cx, *to))
+}
+
+/// Whether threads leave a loop at different times, and may then be far from each other, so that some end before others come to a barrier.
+fn loses_lanes(cx: &FunctionContext<'_>, divergence: &Divergence) -> bool {
+    let loops = cx.analysis().loops();
+    let mut blocks = cx.cfg().blocks().map(|(id, _)| id);
+    blocks.any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
+}
+
+/// Whether no barrier is on the way from a branch to a statement. When threads leave one, the others may have ended, and need not come to the next one.
+fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, StmtId)) -> bool {
+    let waits = |facts: &Facts<'_>| {
+        let is_barrier = matches!(facts.action(), Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait));
+        is_barrier || facts.callees().is_some_and(|callee| cx.waits(&callee))
+    };
+    let mut at = Some(block);
+    while let Some(next) = at.filter(|at| *at != branch) {
+        let Some(of) = cx.cfg().block(next) else {
+            return false;
+        };
+        let end = if next == block { stmt } else { of.end };
+        let mut before = cx.body().range(of.first, end);
+        let is_barrier = |statement| match statement {
+            Statement::Inst(inst) => waits(&cx.facts().inst(inst)),
+            _ => false,
+        };
+        if before.any(|(_, statement)| is_barrier(statement)) {
+            return false;
+        }
+        at = cx.analysis().idom(next);
+    }
+    true
 }
 
 /// Whether a thread ends at the start of a block.
@@ -243,7 +280,9 @@ fn call(
         return;
     }
     let certain = match causes.as_slice() {
-        [branch] if guard <= Uniformity::Cta => decides(cx, divergence, *branch, block),
+        [branch] if guard <= Uniformity::Cta => {
+            decides(cx, divergence, *branch, block) && is_first(cx, *branch, (block, at.stmt))
+        }
         _ => false,
     };
     let certainty = match certain {

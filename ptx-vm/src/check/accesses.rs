@@ -86,14 +86,14 @@ impl New<'_> {
             && !self.follows(earlier, by, own)
     }
 
-    /// Whether what races with an earlier access also races with this one.
+    /// Whether what races with an earlier access also races with this one. A write does not replace a read: it need not race with writes of the same value.
     fn replaces(&self, earlier: &Access, by: u32, own: u32) -> bool {
         // Each lane follows its own access.
         let own_lanes = by & !own == 0 && self.access.is_of_same_warp(earlier);
         let (old, new) = (earlier.kind, self.access.kind);
         (own_lanes || self.follows(earlier, by, own))
             && earlier.bytes & !self.access.bytes == 0
-            && (new.writes() || !old.writes())
+            && new.writes() == old.writes()
             && match (old.strength(), new.strength()) {
                 (_, None) => true,
                 (None, Some(_)) => false,
@@ -102,6 +102,10 @@ impl New<'_> {
     }
 }
 
+/// An earlier access that a new one races with. If that is a write, also a read: a write of the same value as an earlier one does no harm, but a read
+/// may see either.
+type Earlier = (ByLanes, Option<ByLanes>);
+
 impl Accesses {
     /// All that are known.
     pub(super) fn all(&mut self) -> impl Iterator<Item = &mut ByLanes> {
@@ -109,9 +113,9 @@ impl Accesses {
         last.chain(&mut self.more)
     }
 
-    /// Adds an access; gives an earlier one that it races with.
+    /// Adds an access; gives what it races with.
     #[inline]
-    pub(super) fn add(&mut self, new: &New<'_>, lanes: u32, records: &Records) -> Option<ByLanes> {
+    pub(super) fn add(&mut self, new: &New<'_>, lanes: u32, records: &Records) -> Option<Earlier> {
         let own = ByLanes {
             number: new.number,
             lanes,
@@ -149,8 +153,8 @@ impl Accesses {
         self.race(new, own, records).is_some()
     }
 
-    /// An earlier access that a new one races with.
-    fn race(&self, new: &New<'_>, own: ByLanes, records: &Records) -> Option<ByLanes> {
+    /// What a new access races with.
+    fn race(&self, new: &New<'_>, own: ByLanes, records: &Records) -> Option<Earlier> {
         let writes = own.number.writes();
         // Atomic operations before one of the thread itself come before what it does next at the place.
         let followed = writes
@@ -166,8 +170,14 @@ impl Accesses {
                         && new.conflicts(access, earlier.lanes, own.lanes)
                 })
         };
-        let last = [self.write, self.read].into_iter();
-        last.chain(self.more.iter().copied()).find(conflicts)
+        let all = || {
+            let last = [self.write, self.read].into_iter();
+            last.chain(self.more.iter().copied())
+        };
+        let first = all().find(conflicts)?;
+        let mut reads = all().filter(|earlier| first.number.writes() && !earlier.number.writes());
+        let read = reads.find(|earlier| writes && conflicts(earlier));
+        Some((first, read))
     }
 
     fn record(&mut self, new: &New<'_>, own: ByLanes, records: &Records) {
@@ -178,11 +188,7 @@ impl Accesses {
         if !self.more.is_empty() {
             self.more.retain(|earlier| !replaces(earlier));
         }
-        let writes = own.number.writes();
-        if writes && replaces(&self.read) {
-            self.read = ByLanes::default();
-        }
-        let last = match writes {
+        let last = match own.number.writes() {
             true => &mut self.write,
             false => &mut self.read,
         };

@@ -1,7 +1,7 @@
 //! The checkers of a launch, as an observer of it.
 
 use ptx_ir::Code;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::allocations::Allocations;
@@ -32,8 +32,8 @@ pub(crate) struct Checkers {
     blocks: Blocks,
     /// The accesses to global memory.
     pub(super) places: Places,
-    /// The pairs of instructions for which a race was reported.
-    pub(super) pairs: HashSet<(u32, u32)>,
+    /// The pairs of instructions for which a race was found, and whether a report is about them: there is one for each instruction.
+    pub(super) pairs: HashMap<(u32, u32), bool>,
     /// The asynchronous operation that the current instruction starts: its CTA, its number there and its time.
     pub(super) operation: Option<(u64, u32, u32)>,
     /// How many asynchronous operations were started.
@@ -59,7 +59,7 @@ impl Checkers {
             global,
             blocks: Blocks::default(),
             places: Places::default(),
-            pairs: HashSet::new(),
+            pairs: HashMap::new(),
             operation: None,
             copies: 0,
             clusters: HashMap::new(),

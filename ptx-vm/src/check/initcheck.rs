@@ -208,7 +208,7 @@ impl Checkers {
 fn unset(variable: Option<&Variable>) -> Text {
     let name = variable.map_or("", |v| &v.name);
     Text {
-        message: format!("`{name}` is read and was never written by the thread"),
+        message: format!("{name} is read and was never written by the thread"),
         other: None,
         help: "write the register on all paths that lead here",
     }

@@ -107,6 +107,9 @@ impl Observer for Checkers {
 
     fn ended(&mut self, grid: &Grid<'_>, block: &Block) {
         let block = grid.linear(block.index);
+        if self.has(Checker::Synccheck) {
+            self.missing_lanes(grid, block);
+        }
         self.report_attempts(grid, block);
         self.end_block(block);
     }

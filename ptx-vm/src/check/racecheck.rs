@@ -28,6 +28,8 @@ struct Race {
     earlier: Access,
     /// The lanes of the earlier access.
     by: u32,
+    /// A read that it races with, too, if the earlier access is a write.
+    read: Option<(Access, u32)>,
     kind: Kind,
 }
 
@@ -151,17 +153,29 @@ impl Checkers {
             && self.operation.is_none()
             && same_value(of, touch, race, together.then_some(lane as usize))
         {
+            if let Some((earlier, by)) = race.read {
+                let race = Race {
+                    earlier,
+                    by,
+                    read: None,
+                    ..*race
+                };
+                self.race(of, touch, &race);
+            }
             return;
         }
         let asynchronous = earlier.is_asynchronous() || self.operation.is_some();
         if asynchronous && self.has(Checker::Synccheck) {
             return self.not_awaited(of, touch, (race.lane, race.at), (&earlier, race.by));
         }
-        let pair = (earlier.site, self.sites.number(of.id, of.at));
-        let pair = (pair.0.min(pair.1), pair.0.max(pair.1));
-        if !self.has(Checker::Racecheck) || !self.pairs.insert(pair) {
+        let site = self.sites.number(of.id, of.at);
+        let pair = (earlier.site.min(site), earlier.site.max(site));
+        let has_report = self.reports.has(Code::DataRace, site);
+        let known = self.pairs.get(&pair);
+        if !self.has(Checker::Racecheck) || known.is_some_and(|shown| *shown || has_report) {
             return;
         }
+        self.pairs.insert(pair, !has_report);
         let (what, at) = (access(touch.usage, touch.bytes), race.at);
         let other = Actor {
             site: earlier.site,
@@ -334,15 +348,17 @@ impl Accessing<'_> {
                 part = left & left.wrapping_neg();
             }
             while left != 0 {
-                if let Some(earlier) = accesses.add(new, part, records)
+                if let Some((earlier, read)) = accesses.add(new, part, records)
                     && let Some(access) = records.get(earlier.number)
                 {
+                    let read = read.and_then(|r| Some((*records.get(r.number)?, r.lanes)));
                     let first = part.trailing_zeros() as usize % LANES;
                     races.push(Race {
                         lane: if part == lanes { lane } else { first },
                         at: place,
                         earlier: *access,
                         by: earlier.lanes,
+                        read,
                         kind: self.common.kind,
                     });
                 }

@@ -79,6 +79,11 @@ impl Reports {
         self.numbers.keys().any(|(_, at)| *at == site)
     }
 
+    /// Whether there is a report of a kind at an instruction.
+    pub(super) fn has(&self, code: Code, site: u32) -> bool {
+        self.numbers.contains_key(&(code, site))
+    }
+
     pub(super) fn finish(self) -> Vec<Report> {
         self.found
     }

@@ -43,7 +43,7 @@ impl Copies {
     }
 }
 
-/// Who arrived first at an aligned barrier, with the lanes of its warp that have to arrive too.
+/// Who came first to an aligned barrier, with the lanes of its warp that have to come too.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Expected {
     pub(super) lanes: u32,
@@ -61,6 +61,8 @@ pub(super) struct SyncState {
     copies: HashMap<(u32, bool), Copies>,
     /// The lanes that each warp must bring to a barrier, by warp and barrier.
     pub(super) expected: HashMap<(u32, u32), Expected>,
+    /// Who came first to an aligned instruction where lanes do not wait, by warp and instruction, with the lanes that have not come yet.
+    pub(super) missing: HashMap<(u32, u32), Expected>,
     next: u32,
 }
 
@@ -71,6 +73,7 @@ impl SyncState {
             mbarriers: HashMap::new(),
             copies: HashMap::new(),
             expected: HashMap::new(),
+            missing: HashMap::new(),
             next: threads.next_multiple_of(32),
         }
     }

@@ -18,7 +18,15 @@ impl Checkers {
                 self.barrier_count(of, act);
                 self.aligned_barrier(of, act);
             }
-            Action::BarrierArrive => self.barrier_count(of, act),
+            Action::BarrierArrive => {
+                self.barrier_count(of, act);
+                self.aligned_without_waiting(of);
+            }
+            Action::ClusterArrive => {
+                self.repeated_arrival(of);
+                self.aligned_without_waiting(of);
+            }
+            Action::ClusterWait => self.aligned_without_waiting(of),
             _ => {}
         }
         let masks = of.member_masks(act);
@@ -87,12 +95,7 @@ impl Checkers {
         let Some((id, _)) = of.barrier_operands(act) else {
             return;
         };
-        let mut expected = of.active;
-        for group in &of.warp.groups.all {
-            if !of.ends(group) {
-                expected |= group.mask;
-            }
-        }
+        let expected = of.active | of.going_on();
         let block = of.grid.linear(of.block.index);
         let sync = &mut self.block(of.grid, block).sync;
         let new = Expected {
@@ -100,6 +103,75 @@ impl Checkers {
             actor,
         };
         sync.expected.entry((of.warp.first, id)).or_insert(new);
+    }
+
+    /// Notes which lanes of the warp have not come yet to an aligned instruction where those that come first do not wait for the others.
+    fn aligned_without_waiting(&mut self, of: &Execution<'_>) {
+        let number = self.sites.number(of.id, of.at);
+        if !self.sites.get(number).is_some_and(|s| s.aligned) {
+            return;
+        }
+        let actor = self.actor(of, of.active.trailing_zeros() as usize);
+        let others = (of.mask | of.going_on()) & !of.active;
+        let block = of.grid.linear(of.block.index);
+        let missing = &mut self.block(of.grid, block).sync.missing;
+        let key = (of.warp.first, number);
+        let Some(first) = missing.remove(&key) else {
+            if others != 0 {
+                let new = Expected {
+                    lanes: others,
+                    actor,
+                };
+                missing.insert(key, new);
+            }
+            return;
+        };
+        let left = first.lanes & !of.active;
+        if left == first.lanes {
+            // It is executed again, and the others were not there.
+            self.never_came(of.grid, &first);
+        } else if left != 0 {
+            missing.insert(
+                key,
+                Expected {
+                    lanes: left,
+                    ..first
+                },
+            );
+        }
+    }
+
+    /// Reports the lanes that did not come to aligned instructions with the others of their warp.
+    pub(super) fn missing_lanes(&mut self, grid: &Grid<'_>, block: u64) {
+        let missing = core::mem::take(&mut self.block(grid, block).sync.missing);
+        let mut all: Vec<Expected> = missing.into_values().collect();
+        all.sort_by_key(|first| (first.actor.site, first.actor.thread));
+        for first in all {
+            self.never_came(grid, &first);
+        }
+    }
+
+    fn never_came(&mut self, grid: &Grid<'_>, first: &Expected) {
+        let warp = first.actor.thread - first.actor.thread % LANES as u32;
+        let other = Actor {
+            thread: warp + first.lanes.trailing_zeros() % LANES as u32,
+            ..first.actor
+        };
+        self.divergent(grid, first.actor, other);
+    }
+
+    /// A thread arrives once, and waits before it arrives again.
+    fn repeated_arrival(&mut self, of: &Execution<'_>) {
+        let again = lanes(of.active).find(|lane| of.warp.arrived[*lane].is_some());
+        if let Some(lane) = again {
+            self.report(of, Code::RepeatedArrival, lane, || Text {
+                message:
+                    "the thread arrived at the barrier of the cluster and did not wait there since"
+                        .into(),
+                other: None,
+                help: "execute `barrier.cluster.wait` between two arrivals",
+            });
+        }
     }
 
     fn divergent(&mut self, grid: &Grid<'_>, actor: Actor, other: Actor) {
@@ -162,6 +234,7 @@ impl Checkers {
     /// No thread can continue: reports the barriers at which they wait.
     pub(super) fn deadlock(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         let linear = grid.linear(block.index);
+        self.missing_lanes(grid, linear);
         let all = || {
             let groups = |warp: &'_ Warp| warp.groups.all.clone().into_iter();
             warps
@@ -234,6 +307,13 @@ impl Execution<'_> {
             masks[lane] = self.get(place, lane) as u32;
         }
         Some(masks)
+    }
+
+    /// The lanes of the warp that are not about to end.
+    fn going_on(&self) -> u32 {
+        let groups = self.warp.groups.all.iter();
+        let left = groups.filter(|group| !self.ends(group));
+        left.fold(0, |lanes, group| lanes | group.mask)
     }
 
     /// Whether lanes are about to end, or have nothing to do but to jump to the end.

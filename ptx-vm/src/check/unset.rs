@@ -3,6 +3,7 @@
 //! Compilers move computations before the branches that decide whether their results are needed, so a register that was never written matters
 //! only where a value that is computed from it is an address, decides a branch, or leaves the thread.
 
+use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{DefId, Reaching, UseId};
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Space};
@@ -17,6 +18,7 @@ use crate::program::Function;
 struct Finder<'a> {
     facts: FunctionFacts<'a>,
     id: FuncId,
+    cfg: &'a Cfg,
     variables: &'a ptx_analysis::reg_lanes::Variables,
     reaching: &'a Reaching,
     /// The statement of each write, which are in this order.
@@ -32,6 +34,7 @@ struct Finder<'a> {
 /// A register that may have no value where it is read.
 #[derive(Debug)]
 pub(super) struct Variable {
+    /// For messages.
     pub(super) name: Box<str>,
     pub(super) place: Place,
     /// Its width.
@@ -55,6 +58,7 @@ pub(super) fn find(
     let mut finder = Finder {
         facts,
         id,
+        cfg: analysis.cfg(),
         variables,
         reaching,
         defs: reaching.defs().map(|(_, d)| (d.stmt, d.variable)).collect(),
@@ -71,12 +75,13 @@ pub(super) fn find(
     let suspects = finder.suspects(&parameters(facts, id, variables));
     let mut numbers: Vec<Option<u32>> = vec![None; variables.len()];
     let mut found = Vec::new();
+    finder.follow_carry(&mut found, sites, step);
     for (&(stmt, variable), _) in finder.uses.iter().zip(&suspects).filter(|(_, s)| **s) {
         let number = *numbers[variable as usize].get_or_insert_with(|| {
             let place = function.registers.get(variable as usize).copied();
             let class = variables.class(facts.body(), variable);
             found.push(Variable {
-                name: name(facts, variables, variable),
+                name: format!("`{}`", name(facts, variables, variable)).into(),
                 place: place.unwrap_or(Place::Predicate(0)),
                 bits: class.map_or(64, |c| c.bits().into()),
             });
@@ -108,7 +113,7 @@ impl Finder<'_> {
             self.reaching.may_be_uninitialized(*read) && !parameters.contains(&of.variable)
         });
         let mut work: Vec<UseId> = first.map(|(read, _)| read).collect();
-        for stmt in self.loads() {
+        for stmt in self.loads().chain(self.unset_carry()) {
             let uses = self.defs_at(stmt).map(|def| self.reaching.uses_of(def));
             work.extend(uses.flatten());
         }
@@ -127,6 +132,55 @@ impl Finder<'_> {
             }
         }
         suspects
+    }
+
+    /// The statements that read the carry flag where no instruction before them in the block writes it.
+    fn unset_carry(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let blocks = self.cfg.blocks();
+        blocks.flat_map(move |(_, block)| {
+            let mut is_written = false;
+            let statements = self.facts.body().range(block.first, block.end);
+            statements.filter_map(move |(stmt, _)| {
+                let facts = self.facts.inst(self.inst(stmt)?);
+                let unset = facts.reads_carry() && !is_written;
+                is_written |= facts.writes_carry();
+                unset.then_some(stmt)
+            })
+        })
+    }
+
+    /// Follows the carry flag if it may have no value where it is read.
+    fn follow_carry(
+        &self,
+        found: &mut Vec<Variable>,
+        sites: &mut [Site],
+        step: &dyn Fn(StmtId) -> Option<usize>,
+    ) {
+        if self.unset_carry().next().is_none() {
+            return;
+        }
+        let number = found.len() as u32;
+        found.push(Variable {
+            name: "the carry flag".into(),
+            place: Place::Predicate(crate::lower::Code::CARRY),
+            bits: 1,
+        });
+        for (stmt, _) in self.facts.body().statements() {
+            let Some(inst) = self.inst(stmt) else {
+                continue;
+            };
+            let facts = self.facts.inst(inst);
+            let Some(site) = step(stmt).and_then(|s| sites.get_mut(s)) else {
+                continue;
+            };
+            if facts.reads_carry() {
+                site.reads.push(number);
+                site.computes = self.computes(stmt);
+            }
+            if facts.writes_carry() {
+                site.writes.push(number);
+            }
+        }
     }
 
     /// The writes of a statement.

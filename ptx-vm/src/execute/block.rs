@@ -323,11 +323,12 @@ impl Cluster {
         self.observe(|observer, block, warps| observer.cluster_barrier(grid, block, warps));
         self.together.arrived = 0;
         self.together.phase += 1;
-        for group in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
-            for group in &mut group.groups.all {
+        for warp in self.blocks.iter_mut().flat_map(|(_, warps)| warps) {
+            for group in &mut warp.groups.all {
                 if group.state == State::Cluster {
                     group.state = State::Ready;
                     group.at += 1;
+                    lanes(group.mask).for_each(|lane| warp.arrived[lane] = None);
                 }
             }
         }

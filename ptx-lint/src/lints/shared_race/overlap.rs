@@ -104,10 +104,18 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
 
     /// Compares addresses that follow from the index of the thread.
     fn compare(&self, pair: &Pair, a: &Touch, b: &Touch, constant: i64) -> Option<Certainty> {
-        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), constant, count);
+        let all = |_: usize, _: usize| true;
+        let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &all), count);
+        // That two threads store the same value does no harm.
+        let differs = |first: usize, second: usize| match (&a.stored, &b.stored) {
+            _ if !a.writes || !b.writes || a.is_atomic || b.is_atomic => true,
+            (Some(a), Some(b)) => a.get(first) != b.get(second),
+            _ => false,
+        };
+        let sure = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &differs), count);
         let has_counters = !a.counters.is_empty() || !b.counters.is_empty();
         let is_certain = pair.is_certain && a.is_exact && b.is_exact && !has_counters;
-        if is_certain && both(self.certain) {
+        if is_certain && sure(self.certain) {
             return Some(Certainty::Definite);
         }
         let uses_size = a.uses_size || b.uses_size;
@@ -171,13 +179,13 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         block.is_some_and(|b| self.cx.analysis().loops().contains(id, b))
     }
 
-    /// Whether different threads access the same bytes, among as many samples.
+    /// Whether different threads access the same bytes, among as many samples, and two of them fulfil a condition.
     fn overlaps(
         &self,
         pair: &Pair,
         (a, first): (&Touch, u128),
         (b, second): (&Touch, u128),
-        constant: i64,
+        (constant, fulfils): (i64, &dyn Fn(usize, usize) -> bool),
         count: usize,
     ) -> bool {
         let is_in = |set: u128, sample: usize| sample < count && set >> sample & 1 == 1;
@@ -199,13 +207,13 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             let near = a.sorted.get(from..).unwrap_or_default().iter();
             near.take_while(|(start, _)| *start < at.saturating_add(b.bytes))
                 .filter(|(_, other)| is_in(first, *other))
-                .filter_map(|(_, other)| self.samples.get(*other))
-                .any(|other| {
+                .filter_map(|(_, other)| Some((*other, self.samples.get(*other)?)))
+                .any(|(first, other)| {
                     let other_warp = thread / LANES != other / LANES;
                     // What other lanes access may be what this one does.
                     let other_thread = *other != thread || a.is_of_warp != b.is_of_warp;
                     let other_group = pair.group.is_none_or(|group| self.differs(group, thread, *other));
-                    other_thread && other_group && (other_warp || !pair.in_other_warps)
+                    other_thread && other_group && (other_warp || !pair.in_other_warps) && fulfils(first, sample)
                 })
         })
     }
@@ -258,7 +266,8 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 .constant
                 .wrapping_add(of_b.wrapping_mul(numbers.1 as i64))
                 .wrapping_sub(of_a.wrapping_mul(numbers.0 as i64));
-            self.overlaps(pair, (a, sets.0), (b, sets.1), constant, self.certain.min(32))
+            let all = |_: usize, _: usize| true;
+            self.overlaps(pair, (a, sets.0), (b, sets.1), (constant, &all), self.certain.min(32))
         };
         let phi = match values.symbol(symbol)? {
             Symbol::Value { value, .. } => {

@@ -7,7 +7,7 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
 use ptx_analysis::ssa::{Value, ValueId};
-use ptx_analysis::threads::ThreadValues;
+use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
 use ptx_ir::EntityId as _;
@@ -52,6 +52,8 @@ pub(super) struct Touch {
     /// Whether the lanes of a warp access the elements of each other.
     pub(super) is_of_warp: bool,
     pub(super) provenance: Provenance,
+    /// What it stores, by sample, if that is known.
+    pub(super) stored: Option<PerThread>,
 }
 
 /// The accesses of a function.
@@ -195,6 +197,7 @@ fn touch(
         is_anywhere,
         is_of_warp,
         provenance: access.provenance?,
+        stored: stored(cx, threads, access),
     };
     guard(cx, threads, &mut touch);
     let samples = touch.own.iter().enumerate();
@@ -241,6 +244,21 @@ fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
         return accesses.all(|a| is_far(a.space) && !a.writes());
     }
     matches!(ssa.uses(stmt), [only] if is_loaded(cx, only.value, left))
+}
+
+/// The value of the only register that an instruction stores, in single threads.
+fn stored(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, access: &Access) -> Option<PerThread> {
+    let facts = cx.inst_at(access.stmt).filter(|_| access.access.writes())?;
+    let variables = cx.analysis().variables();
+    let guard = facts.guard_register().map(|(place, _)| place);
+    let address = access.access.operand;
+    let places = address.iter().flat_map(|operand| facts.places(operand)).chain(guard);
+    let others: Vec<u32> = places.flat_map(|place| variables.of(place)).collect();
+    let mut reads = cx.ssa()?.uses(access.stmt).iter().filter(|read| !others.contains(&read.variable));
+    match (reads.next(), reads.next()) {
+        (Some(read), None) => threads.value(read.value),
+        _ => None,
+    }
 }
 
 /// Leaves only the samples for which the guard holds.

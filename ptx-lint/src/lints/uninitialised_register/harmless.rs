@@ -2,7 +2,8 @@
 
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
-use ptx_ir::facts::{RegAccess, Space};
+use ptx_ir::facts::{MemoryAccess, RegAccess, Space};
+use ptx_ir::{Binding, Operand};
 use ptx_isa::StateSpace;
 
 use crate::context::{FunctionContext, Reached};
@@ -36,12 +37,27 @@ impl<'a> Harmless<'a> {
         is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
     }
 
-    /// Whether it is an argument or a result, which may have bytes between its elements.
+    /// Whether it is an argument, or a part of a result, which may have bytes between its elements.
     fn is_passed(&self, inst: &Reached<'_>, read: &Use) -> bool {
         let in_param = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Param);
         let guard = inst.facts.guard_register().map(|(place, _)| place);
         let is_guard = guard.is_some_and(|g| self.cx.analysis().variables().of(g).contains(&read.variable));
-        !is_guard && inst.facts.memory().any(|access| in_param(access.space) && access.writes())
+        let is_part = |access: MemoryAccess| {
+            in_param(access.space) && access.writes() && !access.base.is_some_and(|base| self.is_result(base))
+        };
+        !is_guard && inst.facts.memory().any(is_part)
+    }
+
+    /// Whether an operand is the whole result of the function.
+    fn is_result(&self, operand: Operand) -> bool {
+        let module = self.cx.module();
+        let function = module.functions().get(self.cx.id());
+        let returns = function.map(|f| f.interface.returns).unwrap_or_default();
+        let mut returns = returns.of(module.params()).iter();
+        returns.any(|param| {
+            let is_same = matches!((param.binding, operand), (Binding::Var(a), Operand::Var(b)) if a == b);
+            is_same && param.dims.is_empty()
+        })
     }
 
     /// Whether it is an accumulator, which an operand of the product may make zero.

@@ -1,0 +1,195 @@
+//! What `ptx-lint` says against what the checkers report when kernels run: what is definite happens in every run that comes there, and what
+//! happens is at least possible, but for the families that `families` lists.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod agreement;
+mod executed;
+mod families;
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+#[path = "../common/observe.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod launches;
+#[path = "../common/random/mod.rs"]
+mod random;
+mod random_kernels;
+mod tally;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use agreement::{Claims, Run};
+use executed::Observer;
+use launches::{SEEDS, Shape, launch_of};
+use ptx_analysis::values::LaunchBounds;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{FunctionKind, Module};
+use ptx_lint::Lint;
+use ptx_vm::{Checks, Machine, RunOptions};
+use random::Random;
+use tally::Tally;
+
+/// Shapes of launches, with at least one whole row of a warp, as lints take for granted.
+const SHAPES: [[u32; 3]; 3] = [[64, 1, 1], [96, 1, 1], [32, 4, 2]];
+
+/// Files whose source fixes the threads of a CTA, which the module does not say.
+const FIXED: [(&str, [u32; 3]); 1] = [("cub_blocks", [64, 1, 1])];
+
+/// Runs the kernels of a module, and compares.
+fn check(module: &Module, name: &str, steps: u64) -> Tally {
+    let facts = ModuleFacts::new(module);
+    let claims = Claims::new(&facts);
+    let observer = Observer::new(&facts);
+    let mut tally = Tally::default();
+    for (id, function, _) in module.definitions() {
+        if function.kind != FunctionKind::Entry {
+            continue;
+        }
+        let kernel = module.name(function.name);
+        let most = facts
+            .function(id)
+            .map_or(1024, |of| LaunchBounds::of(of).most);
+        tally.kernels += 1;
+        for (nth, block) in (0..).zip(SHAPES) {
+            let seed = nth * SEEDS + nth;
+            let mut machine = Machine::new(module);
+            let fixed = FIXED.iter().find(|(part, _)| name.contains(part));
+            let block = fixed.map_or(block, |(_, fixed)| *fixed);
+            let block = match block.iter().product::<u32>() > most {
+                true => [most, 1, 1],
+                false => block,
+            };
+            let shape = Shape::new([2, 1, 1], block);
+            let (mut launch, _) = launch_of(&mut machine, module, kernel, seed, &shape);
+            launch.limits.steps = steps;
+            launch.checks = Checks::all();
+            launch.schedule = (nth > 0).then_some(nth);
+            let options = RunOptions::new().observed_by(&observer);
+            let stopped = machine.launch_with(&launch, options).err();
+            let run = Run {
+                name: &format!("{name}: {kernel} with {block:?} threads"),
+                block: launch.block,
+                reports: machine.reports(),
+                executed: &observer.take(),
+                stopped: stopped.as_ref().map(|error| &error.reason),
+            };
+            tally.runs += 1;
+            claims.compare(&facts, &run, &mut tally);
+        }
+    }
+    tally
+}
+
+/// Checks that many random kernels.
+fn check_random(count: u64) -> Tally {
+    let mut tally = Tally::default();
+    for seed in 0..count {
+        let text = random_kernels::kernel(&mut Random::new(seed));
+        let parsed = ptx_parse::parse_str(&text);
+        let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
+        assert!(errors.is_empty(), "{errors:?}\n{text}");
+        tally.add(check(
+            &parsed.module,
+            &format!("random kernel {seed}"),
+            4_000,
+        ));
+    }
+    tally
+}
+
+/// The files of a folder, in order.
+fn folder(of: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(of).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+fn check_folder(of: &Path) -> Tally {
+    let mut tally = Tally::default();
+    for path in folder(of) {
+        let text = std::fs::read(&path).unwrap();
+        let module = ptx_parse::parse(&text).module;
+        tally.add(check(&module, &path.display().to_string(), 4_000));
+    }
+    tally
+}
+
+#[test]
+fn definite_findings_happen_in_the_files_of_lints() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-lint/tests/lints");
+    let mut tally = Tally::default();
+    for lint in agreement::LINTS {
+        tally.add(check_folder(&files.join(lint.name())));
+    }
+    let least = [
+        (Lint::BarrierDivergence, 8),
+        (Lint::UninitialisedRegister, 8),
+        (Lint::SharedRace, 8),
+        (Lint::AsyncCopyWait, 8),
+    ];
+    for (lint, least) in least {
+        assert!(tally.definite(lint) >= least, "{}", lint.name());
+    }
+    tally.assert_agrees();
+}
+
+/// Checks files on all cores.
+fn check_files(files: Vec<files::Entry>, steps: u64) -> Tally {
+    let work = Mutex::new(files);
+    let total = Mutex::new(Tally::default());
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let Some(entry) = work.lock().unwrap().pop() else {
+                        return;
+                    };
+                    let module = ptx_parse::parse(&entry.read()).module;
+                    let tally = check(&module, &entry.name, steps);
+                    total.lock().unwrap().add(tally);
+                }
+            });
+        }
+    });
+    total.into_inner().unwrap()
+}
+
+fn valid(folder: &Path, most_bytes: u64) -> Vec<files::Entry> {
+    let mut all = files::entries(folder);
+    // Those with every instruction once are no kernels that anything can be said of.
+    all.retain(|e| e.verdict == "ok" && !e.name.starts_with("hand/isa_"));
+    all.retain(|e| std::fs::metadata(&e.path).is_ok_and(|m| m.len() <= most_bytes));
+    all
+}
+
+#[test]
+fn definite_findings_happen_in_small_kernels() {
+    check_files(valid(&files::own(), 12_000), 1_000).assert_agrees();
+}
+
+#[test]
+fn definite_findings_happen_in_random_kernels() {
+    let tally = check_random(200);
+    tally.assert_agrees();
+    let least = [
+        (Lint::BarrierDivergence, 25),
+        (Lint::UninitialisedRegister, 40),
+        (Lint::SharedRace, 80),
+    ];
+    for (lint, least) in least {
+        assert!(tally.definite(lint) >= least, "{}", lint.name());
+    }
+}
+
+#[test]
+#[ignore = "needs ../shared/corpus"]
+fn definite_findings_happen_in_kernels_of_the_shared_corpus() {
+    let mut files = valid(&files::own(), 1 << 18);
+    files.extend(valid(&files::shared(), 1 << 16));
+    let mut tally = check_files(files, 1_000);
+    tally.add(check_random(1_500));
+    tally.assert_agrees();
+}
