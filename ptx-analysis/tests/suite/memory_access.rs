@@ -8,8 +8,8 @@ use ptx_analysis::values::Values;
 use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_isa::StateSpace;
 
-/// The accesses of a kernel with these directives, without those to parameters; and those that could be vectors, by their places.
-fn accesses(directives: &str, body: &str) -> (Vec<Access>, Vec<Vec<usize>>) {
+/// The accesses of a kernel with these directives.
+fn found(directives: &str, body: &str) -> Accesses {
     let text = format!(
         ".version 8.5\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 s[8192];\n\
         .visible .entry k(.param .u64 .ptr .global .align 16 p, .param .u64 q, .param .u32 n) {directives}\n{{\n\
@@ -31,7 +31,12 @@ fn accesses(directives: &str, body: &str) -> (Vec<Access>, Vec<Vec<usize>>) {
     );
     let ssa = ssa.unwrap();
     let values = Values::new(facts, &analysis, &ssa);
-    let found = Accesses::new(facts, &analysis, &ssa, &values);
+    Accesses::new(facts, &analysis, &ssa, &values)
+}
+
+/// The accesses of a kernel with these directives, without those to parameters; and those that could be vectors, by their places.
+fn accesses(directives: &str, body: &str) -> (Vec<Access>, Vec<Vec<usize>>) {
+    let found = found(directives, body);
     let is_param = |a: &Access| a.access.space == Space::State(StateSpace::Param);
     let before = found.all().iter().filter(|a| is_param(a)).count();
     let adjacent = found.adjacent().iter();
@@ -45,6 +50,20 @@ fn request(directives: &str, body: &str) -> Option<(Pattern, u64, u64)> {
     let (all, _) = accesses(directives, body);
     let request = all.last().unwrap().request?;
     Some((request.pattern, request.sectors, request.degree()))
+}
+
+#[test]
+fn vectors_of_pointers_that_are_likely_aligned() {
+    // The alignment of `p` is stated, and that of `q` is not.
+    let pair = |base: &str| {
+        let body = format!(
+            "mad.wide.u32 %d2, %r1, 8, {base};\nld.global.u32 %r3, [%d2];\nld.global.u32 %r4, [%d2+4];"
+        );
+        let found = found("", &body);
+        (found.adjacent().len(), found.likely_adjacent().len())
+    };
+    assert_eq!(pair("%d0"), (1, 0));
+    assert_eq!(pair("%d1"), (0, 1));
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn check_files(files: Vec<files::Entry>, steps: u64) -> Tally {
 
 fn valid(folder: &Path, most_bytes: u64) -> Vec<files::Entry> {
     let mut all = files::entries(folder);
-    // Those with every instruction once are no kernels that anything can be said of.
+    // Files that contain every instruction once do not compute anything.
     all.retain(|e| e.verdict == "ok" && !e.name.starts_with("hand/isa_"));
     all.retain(|e| std::fs::metadata(&e.path).is_ok_and(|m| m.len() <= most_bytes));
     all
