@@ -132,9 +132,9 @@ fn exchanges(fence: Fence, stored: &Access, loaded: &Access) -> bool {
 
 fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` is redundant: `{by}` next to it orders all that it does");
-    cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this one is enough")
+    let message = format!("`{own}` may be redundant: `{by}` next to it orders what it does");
+    cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
+        .with_label(cx.span(other.stmt), "this one is enough, unless the fence is for other accesses, too")
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
