@@ -218,7 +218,22 @@ pub(super) fn decides(
     let is_in_loop = cx.analysis().loops().innermost(block).is_some();
     successors.iter().any(is_on)
         && !is_in_loop
-        && others.into_iter().all(|to| !ends_at_once(cx, *to))
+        && others.into_iter().all(|to| !ends_at_once(cx, *to) && !reaches(cx, *to, block))
+}
+
+/// Whether control may come from one block to another.
+fn reaches(cx: &FunctionContext<'_>, from: BlockId, to: BlockId) -> bool {
+    let mut seen = vec![false; cx.cfg().len()];
+    let mut work = vec![from];
+    while let Some(block) = work.pop() {
+        if block == to {
+            return true;
+        }
+        if !core::mem::replace(&mut seen[block.as_u32() as usize], true) {
+            work.extend(cx.cfg().successors(block));
+        }
+    }
+    false
 }
 
 /// Whether threads leave a loop at different times, and may then be far from each other, so that some end before others come to a barrier.
