@@ -36,7 +36,6 @@ pub(crate) struct ModuleContext<'m> {
     is_for_debugger: bool,
     is_unoptimized: bool,
     /// Only if a lint needs it.
-    uniformity: Option<ModuleUniformity>,
     likely: Option<ModuleUniformity>,
     /// The functions that wait at a barrier for all threads of the CTA, or call one that does.
     waiting: Vec<bool>,
@@ -44,7 +43,6 @@ pub(crate) struct ModuleContext<'m> {
 
 impl<'m> ModuleContext<'m> {
     pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &LintOptions) -> Self {
-        let uniformity = options.lints.iter().any(|lint| lint.needs_uniformity());
         let divergence = options.lints.iter().any(|lint| lint.needs_divergence());
         let calls = CallGraph::new(facts);
         Self {
@@ -62,7 +60,6 @@ impl<'m> ModuleContext<'m> {
                 .iter()
                 .any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
                 && is_unoptimized(facts),
-            uniformity: uniformity.then(|| ModuleUniformity::new(facts)),
             likely: divergence.then(|| ModuleUniformity::optimistic(facts)),
         }
     }
@@ -165,7 +162,6 @@ pub(crate) struct Reached<'a> {
     pub(crate) facts: Facts<'a>,
 }
 
-#[allow(dead_code, reason = "each lint uses a part of it")]
 impl<'a> FunctionContext<'a> {
     pub(crate) fn new(
         module: &'a ModuleContext<'a>,
@@ -197,10 +193,6 @@ impl<'a> FunctionContext<'a> {
 
     pub(crate) fn module(&self) -> &'a Module {
         self.facts.module()
-    }
-
-    pub(crate) fn module_facts(&self) -> &'a ModuleFacts<'a> {
-        self.module.facts
     }
 
     pub(crate) fn facts(&self) -> FunctionFacts<'a> {
@@ -289,11 +281,6 @@ impl<'a> FunctionContext<'a> {
     pub(crate) fn violations(&self) -> &[Violation] {
         let new = || violations(self.facts, self.analysis());
         self.violations.get_or_init(new)
-    }
-
-    /// In which threads registers, blocks and branches are the same: for lints with [`Lint::needs_uniformity`].
-    pub(crate) fn uniformity(&self) -> Option<&'a FunctionUniformity> {
-        self.module.uniformity.as_ref()?.function(self.id)
     }
 
     /// The same where there is a reason to differ: for lints with [`Lint::needs_divergence`].

@@ -25,7 +25,6 @@ pub struct Finding {
     pub diagnostic: Diagnostic,
 }
 
-#[allow(dead_code, reason = "each lint uses a part of it")]
 impl Finding {
     /// Adds what to write instead.
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ use crate::Finding;
 use crate::context::FunctionContext;
 
 macro_rules! lints {
-    ($($module:ident: $variant:ident = $code:ident, $name:literal, [$($needs:ident)?];)*) => {
+    ($($module:ident: $variant:ident = $code:ident, $name:literal, $divergence:literal;)*) => {
         $(mod $module;)*
 
         /// A lint.
@@ -43,19 +43,10 @@ macro_rules! lints {
                 }
             }
 
-            /// Whether it asks in which threads values are the same for certain.
-            pub(crate) fn needs_uniformity(self) -> bool {
-                self.needs() == "uniformity"
-            }
-
             /// Whether it asks where values have a reason to differ.
             pub(crate) fn needs_divergence(self) -> bool {
-                self.needs() == "divergence"
-            }
-
-            const fn needs(self) -> &'static str {
                 match self {
-                    $(Self::$variant => concat!($(stringify!($needs))?),)*
+                    $(Self::$variant => $divergence,)*
                 }
             }
 
@@ -69,26 +60,25 @@ macro_rules! lints {
     };
 }
 
-// The file, the lint, its code, its name, and what it asks about: `[uniformity]` in which threads values are the same for certain, `[divergence]` where there is
-// a reason to differ.
+// The file, the lint, its code, its name, and whether it asks where values have a reason to differ between threads.
 lints! {
-    barrier_divergence: BarrierDivergence = BarrierDivergence, "barrier-divergence", [divergence];
-    warp_mask: WarpMask = WarpMask, "warp-mask", [divergence];
-    async_copy_wait: AsyncCopyWait = AsyncCopyWait, "async-copy-wait", [];
-    wgmma_protocol: WgmmaProtocol = WgmmaProtocol, "wgmma-protocol", [];
-    tcgen05_protocol: Tcgen05Protocol = Tcgen05Protocol, "tcgen05-protocol", [];
-    mbarrier_init: MbarrierInit = MbarrierInit, "mbarrier-init", [divergence];
-    proxy_fence: ProxyFence = ProxyFence, "proxy-fence", [];
-    fence_strength: FenceStrength = FenceStrength, "fence-strength", [];
-    uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", [];
-    shared_race: SharedRace = SharedRace, "shared-race", [divergence];
-    misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", [divergence];
-    dead_code: DeadCode = DeadCode, "dead-code", [];
-    uncoalesced: Uncoalesced = Uncoalesced, "uncoalesced", [divergence];
-    bank_conflict: BankConflict = BankConflict, "bank-conflict", [divergence];
-    missed_vector: MissedVector = MissedVector, "missed-vector", [];
-    generic_space: GenericSpace = GenericSpace, "generic-space", [];
-    deprecated: Deprecated = DeprecatedFeature, "deprecated", [];
+    barrier_divergence: BarrierDivergence = BarrierDivergence, "barrier-divergence", true;
+    warp_mask: WarpMask = WarpMask, "warp-mask", true;
+    async_copy_wait: AsyncCopyWait = AsyncCopyWait, "async-copy-wait", false;
+    wgmma_protocol: WgmmaProtocol = WgmmaProtocol, "wgmma-protocol", false;
+    tcgen05_protocol: Tcgen05Protocol = Tcgen05Protocol, "tcgen05-protocol", false;
+    mbarrier_init: MbarrierInit = MbarrierInit, "mbarrier-init", true;
+    proxy_fence: ProxyFence = ProxyFence, "proxy-fence", false;
+    fence_strength: FenceStrength = FenceStrength, "fence-strength", false;
+    uninitialised_register: UninitialisedRegister = UninitialisedRegister, "uninitialised-register", false;
+    shared_race: SharedRace = SharedRace, "shared-race", true;
+    misaligned_vector: MisalignedVector = MisalignedVector, "misaligned-vector", true;
+    dead_code: DeadCode = DeadCode, "dead-code", false;
+    uncoalesced: Uncoalesced = Uncoalesced, "uncoalesced", true;
+    bank_conflict: BankConflict = BankConflict, "bank-conflict", true;
+    missed_vector: MissedVector = MissedVector, "missed-vector", false;
+    generic_space: GenericSpace = GenericSpace, "generic-space", false;
+    deprecated: Deprecated = DeprecatedFeature, "deprecated", false;
 }
 
 impl Lint {

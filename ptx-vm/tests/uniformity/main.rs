@@ -44,6 +44,9 @@ const STEPS: u64 = 200;
 /// How many times the data of the buffers is repeated after the last one, at other places: kernels read there with large numbers as arguments.
 const REPEATED: u64 = 8;
 
+/// How many parts the files are divided into, of which CI checks one.
+const PARTS: usize = 12;
+
 /// The number in `PTXKIT_SEED`, which CI sets.
 fn given_seed() -> u64 {
     let given = std::env::var("PTXKIT_SEED").ok();
@@ -146,11 +149,27 @@ fn nothing_called_uniform_differs_in_random_kernels() {
     random_kernels::check_all(150).assert_sound(50_000);
 }
 
-#[test]
-#[ignore = "some minutes; CI runs it"]
-fn nothing_called_uniform_differs() {
+/// All files of the corpora up to a size.
+fn all() -> Vec<files::Entry> {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
+    files
+}
+
+/// CI runs it on other files for each commit.
+#[test]
+#[ignore = "needs ../shared/corpus"]
+fn nothing_called_uniform_differs_in_files_of_the_shared_corpus() {
+    let first = given_seed() as usize % PARTS;
+    let part: Vec<files::Entry> = all().into_iter().skip(first).step_by(PARTS).collect();
+    assert!(!part.is_empty());
+    check_files(part, STEPS, &SHAPES).assert_sound(1_000_000);
+}
+
+#[test]
+#[ignore = "some minutes"]
+fn nothing_called_uniform_differs() {
+    let files = all();
     let is_compiled = |e: &files::Entry| !e.name.starts_with("hand") && !e.name.starts_with("gen");
     let (compiled, others) = files.into_iter().partition(is_compiled);
     let compiled = check_files(compiled, STEPS, &SHAPES);
