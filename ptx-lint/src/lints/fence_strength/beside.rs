@@ -41,7 +41,7 @@ fn examine(
     let next = steps.get(index + 1);
     if let Some((next, access)) = next.and_then(|n| Some((n, n.access()?))) {
         if is_narrow(fence, access) {
-            return Some(narrow(cx, step, next, scope(access)));
+            return Some(narrow(cx, step, next, access.scope()));
         }
         let earlier = steps.get(..index).unwrap_or_default();
         if releases(fence, access) && earlier.iter().all(|s| !reads(s)) {
@@ -73,15 +73,6 @@ fn before<'s>(cx: &FunctionContext<'_>, code: &'s Code, block: BlockId, index: u
     }
 }
 
-/// The scope of a strong access; atomic operations without one have that of the device.
-fn scope(access: &Access) -> Level {
-    match access.level {
-        Level::None => Level::Gpu,
-        Level::Sys if access.is_volatile => Level::Gpu,
-        level => level,
-    }
-}
-
 /// Whether other CTAs may reach what is accessed.
 fn is_far(access: &Access) -> bool {
     !access.is_shared || access.is_cluster
@@ -90,17 +81,17 @@ fn is_far(access: &Access) -> bool {
 /// Whether a strong access tells threads outside of the scope of a fence what came before it.
 fn is_narrow(fence: Fence, access: &Access) -> bool {
     let sends = access.writes && access.is_strong() && !access.orders_before();
-    sends && is_far(access) && fence.releases() && scope(access) > fence.level
+    sends && is_far(access) && fence.releases() && access.scope() > fence.level
 }
 
 /// Whether an access orders what comes before it as a fence does.
 fn releases(fence: Fence, access: &Access) -> bool {
-    fence.releases() && fence.order != Modifier::Sc && access.orders_before() && scope(access) >= fence.level
+    fence.releases() && fence.order != Modifier::Sc && access.orders_before() && access.scope() >= fence.level
 }
 
 /// Whether an access orders what comes after it as a fence does.
 fn acquires(fence: Fence, access: &Access) -> bool {
-    fence.acquires() && fence.order != Modifier::Sc && access.orders_after() && scope(access) >= fence.level
+    fence.acquires() && fence.order != Modifier::Sc && access.orders_after() && access.scope() >= fence.level
 }
 
 /// Whether a fence before a release may acquire what this step reads.

@@ -216,16 +216,6 @@ impl Analysis for Ordering<'_> {
     }
 }
 
-/// The scope that a signal has, at least that of the device.
-fn scope(access: &Access) -> Level {
-    match access.level {
-        Level::None => Level::Gpu,
-        // Volatile accesses are taken to be for threads of the device.
-        Level::Sys if access.is_volatile => Level::Gpu,
-        level => level,
-    }
-}
-
 fn violation(
     cx: &FunctionContext<'_>,
     code: &Code,
@@ -240,7 +230,7 @@ fn violation(
     };
     match problem.kind(block, index) {
         Signal::Send => {
-            let needed = scope(access);
+            let needed = access.scope();
             let mut written = state.written.iter();
             let open = written.find(|o| o.level < needed && o.access.is_apart(access))?;
             Some(sent(cx, step, open, needed))
@@ -248,9 +238,9 @@ fn violation(
         Signal::None if is_data(access) && access.reads => {
             let mut polled = state.polled.iter();
             let open = polled.find(|o| {
-                o.level < scope(&o.access) && o.access.is_apart(access) && o.stmt != step.stmt
+                o.level < o.access.scope() && o.access.is_apart(access) && o.stmt != step.stmt
             })?;
-            Some(received(cx, step, open, scope(&open.access)))
+            Some(received(cx, step, open, open.access.scope()))
         }
         _ => None,
     }

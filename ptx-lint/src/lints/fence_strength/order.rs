@@ -153,6 +153,16 @@ impl Access {
         })
     }
 
+    /// The scope of the threads that it communicates with: atomic operations that name none have that of the device.
+    pub(super) fn scope(&self) -> Level {
+        match self.level {
+            Level::None => Level::Gpu,
+            // Volatile accesses are taken to be for threads of the device.
+            Level::Sys if self.is_volatile => Level::Gpu,
+            level => level,
+        }
+    }
+
     /// Whether it is strong: others may synchronize with it.
     pub(super) fn is_strong(&self) -> bool {
         self.is_atomic || matches!(self.order, Some(order) if order != Modifier::Weak)
