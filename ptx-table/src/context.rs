@@ -246,6 +246,19 @@ impl<'f> Instruction<'f> {
         Some(defs.reduce(Uniformity::join)?.name())
     }
 
+    /// The registers that it writes and that are sums of multiples of symbols.
+    pub(crate) fn affine(&self, each: Texts<'_>) -> bool {
+        let Some(values) = self.of.values() else {
+            return false;
+        };
+        let names = self.of.names.names();
+        let text = values.text(self.of.facts, names);
+        for (register, form) in values.forms(self.stmt) {
+            each(&format!("{} = {}", names.get(register), text.form(&form)));
+        }
+        true
+    }
+
     pub(crate) fn mnemonic(&self) -> Option<&'f str> {
         Some(self.texts()?.text)
     }

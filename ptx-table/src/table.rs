@@ -11,6 +11,7 @@ use crate::rows::blocks::Blocks;
 use crate::rows::diagnostics::Diagnostics;
 use crate::rows::functions::Functions;
 use crate::rows::instructions::Instructions;
+use crate::rows::lints::Lints;
 use crate::rows::loops::Loops;
 use crate::rows::memory::Memory;
 use crate::rows::modules::Modules;
@@ -34,6 +35,8 @@ pub enum TableName {
     Modules,
     /// Errors and warnings, and files that cannot be read.
     Diagnostics,
+    /// What lints find.
+    Lints,
     /// The lowest targets and PTX versions.
     Requirements,
 }
@@ -84,7 +87,7 @@ impl fmt::Display for TableName {
 
 impl TableName {
     /// All tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Instructions,
         Self::Memory,
         Self::Blocks,
@@ -92,6 +95,7 @@ impl TableName {
         Self::Functions,
         Self::Modules,
         Self::Diagnostics,
+        Self::Lints,
         Self::Requirements,
     ];
 
@@ -106,6 +110,7 @@ impl TableName {
             Self::Functions => "functions",
             Self::Modules => "modules",
             Self::Diagnostics => "diagnostics",
+            Self::Lints => "lints",
             Self::Requirements => "requirements",
         }
     }
@@ -124,6 +129,9 @@ impl TableName {
             Self::Modules => "A row for each PTX file and each PTX module in a container.",
             Self::Diagnostics => {
                 "A row for each error and warning that `ptxkit check` reports without options and without regard to comments that turn warnings off, and for each file or part of a file that cannot be read."
+            }
+            Self::Lints => {
+                "A row for each finding of `ptxkit lint`, without regard to comments that turn lints off, in the order of the text."
             }
             Self::Requirements => {
                 "A row for each architecture family on which a module, a function or a feature is legal: the lowest target and the lowest PTX version."
@@ -170,6 +178,7 @@ impl TableName {
             Self::Functions => describe::<Functions>(),
             Self::Modules => describe::<Modules>(),
             Self::Diagnostics => describe::<Diagnostics>(),
+            Self::Lints => describe::<Lints>(),
             Self::Requirements => describe::<Requirements>(),
         }
     }

@@ -17,6 +17,7 @@ use crate::rows::blocks::{self, Blocks};
 use crate::rows::diagnostics::{self, Diagnostics, Finding};
 use crate::rows::functions::{self, Functions};
 use crate::rows::instructions::Instructions;
+use crate::rows::lints::{self, Lints};
 use crate::rows::loops::{self, Loops};
 use crate::rows::memory::{self, Memory};
 use crate::rows::modules::{Modules, Parsed};
@@ -43,6 +44,7 @@ pub(crate) struct Tables {
     functions: Option<Batches<Functions>>,
     modules: Option<Batches<Modules>>,
     diagnostics: Option<Batches<Diagnostics>>,
+    lints: Option<Batches<Lints>>,
     requirements: Option<Batches<Requirements>>,
 }
 
@@ -66,6 +68,7 @@ impl Tables {
                 TableName::Functions => tables.functions = Some(Batches::new(schema, rows)),
                 TableName::Modules => tables.modules = Some(Batches::new(schema, rows)),
                 TableName::Diagnostics => tables.diagnostics = Some(Batches::new(schema, rows)),
+                TableName::Lints => tables.lints = Some(Batches::new(schema, rows)),
                 TableName::Requirements => tables.requirements = Some(Batches::new(schema, rows)),
             }
         }
@@ -99,6 +102,7 @@ impl Tables {
         rest(&mut self.functions, TableName::Functions, out);
         rest(&mut self.modules, TableName::Modules, out);
         rest(&mut self.diagnostics, TableName::Diagnostics, out);
+        rest(&mut self.lints, TableName::Lints, out);
         rest(&mut self.requirements, TableName::Requirements, out);
     }
 
@@ -129,6 +133,11 @@ impl Tables {
             batches.extend(&rows, &mut |batch| {
                 out.batch(TableName::Requirements, batch)
             });
+        }
+        if let Some(batches) = &mut self.lints {
+            let file = File::new(name, module);
+            let rows = lints::of(&file);
+            batches.extend(&rows, &mut |batch| out.batch(TableName::Lints, batch));
         }
         if let Some(batches) = &mut self.diagnostics {
             let found = diagnostics::check(module, parsed.diagnostics);

@@ -161,7 +161,7 @@ fn columns_that_are_computed_if_they_are_asked_for() {
     let memory = asked(
         TableName::Memory,
         &[
-            "pattern",
+            "coalescing",
             "stride",
             "sectors",
             "degree",
@@ -193,8 +193,35 @@ fn columns_that_are_computed_if_they_are_asked_for() {
             uniform[row]
         );
     }
+    let affine = asked(TableName::Instructions, &["affine"]);
+    for (row, wanted) in [(1, "%r0 = n"), (7, "%d1 = p + 8*%tid.x"), (8, "[]")] {
+        assert!(affine[row].contains(wanted), "{row}: {}", affine[row]);
+    }
     let blocks = asked(TableName::Blocks, &["uniform"]);
     assert!(blocks.iter().all(|b| b.contains("grid")), "{blocks:?}");
+}
+
+#[test]
+fn findings_of_lints_have_their_functions_and_places() {
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.entry a() { ret; }\n.entry b()\n{\n\
+        .reg .b32 %r<2>; .shared .align 16 .b32 s[1024];\nmov.u32 %r0, %tid.x;\nmov.b32 %r1, s;\nmad.lo.u32 %r1, %r0, 16, %r1;\n\
+        st.shared.b32 [%r1], %r0;\n  mov.b32 %r1, 3;\nret;\n}\n";
+    let options = ScanOptions::new(&[TableName::Lints]);
+    let columns = ["function", "lint", "code", "certainty", "degree", "line"];
+    let options = options.columns(TableName::Lints, &columns).unwrap();
+    let sources = vec![Source::Bytes("a.ptx".to_owned(), text.into())];
+    let all = rows(sources, &options).remove(0).2;
+    let all: Vec<&str> = all.lines().collect();
+    assert_eq!(all.len(), 2, "{all:#?}");
+    let wanted = [
+        ["b", "bank-conflict", "PTX1514", "definite", "4,", "10,"],
+        ["b", "dead-code", "PTX1512", "definite", "null,", "11,"],
+    ];
+    for (row, wanted) in all.iter().zip(wanted) {
+        for text in wanted {
+            assert!(row.contains(text), "{text}: {row}");
+        }
+    }
 }
 
 /// `docs/scale.md` ends with the list of the columns. `PTX_BLESS=1` writes it.

@@ -53,6 +53,58 @@ fn functions_are_analysed() {
     );
 }
 
+/// A loop over the elements of a row, in which lanes store to shared memory in steps of two words.
+const KNOWN: &str = ".version 8.5\n.target sm_90\n.address_size 64\n.entry k(.param .u64 p, .param .u32 n)\n{\n\
+    .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %d<2>; .shared .align 16 .b32 s[64];\nld.param.u64 %d0, [p];\nld.param.u32 %r0, [n];\n\
+    mov.u32 %r1, %tid.x;\nmov.b32 %r2, 0;\nmov.b32 %r3, s;\nmad.lo.u32 %r3, %r1, 8, %r3;\nmad.wide.u32 %d1, %r1, 12, %d0;\n\
+    L:\nld.global.u32 %r4, [%d1];\nst.shared.u32 [%r3], %r4;\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p, %r2, %r0;\n@%p bra L;\nret;\n}\n";
+
+#[test]
+fn values_and_accesses_are_known() {
+    let folder = Folder::new("known");
+    let run = ptx(&["analyze", "--json", "--insts", &folder.file("a.ptx", KNOWN)]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let found = objects(&run.out);
+    let kernel = &found[0]["functions"][0];
+    let (blocks, insts) = (&kernel["blocks"], &kernel["insts"]);
+    let fields = |of: &Value, names: &[&str]| -> Value {
+        names
+            .iter()
+            .map(|n| ((*n).to_owned(), of[n].clone()))
+            .collect()
+    };
+    let names = [
+        "coalescing",
+        "stride",
+        "sectors",
+        "degree",
+        "uniform",
+        "affine",
+    ];
+    let load = serde_json::json!({
+        "coalescing": "strided", "stride": 12, "sectors": 12, "degree": null, "affine": [],
+        "uniform": [{"register": "%r4", "uniform": "varying"}],
+    });
+    assert_eq!(fields(&insts[7], &names), load);
+    let store = serde_json::json!({
+        "coalescing": "strided", "stride": 8, "sectors": null, "degree": 2, "affine": [], "uniform": [],
+    });
+    assert_eq!(fields(&insts[8], &names), store);
+    let address = serde_json::json!({
+        "coalescing": null, "stride": null, "sectors": null, "degree": null,
+        "affine": [{"register": "%d1", "form": "p + 12*%tid.x"}], "uniform": [{"register": "%d1", "uniform": "varying"}],
+    });
+    assert_eq!(fields(&insts[6], &names), address);
+    let count = serde_json::json!({
+        "count": null, "form": "1 + max(0, n - 1)", "exact": true, "assumes_no_wrap": false,
+    });
+    assert_eq!(
+        fields(&blocks[1], &["trip_count", "uniform", "loop_depth"]),
+        serde_json::json!({"trip_count": count, "uniform": "grid", "loop_depth": 1})
+    );
+    assert_eq!(blocks[0]["trip_count"], Value::Null);
+}
+
 #[test]
 fn graphs_in_all_formats() {
     let folder = Folder::new("graphs");

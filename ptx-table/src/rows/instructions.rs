@@ -46,6 +46,7 @@ impl Rows for Instructions {
         optional("source_function", Word(|r| r.source.as_ref()?.function.as_deref()), "The inlined function that contains the source line; null for the PTX function itself."),
         column("inline_asm", Flag(|r| Some(r.inline_asm)), "Whether it is inline assembly."),
         column("text", Text(|r, each| each(&r.text())), "The instruction as written."),
+        on_request("affine", TextList(|r, each| r.affine(each)), "The integer results that are sums of multiples of symbols: `%r2 = 4*%tid.x + p`, modulo the width of the register."),
         on_request("uniform", Word(|r| r.uniform()), "The largest group of threads in which every register that it writes is the same: `grid`, `cluster`, `cta`, `warp` or `varying`; null if it writes none."),
     ];
 }

@@ -100,7 +100,7 @@ impl Rows for Memory {
         optional("base", Text(|r, each| r.base(each)), "The register or variable of the address."),
         optional("offset", Long(|r| r.access.offset), "The constant that is added to the base."),
         on_request("known_space", Word(|r| r.known().map(|a| labels::space(a.space))), "The space, also of a generic address of which it is known."),
-        on_request("pattern", Word(|r| r.coalescing().map(|c| c.pattern)), "How the addresses of the lanes of a warp are related: `uniform`, `consecutive`, `strided`, `scattered`; null if that is not known, as in the next columns."),
+        on_request("coalescing", Word(|r| r.coalescing().map(|c| c.pattern)), "How the addresses of the lanes of a warp are related: `uniform`, `consecutive`, `strided`, `scattered`; null if that is not known, as in the next columns."),
         on_request("stride", Long(|r| r.coalescing()?.stride), "The bytes from each lane to the next, unless they differ."),
         on_request("sectors", Long(|r| number(r.coalescing()?.sectors?)), "The sectors of 32 bytes in global memory that a warp accesses."),
         on_request("degree", Long(|r| number(r.coalescing()?.degree?)), "How many times as often as without bank conflicts a warp accesses shared memory."),

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
     /// A table; several are written to several files
     #[arg(long = "table", value_name = "TABLE", required = true, value_parser = [
-        "instructions", "memory", "blocks", "loops", "functions", "modules", "diagnostics", "requirements",
+        "instructions", "memory", "blocks", "loops", "functions", "modules", "diagnostics", "lints", "requirements",
     ])]
     tables: Vec<String>,
     /// Only these columns of the table
