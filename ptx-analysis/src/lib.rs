@@ -11,6 +11,7 @@ pub mod asynchrony;
 pub mod block_summary;
 pub mod calls;
 pub mod cfg;
+mod conditions;
 pub mod constants;
 pub mod dataflow;
 pub mod dead_code;

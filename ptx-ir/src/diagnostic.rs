@@ -231,6 +231,7 @@ codes! {
     MbarrierAccess = 1428, "an ordinary access to an mbarrier object";
     PendingCopy = 1429, "an access before an asynchronous copy is complete";
     RepeatedArrival = 1430, "a second arrival at the barrier of the cluster";
+    UniformBranch = 1431, "a uniform branch whose lanes go different ways";
     DataRace = 1441, "a data race";
 
     BarrierDivergence = 1501, "a barrier in divergent code";

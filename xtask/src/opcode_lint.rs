@@ -15,7 +15,7 @@ const EXCLUDED: &[(&str, &str)] = &[
     ("ptx-build/src/generated", "generated from the tables"),
     (
         "ptx-analysis/src/fold/algebra.rs",
-        "names the instruction that copies",
+        "names the instructions that copy and that convert addresses",
     ),
     ("ptx-analysis/src/smt", "names operators of SMT-LIB"),
     (

@@ -8,6 +8,9 @@ use ptx_isa::{
 /// The instruction that writes its only source to its only result; a type follows it.
 pub const COPY: Opcode = Opcode::Mov;
 
+/// The instruction that makes a generic address one in a state space, with its modifier before that of the space.
+pub const TO_SPACE: (Opcode, Modifier) = (Opcode::Cvta, Modifier::To);
+
 /// Whether the first result is the first source, bit for bit (both being scalars of one width).
 #[must_use]
 pub fn is_copy(opcode: Opcode) -> bool {

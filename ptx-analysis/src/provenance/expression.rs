@@ -3,6 +3,7 @@
 use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, SlotAssignment};
 
 use super::origin::Known;
+use crate::conditions::Conditions;
 
 /// An instruction whose results are evaluated.
 pub(super) struct Scope<'p> {
@@ -43,7 +44,7 @@ impl Scope<'_> {
             Expr::Integer(value) => Known::Constant(value),
             Expr::Carry | Expr::Lane => Known::Number,
             Expr::Undefined => Known::Nothing,
-            Expr::If([when, then, otherwise]) => match self.condition(when, depth) {
+            Expr::If([when, then, otherwise]) => match self.condition(when) {
                 Some(true) => self.evaluated(then, depth),
                 Some(false) => self.evaluated(otherwise, depth),
                 None => {
@@ -95,25 +96,13 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether a condition holds, if the modifiers decide it.
-    fn condition(&self, expr: &Expr, depth: u32) -> Option<bool> {
-        let depth = depth.checked_sub(1)?;
-        match *expr {
-            Expr::Has(modifier) => Some(self.modifiers.contains(&modifier)),
-            Expr::Filled(slot) => Some(self.slots.is_filled(slot.into())),
-            Expr::Call(Function::Not, [inner]) => self.condition(inner, depth).map(|c| !c),
-            Expr::Call(Function::Floating, [Expr::Type(ty)]) => {
-                Some(ty.scalar_type(self.slots, self.form)?.is_float())
-            }
-            Expr::Call(function @ (Function::And | Function::Or), [a, b]) => {
-                let decides = function == Function::Or;
-                match (self.condition(a, depth), self.condition(b, depth)) {
-                    (Some(known), _) | (_, Some(known)) if known == decides => Some(decides),
-                    (Some(_), Some(_)) => Some(!decides),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
+    /// Whether a condition holds, if modifiers and types decide it.
+    fn condition(&self, expr: &Expr) -> Option<bool> {
+        let conditions = Conditions {
+            form: self.form,
+            slots: self.slots,
+            has: |modifier| self.modifiers.contains(&modifier),
+        };
+        conditions.evaluate(expr, &mut |_| None)
     }
 }

@@ -14,6 +14,7 @@ use super::alignment::Alignment;
 use super::interval::Interval;
 use super::number::{Comparison, Number, Order, Source, Truth};
 use super::pass::Pass;
+use crate::conditions::Conditions;
 
 /// The value of an assignment.
 #[derive(Copy, Clone, Debug)]
@@ -102,6 +103,17 @@ impl Scope<'_, '_> {
 
     /// What is known of a condition.
     pub(super) fn truth(&mut self, expr: &Expr) -> Truth {
+        let modifiers = self.modifiers;
+        let conditions = Conditions {
+            form: self.form,
+            slots: self.slots,
+            has: |modifier| modifiers.contains(&modifier),
+        };
+        conditions.evaluate(expr, &mut |expr| self.undecided(expr))
+    }
+
+    /// What is known of a condition that modifiers and types do not decide.
+    fn undecided(&mut self, expr: &Expr) -> Truth {
         match *expr {
             Expr::Operand(at) => match self.operands.get(usize::from(at)) {
                 Some(&Source::Value(value, inverted)) => match self.pass.truth(value) {
@@ -116,41 +128,21 @@ impl Scope<'_, '_> {
                 Some(&Assigned::Truth(truth)) => truth,
                 _ => Truth::Unknown,
             },
-            Expr::Has(modifier) => Truth::Known(self.has(modifier)),
-            Expr::Filled(slot) => Truth::Known(self.slots.is_filled(slot.into())),
             Expr::If([when, then, otherwise]) => match self.truth(when) {
                 Truth::Known(true) => self.truth(then),
                 Truth::Known(false) => self.truth(otherwise),
                 _ => self.truth(then).join(self.truth(otherwise)),
             },
             Expr::Call(function, arguments) => self
-                .condition(function, arguments)
+                .comparison(function, arguments)
                 .unwrap_or(Truth::Unknown),
             _ => Truth::Unknown,
         }
     }
 
-    fn condition(&mut self, function: Function, arguments: &'static [Expr]) -> Option<Truth> {
+    fn comparison(&mut self, function: Function, arguments: &'static [Expr]) -> Option<Truth> {
         let first = arguments.first()?;
         Some(match function {
-            Function::Signed => Truth::Known(is_signed(self.ty(Some(first))?)),
-            Function::Floating => Truth::Known(element(self.ty(Some(first))?).is_float()),
-            Function::Packed => Truth::Known(self.ty(Some(first))?.lanes() > 1),
-            Function::Not => self.truth(first).inverted(),
-            Function::And | Function::Or => {
-                let (a, b) = (self.truth(first), self.truth(arguments.get(1)?));
-                let decides = function == Function::Or;
-                match (a, b) {
-                    (Truth::Known(known), other) | (other, Truth::Known(known)) => {
-                        if known == decides {
-                            Truth::Known(known)
-                        } else {
-                            other
-                        }
-                    }
-                    _ => Truth::Unknown,
-                }
-            }
             Function::Compare => {
                 let Expr::Slot(slot) = *first else {
                     return None;

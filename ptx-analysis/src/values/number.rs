@@ -3,6 +3,7 @@
 use super::affine::{Affine, Need};
 use super::alignment::Alignment;
 use super::interval::Interval;
+use crate::conditions::Condition;
 use crate::ssa::ValueId;
 
 /// What is known of an integer.
@@ -75,6 +76,26 @@ pub(super) enum Truth {
     Known(bool),
     /// A comparison, or its inverse.
     Compare(u32, bool),
+}
+
+impl Condition for Truth {
+    const UNKNOWN: Self = Self::Unknown;
+
+    fn known(holds: bool) -> Self {
+        Self::Known(holds)
+    }
+
+    fn holds(self) -> Option<bool> {
+        match self {
+            Self::Known(holds) => Some(holds),
+            _ => None,
+        }
+    }
+
+    fn inverted(self) -> Self {
+        // The function of the type, not this one.
+        Self::inverted(self)
+    }
 }
 
 impl Truth {

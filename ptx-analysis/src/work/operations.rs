@@ -7,6 +7,7 @@ use ptx_isa::{
 };
 
 use super::MatrixProduct;
+use crate::conditions::Conditions;
 
 /// Arithmetic operations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -158,29 +159,12 @@ impl Counter<'_> {
     }
 
     fn holds(&self, condition: &Expr) -> Option<bool> {
-        Some(match *condition {
-            Expr::Has(modifier) => self.facts.has_modifier(modifier),
-            Expr::Filled(slot) => self.slots.is_filled(slot.into()),
-            Expr::Call(ExprFunction::Floating, [Expr::Type(ty)]) => {
-                let ty = ty.scalar_type(self.slots, self.form)?;
-                ty.element().unwrap_or(ty).is_float()
-            }
-            Expr::Call(ExprFunction::Packed, [Expr::Type(ty)]) => {
-                ty.scalar_type(self.slots, self.form)?.lanes() > 1
-            }
-            Expr::Call(ExprFunction::Not, [a]) => !self.holds(a)?,
-            Expr::Call(ExprFunction::And, [a, b]) => match (self.holds(a), self.holds(b)) {
-                (Some(false), _) | (_, Some(false)) => false,
-                (Some(true), Some(true)) => true,
-                _ => return None,
-            },
-            Expr::Call(ExprFunction::Or, [a, b]) => match (self.holds(a), self.holds(b)) {
-                (Some(true), _) | (_, Some(true)) => true,
-                (Some(false), Some(false)) => false,
-                _ => return None,
-            },
-            _ => return None,
-        })
+        let conditions = Conditions {
+            form: self.form,
+            slots: self.slots,
+            has: |modifier| self.facts.has_modifier(modifier),
+        };
+        conditions.evaluate(condition, &mut |_| None)
     }
 
     /// The functions that an expression calls, the greatest number for any choice.

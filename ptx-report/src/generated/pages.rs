@@ -141,6 +141,7 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX1428", include_str!("../../pages/PTX1428.md")),
     ("PTX1429", include_str!("../../pages/PTX1429.md")),
     ("PTX1430", include_str!("../../pages/PTX1430.md")),
+    ("PTX1431", include_str!("../../pages/PTX1431.md")),
     ("PTX1441", include_str!("../../pages/PTX1441.md")),
     ("PTX1501", include_str!("../../pages/PTX1501.md")),
     ("PTX1502", include_str!("../../pages/PTX1502.md")),

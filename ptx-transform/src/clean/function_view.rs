@@ -7,13 +7,13 @@ use core::cell::OnceCell;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::Dominators;
-use ptx_analysis::provenance::FunctionProvenance;
+use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
 use ptx_analysis::uniformity::FunctionUniformity;
 use ptx_analysis::values::Values;
-use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
-use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, ModuleFacts, RegLane};
+use ptx_ir::{Body, EntityId, FunctionKind, InstId, Module, RegId, Statement, StmtId};
 
 /// A function with its control-flow graph and its values.
 pub(super) struct View<'a> {
@@ -22,6 +22,7 @@ pub(super) struct View<'a> {
     pub(super) dominators: Dominators<BlockId>,
     pub(super) variables: Variables,
     pub(super) ssa: Ssa,
+    calls: &'a OnceCell<CallSummaries>,
     /// The position of each statement.
     order: Vec<u32>,
     analysis: OnceCell<FunctionAnalysis>,
@@ -31,7 +32,11 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(facts: FunctionFacts<'a>) -> Result<Self, TooManyPhis> {
+    /// For a function of a module with these calls, which are looked at when a clean-up needs them.
+    pub(super) fn new(
+        facts: FunctionFacts<'a>,
+        calls: &'a OnceCell<CallSummaries>,
+    ) -> Result<Self, TooManyPhis> {
         let cfg = Cfg::new(facts);
         let dominators = Dominators::new(&cfg);
         let variables = Variables::new(facts.body());
@@ -48,6 +53,7 @@ impl<'a> View<'a> {
             dominators,
             variables,
             ssa,
+            calls,
             order,
             analysis: OnceCell::new(),
             values: OnceCell::new(),
@@ -70,8 +76,20 @@ impl<'a> View<'a> {
 
     /// What addresses point into.
     pub(super) fn provenance(&self) -> &FunctionProvenance {
-        let new = || FunctionProvenance::new(self.facts, self.analysis(), &self.ssa, None);
+        let all = || CallSummaries::new(&ModuleFacts::new(self.module()));
+        let new = || {
+            let calls = self
+                .calls_or_is_called()
+                .then(|| self.calls.get_or_init(all));
+            FunctionProvenance::new(self.facts, self.analysis(), &self.ssa, calls)
+        };
         self.provenance.get_or_init(new)
+    }
+
+    fn calls_or_is_called(&self) -> bool {
+        let function = self.module().functions().get(self.facts.id());
+        let is_entry = function.is_some_and(|f| f.kind == FunctionKind::Entry);
+        !is_entry || self.reached().any(|(_, _, f)| f.flow() == Flow::Call)
     }
 
     /// In which threads guards and branches are the same.
@@ -144,22 +162,6 @@ impl<'a> View<'a> {
             (Some(x), Some(y)) => self.dominators.dominates(x, y),
             _ => false,
         }
-    }
-
-    /// Whether a path leads from a block back to it.
-    pub(super) fn is_repeated(&self, block: BlockId) -> bool {
-        let mut seen = vec![false; self.cfg.len()];
-        let mut work = self.cfg.successors(block).to_vec();
-        while let Some(next) = work.pop() {
-            if next == block {
-                return true;
-            }
-            if let Some(seen @ false) = seen.get_mut(next.index()) {
-                *seen = true;
-                work.extend(self.cfg.successors(next));
-            }
-        }
-        false
     }
 
     /// The name of a register.

@@ -4,13 +4,16 @@
 //! rewritten to use the original address, if that is still available. A global address is the same number as the generic one
 //! (PTX ISA manual 9.7.9.20, 6.4.1: addresses outside of all windows map to global memory), so there the register stays, and the
 //! address of a global variable is known to be global, too. Converting such a generic address back is a copy. Addresses that were
-//! selected, computed with, or stored on the stack are known to be global by their [provenance](ptx_analysis::provenance), with its
-//! assumption that a sum stays in its object. In other state spaces there would be no register that holds the address.
+//! selected, computed with, passed to functions, or stored on the stack are in a space by their [provenance](ptx_analysis::provenance), with its
+//! assumption that a sum stays in its object. Where no register holds the address in the space, the generic one is converted before the
+//! first access to it of a block.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use ptx_analysis::cfg::BlockId;
 use ptx_analysis::fold::{Conversion, conversion, is_copy};
-use ptx_analysis::ssa::Value;
+use ptx_analysis::ssa::{Value, ValueId};
 use ptx_ir::facts::{Facts, RegAccess, Space};
 use ptx_ir::{InstId, Operand, RegId, StmtId, SymbolKind};
 use ptx_isa::StateSpace;
@@ -44,12 +47,23 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         copies: Copies::new(view),
     };
     let known = view.reached().filter(|(_, _, f)| f.is_known());
-    let steps = known.filter_map(|(stmt, inst, f)| {
-        let back = plan.back(stmt, inst);
-        back.or_else(|| plan.access(stmt, inst, &f))
-    });
-    steps.collect()
+    let (mut steps, mut computed) = (Vec::new(), Computed::new());
+    for (stmt, inst, f) in known {
+        match plan.back(stmt, inst) {
+            Some(step) => steps.push(step),
+            None => steps.extend(plan.access(stmt, inst, &f, &mut computed)),
+        }
+    }
+    steps.extend(
+        computed
+            .into_iter()
+            .map(|(at, accesses)| plan.converted(at, accesses)),
+    );
+    steps
 }
+
+/// The accesses through computed addresses that no register holds in their space: by block, register, its value and the space.
+type Computed = BTreeMap<(BlockId, RegId, ValueId, StateSpace), Vec<(StmtId, usize)>>;
 
 struct Plan<'a> {
     view: &'a View<'a>,
@@ -58,7 +72,13 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     /// An access through a generic address.
-    fn access(&self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Option<Step> {
+    fn access(
+        &self,
+        stmt: StmtId,
+        inst: InstId,
+        f: &Facts<'_>,
+        computed: &mut Computed,
+    ) -> Option<Step> {
         let mut accesses = f.memory();
         let (access, None) = (accesses.next()?, accesses.next()) else {
             return None;
@@ -66,10 +86,9 @@ impl Plan<'_> {
         let (Space::Generic, Some(Operand::Reg(register))) = (access.space, access.base) else {
             return None;
         };
-        let (space, base) = match self.origin(stmt, register) {
-            Some(origin) => (origin.space, self.available(&origin, register, stmt)?),
-            None => (self.proven(stmt)?, Operand::Reg(register)),
-        };
+        let converted = self.origin(stmt, register);
+        let converted =
+            converted.and_then(|o| Some((o.space, self.available(&o, register, stmt)?)));
         let body = self.view.body();
         let mut operands = body.operands(inst).iter().enumerate();
         let index = operands.find_map(|(i, o)| match o {
@@ -78,6 +97,20 @@ impl Plan<'_> {
             }
             _ => None,
         })?;
+        let (space, base) = match converted {
+            Some(known) => known,
+            None => (self.proven(stmt)?, Operand::Reg(register)),
+        };
+        if converted.is_none() && space != StateSpace::Global {
+            let at = (
+                self.view.cfg.of_statement(stmt)?,
+                register,
+                self.view.read(stmt, register)?,
+                space,
+            );
+            computed.entry(at).or_default().push((stmt, index));
+            return None;
+        }
         let name = self.view.name(register);
         Some(Step {
             stmt,
@@ -86,10 +119,32 @@ impl Plan<'_> {
         })
     }
 
-    /// The state space of the only access of a statement, if its addresses are generic ones.
+    /// A conversion for the accesses of a block, which are in the order of the text.
+    fn converted(
+        &self,
+        (_, register, _, space): (BlockId, RegId, ValueId, StateSpace),
+        accesses: Vec<(StmtId, usize)>,
+    ) -> Step {
+        let name = self.view.name(register);
+        Step {
+            stmt: accesses[0].0,
+            act: Rewrite::Convert {
+                register,
+                space,
+                accesses,
+            },
+            why: format!("{name} is an address in {space}"),
+        }
+    }
+
+    /// The state space of the only access of a statement, if its addresses are generic ones and can be converted to it.
     fn proven(&self, stmt: StmtId) -> Option<StateSpace> {
+        use StateSpace::{Const, Global, Local, Shared};
         let pointer = self.view.provenance().access(stmt, 0)?;
-        pointer.space.filter(|s| *s == StateSpace::Global)
+        let space = pointer
+            .space
+            .filter(|s| matches!(s, Global | Shared | Local | Const));
+        space.filter(|_| pointer.is_generic)
     }
 
     /// A conversion of a generic address back to the space that it comes from.

@@ -48,6 +48,9 @@ mod vectorise;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use core::cell::OnceCell;
+
+use ptx_analysis::provenance::CallSummaries;
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{EntitySet, FuncId, Module, StmtId};
@@ -94,12 +97,13 @@ impl Default for Options {
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
     let mut functions: EntitySet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    let calls = OnceCell::new();
     while !functions.is_empty() && report.rounds < options.max_rounds {
         let mut changed = EntitySet::new();
         let mut pending: Vec<(FuncId, &[Pass])> = Vec::new();
         pending.extend(functions.iter().map(|id| (id, &options.passes[..])));
         while !pending.is_empty() {
-            let planned = plan(module, &pending, &mut report);
+            let planned = plan(module, &calls, &pending, &mut report);
             pending = planned.iter().map(|p| (p.function, p.rest)).collect();
             pending.retain(|(_, rest)| !rest.is_empty());
             changed.extend(apply(module, planned, &mut report));
@@ -120,9 +124,10 @@ struct Planned<'o> {
 }
 
 /// For functions in the order of their ids, plans the first of the passes that changes the function; those before it share its
-/// analyses.
+/// analyses. What is known of calls stays true whatever clean-ups change.
 fn plan<'o>(
     module: &Module,
+    calls: &OnceCell<CallSummaries>,
     pending: &[(FuncId, &'o [Pass])],
     report: &mut Report,
 ) -> Vec<Planned<'o>> {
@@ -130,7 +135,7 @@ fn plan<'o>(
     let facts = ModuleFacts::of(module, is_pending);
     let mut planned = Vec::new();
     for &(function, passes) in pending {
-        let view = match facts.function(function).map(View::new) {
+        let view = match facts.function(function).map(|f| View::new(f, calls)) {
             Some(Ok(view)) => view,
             Some(Err(reason)) => {
                 report.skip(Skipped { function, reason });

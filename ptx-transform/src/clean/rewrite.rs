@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_analysis::fold::COPY;
+use ptx_analysis::fold::{COPY, TO_SPACE};
 use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
 use ptx_ir::{GuardSense, Operand, RegId, Statement, StmtId};
@@ -57,7 +57,16 @@ pub(super) enum Rewrite {
         base: Operand,
         space: StateSpace,
     },
+    /// Converts a generic address to its state space, for these accesses with their address operands. They follow in the same block.
+    Convert {
+        register: RegId,
+        space: StateSpace,
+        accesses: Vec<(StmtId, usize)>,
+    },
 }
+
+/// How many names are tried for a new register.
+const NAMES: usize = 64;
 
 /// Changes the statements of one function.
 pub(super) struct Rewriter<'e, 'm> {
@@ -82,6 +91,11 @@ impl Rewriter<'_, '_> {
             Rewrite::Constant { target, bits } => self.constant(stmt, target, bits),
             Rewrite::Copy { target, source, ty } => self.copy(stmt, target, source, ty),
             Rewrite::Space { index, base, space } => self.space(stmt, index, base, space),
+            Rewrite::Convert {
+                register,
+                space,
+                ref accesses,
+            } => self.convert(stmt, register, space, accesses),
             Rewrite::Vector {
                 ref others,
                 data: (place, ref data),
@@ -254,16 +268,34 @@ impl Rewriter<'_, '_> {
         base: Operand,
         space: StateSpace,
     ) -> Result<bool, EditError> {
+        let Some(operands) = self.in_space(stmt, index, base, space)? else {
+            return Ok(false);
+        };
+        self.editor.set_operands(stmt, &operands)?;
+        if let Some(word) = space.modifier() {
+            self.editor.add_modifier(stmt, word)?;
+        }
+        Ok(true)
+    }
+
+    /// The operands of an access in a state space, at another base; `None` if it would not be legal.
+    fn in_space(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        base: Operand,
+        space: StateSpace,
+    ) -> Result<Option<Vec<Operand>>, EditError> {
         let (Some((mut mnemonic, mut operands)), Some(word)) = (self.parts(stmt), space.modifier())
         else {
-            return Ok(false);
+            return Ok(None);
         };
         let offset = match operands.get(index) {
             Some(&Operand::Address(id)) => self.editor.body().pool().address(id).map(|a| a.offset),
             _ => None,
         };
         let (Some(offset), Some(operand)) = (offset, operands.get_mut(index)) else {
-            return Ok(false);
+            return Ok(None);
         };
         *operand = self.editor.address(base, offset)?;
         mnemonic.push(word);
@@ -279,16 +311,82 @@ impl Rewriter<'_, '_> {
                 _ => false,
             })
         };
-        if self
+        let allowed = self
             .checker
-            .ask(self.editor, &mnemonic, &operands, has_space)
-            != Some(true)
-        {
+            .ask(self.editor, &mnemonic, &operands, has_space);
+        Ok((allowed == Some(true)).then_some(operands))
+    }
+
+    fn convert(
+        &mut self,
+        stmt: StmtId,
+        register: RegId,
+        space: StateSpace,
+        accesses: &[(StmtId, usize)],
+    ) -> Result<bool, EditError> {
+        let base = Operand::Reg(register);
+        let mut legal = Vec::new();
+        for &(access, index) in accesses {
+            if self.in_space(access, index, base, space)?.is_some() {
+                legal.push((access, index));
+            }
+        }
+        let ty = match self.type_of(register).map(|ty| ty.bits()) {
+            Some(32) => ScalarType::U32,
+            Some(64) => ScalarType::U64,
+            _ => return Ok(false),
+        };
+        let (Some(word), false) = (space.modifier(), legal.is_empty()) else {
+            return Ok(false);
+        };
+        let modifiers = [TO_SPACE.1, word, ty.modifier()];
+        let asked = Mnemonic::new(TO_SPACE.0, modifiers);
+        if !self.checker.allows(self.editor, &asked, &[base, base]) {
             return Ok(false);
         }
-        self.editor.set_operands(stmt, &operands)?;
-        self.editor.add_modifier(stmt, word)?;
+        let Some(new) = self.new_register(ty, word)? else {
+            return Ok(false);
+        };
+        let words = modifiers.iter().map(|m| m.text());
+        let text: String = [TO_SPACE.0.text()].into_iter().chain(words).collect();
+        let new = Operand::Reg(new);
+        let conversion = self.editor.inst(&text, &[new, base])?;
+        self.editor.insert_before(stmt, conversion)?;
+        for (access, index) in legal {
+            if let Some(mut operands) = self.parts(access).map(|(_, operands)| operands)
+                && let Some(operand) = operands.get_mut(index)
+                && let Operand::Address(id) = *operand
+                && let Some(address) = self.editor.body().pool().address(id)
+            {
+                let offset = address.offset;
+                *operand = self.editor.address(new, offset)?;
+                self.editor.set_operands(access, &operands)?;
+                self.editor.add_modifier(access, word)?;
+            }
+        }
         Ok(true)
+    }
+
+    /// Declares a register for an address in a state space, with the first name that is free.
+    fn new_register(
+        &mut self,
+        ty: ScalarType,
+        space: Modifier,
+    ) -> Result<Option<RegId>, EditError> {
+        let name = space.text().trim_start_matches('.');
+        let declared = self.editor.body().reg_decls().len();
+        for number in declared..declared + NAMES {
+            let name = format!("%{name}_{number}");
+            match self.editor.registers(ty, &name, None) {
+                Ok((decl, stmt)) => {
+                    self.editor.prepend(stmt)?;
+                    return self.editor.register(decl, 0).map(Some);
+                }
+                Err(EditError::Taken(_) | EditError::Overlap { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     fn vector(

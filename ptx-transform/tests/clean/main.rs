@@ -20,6 +20,7 @@ mod rules;
 #[path = "../../../ptx-vm/tests/common/random/run.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod run;
+mod synchronization;
 
 use ptx_transform::clean::{Options, Pass, Report, clean};
 

@@ -36,12 +36,12 @@ fn after(passes: &[Pass], body: &str) -> String {
         parsed.diagnostics.is_empty() && wrong.is_empty(),
         "{wrong:?}\n{text}"
     );
-    let rest = text
-        .strip_prefix(HEAD)
-        .unwrap()
-        .strip_suffix("}\n")
-        .unwrap();
-    rest.split_whitespace().collect::<Vec<_>>().join(" ")
+    // New registers are declared before the others.
+    let (before, declared) = HEAD.split_at(HEAD.find("{\n").unwrap() + 2);
+    let rest = text.strip_prefix(before).unwrap();
+    let (new, rest) = rest.split_once(declared).unwrap();
+    let all = [new, rest.strip_suffix("}\n").unwrap()].concat();
+    all.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[track_caller]
@@ -410,9 +410,14 @@ fn generic_addresses_become_those_of_their_space() {
                 "cvta.global.u64 %d1, %d2; ld.u32 %r1, [%d1+4]; ret;",
                 "cvta.global.u64 %d1, %d2; ld.global.u32 %r1, [%d1+4]; ret;",
             ),
+            // The address in the space was removed.
             (
                 "cvta.shared.u64 %d1, %d2; mov.b64 %d2, %d2; st.u32 [%d1+4], %r1; ret;",
-                "cvta.shared.u64 %d1, %d2; mov.b64 %d2, %d2; st.u32 [%d1+4], %r1; ret;",
+                ".reg .u64 %shared_7; cvta.shared.u64 %d1, %d2; mov.b64 %d2, %d2; cvta.to.shared.u64 %shared_7, %d1; st.shared.u32 [%shared_7+4], %r1; ret;",
+            ),
+            (
+                "cvta.shared.u64 %d1, %d1; @%p1 bra L; ld.u32 %r1, [%d1]; L: ret;",
+                ".reg .u64 %shared_7; cvta.shared.u64 %d1, %d1; @%p1 bra L; cvta.to.shared.u64 %shared_7, %d1; ld.shared.u32 %r1, [%shared_7]; L: ret;",
             ),
             (
                 "cvta.shared.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
@@ -443,13 +448,8 @@ fn generic_addresses_become_those_of_their_space() {
     stays(
         Pass::Spaces,
         &[
-            // The address in the space was removed.
-            "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; ld.u32 %r1, [%d1]; ret;",
-            "cvta.shared.u64 %d1, %d1; ld.u32 %r1, [%d1]; ret;",
-            "cvta.shared.u64 %d1, %d1; @%p1 bra L; ld.u32 %r1, [%d1]; L: ret;",
             // It may be another one.
             "cvta.global.u64 %d1, %d2; @%p1 cvta.shared.u64 %d1, %d3; ld.u32 %r1, [%d1]; ret;",
-            "cvta.shared.u64 %d1, %d2; add.u64 %d1, %d1, %d3; ld.u32 %r1, [%d1]; ret;",
             "@%p1 mov.u64 %d1, var; ld.u32 %r1, [%d1]; ret;",
             "mov.u64 %d1, sh; ld.u32 %r1, [%d1]; ret;",
             // There is no such store.

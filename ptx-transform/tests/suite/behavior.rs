@@ -12,7 +12,7 @@ use ptx_edit::{Names, Renaming};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FunctionKind, Module};
 use ptx_isa::StateSpace;
-use ptx_transform::clean::clean;
+use ptx_transform::clean::{Options, Pass, clean};
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
 use ptx_transform::{LinkOptions, Minify};
 
@@ -24,7 +24,7 @@ const STEPS: u64 = 2_000_000;
 /// What a rewriting makes of a module with some kernels; nothing where it is refused.
 type Rewriting = fn(&Module, &[&str]) -> Option<Vec<u8>>;
 
-const REWRITINGS: [(&str, Rewriting); 13] = [
+const REWRITINGS: [(&str, Rewriting); 14] = [
     ("strip", |m, _| Some(ptx_transform::strip(m).text)),
     ("renumber", |m, _| Some(ptx_transform::renumber(m).text)),
     ("flatten", |m, _| Some(ptx_transform::flatten(m).text)),
@@ -39,12 +39,17 @@ const REWRITINGS: [(&str, Rewriting); 13] = [
     (RENAME, rename),
     ("clean", |m, _| {
         let mut module = m.clone();
-        clean(&mut module, &ptx_transform::clean::Options::default());
+        clean(&mut module, &Options::default());
         Some(ptx_print::verbatim(&module))
     }),
     ("vectorise", |m, _| {
         let mut module = m.clone();
-        ptx_transform::clean::Pass::Vectorise.run(&mut module);
+        Pass::Vectorise.run(&mut module);
+        Some(ptx_print::verbatim(&module))
+    }),
+    ("all clean-ups", |m, _| {
+        let mut module = m.clone();
+        clean(&mut module, &Options::new(Pass::ALL));
         Some(ptx_print::verbatim(&module))
     }),
     ("preheaders", preheaders),

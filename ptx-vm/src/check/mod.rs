@@ -10,6 +10,7 @@ mod access;
 mod accesses;
 mod allocations;
 mod blocks;
+mod branches;
 mod checker;
 mod checkers;
 mod clock;

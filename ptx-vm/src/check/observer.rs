@@ -14,6 +14,9 @@ impl Observer for Checkers {
         if self.has(Checker::Initcheck) {
             self.registers(grid, (block.index, warp), (step, call));
         }
+        if self.has(Checker::Synccheck) {
+            self.uniform_branch(grid, (block.index, warp), (step, call));
+        }
     }
 
     fn stepped(&mut self, _: &Grid<'_>, _: &Block, _: &Warp, _: Stepped, _: After) {}

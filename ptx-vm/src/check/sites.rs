@@ -22,6 +22,8 @@ pub(super) struct Site {
     pub(super) releases: bool,
     /// Whether the lanes of a warp must execute it together.
     pub(super) aligned: bool,
+    /// Whether the lanes that execute it together are promised to go the same way.
+    pub(super) uniform: bool,
     /// How the asynchronous operation is completed that it starts.
     pub(super) starts: Option<Completion>,
     /// Whether it is a load of which only selected bits are used, such as the other fields of a word whose bit field is changed.
@@ -117,6 +119,7 @@ fn site(facts: &Facts<'_>) -> Site {
         acquires: both(Modifier::Acquire),
         releases: both(Modifier::Release),
         aligned: facts.convergence().is_some(),
+        uniform: facts.is_uniform(),
         starts: starts.map(|(completion, _)| *completion),
         masked: false,
         copied: false,

@@ -1,0 +1,93 @@
+//! Redundant synchronization: fences and barriers that do nothing that others do not.
+//!
+//! A fence is redundant if on every path to it another one that orders at least as much was executed, or if on every path from it one will be,
+//! and the two have no access to memory that other threads can see, no other
+//! synchronization, and no call between them. Fences only
+//! concern the thread that executes them, so nothing has to be known of the other threads.
+//!
+//! A barrier of the CTA is redundant if on every path to it the same barrier was executed, likewise. Since a barrier pairs with those of the other
+//! threads, all barriers of the kernel must then be executed by all threads of the CTA alike.
+
+mod flow;
+mod kinds;
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{Facts, Flow};
+use ptx_ir::{FunctionKind, Statement, StmtId};
+use ptx_isa::Uniformity;
+
+use super::definition::Definition;
+use super::function_view::View;
+use super::rewrite::{Rewrite, Step};
+use flow::redundant;
+use kinds::Kinds;
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "synchronization",
+    term: "elimination of redundant synchronization",
+    summary: "Remove fences and barriers that follow or precede others that do at least the same",
+    plan,
+    finish: None,
+};
+
+pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
+    let mut found = view.reached().filter(|(_, _, f)| is_synchronization(f));
+    // One alone is never redundant, unless it is repeated, and then it is not the first of itself.
+    if found.next().is_none() || found.next().is_none() {
+        return Vec::new();
+    }
+    let kinds = Kinds::new(view, barriers_are_uniform(view));
+    let step = |stmt, why: &str| Step {
+        stmt,
+        act: Rewrite::Remove,
+        why: why.into(),
+    };
+    let before = redundant::<false>(view, &kinds);
+    if !before.is_empty() {
+        let why = "what was executed before it orders the same";
+        return before.into_iter().map(|stmt| step(stmt, why)).collect();
+    }
+    // Only now, since what made a fence redundant may be redundant because of it.
+    let after = redundant::<true>(view, &kinds);
+    let why = "a fence after it orders the same";
+    after.into_iter().map(|stmt| step(stmt, why)).collect()
+}
+
+fn is_synchronization(f: &Facts<'_>) -> bool {
+    f.is_fence() || f.is_barrier()
+}
+
+/// Whether all threads of a CTA execute the barriers of a kernel alike, so that the barriers of a number of threads pair with each other.
+fn barriers_are_uniform(view: &View<'_>) -> bool {
+    let function = view.module().functions().get(view.facts.id());
+    if function.is_none_or(|f| f.kind != FunctionKind::Entry) {
+        return false;
+    }
+    let is_barrier = |f: &Facts<'_>| f.is_barrier() && f.asynchronous().is_empty();
+    if !view.reached().any(|(_, _, f)| is_barrier(&f)) {
+        return false;
+    }
+    let uniformity = view.uniformity();
+    let is_alike = |stmt: StmtId| {
+        let block = view.cfg.of_statement(stmt);
+        block.is_some_and(|block| uniformity.block(block) <= Uniformity::Cta)
+    };
+    let mut reached = view
+        .cfg
+        .blocks()
+        .filter(|(id, _)| view.dominators.is_reachable(*id));
+    reached.all(|(_, block)| {
+        let mut statements = view.body().range(block.first, block.end);
+        statements.all(|(stmt, statement)| match statement {
+            Statement::Inst(inst) => {
+                let facts = view.facts.inst(inst);
+                let may_wait = matches!(facts.flow(), Flow::Call | Flow::Unknown);
+                !may_wait && (!is_barrier(&facts) || facts.guard().is_none() && is_alike(stmt))
+            }
+            // It may be anything.
+            Statement::Opaque(_) => false,
+            _ => true,
+        })
+    })
+}
