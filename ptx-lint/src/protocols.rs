@@ -213,6 +213,18 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
             "give the number of columns of the allocation",
             "",
         ),
+        Rule::FreeWithoutBarrier => (
+            ["frees", "may free"],
+            "tensor memory that other warps still access: there is no barrier after their accesses",
+            "let all threads meet at a barrier, such as `bar.sync 0`, between the last access and this instruction",
+            "",
+        ),
+        Rule::AllocationOfMore => (
+            ["allocates", "may allocate"],
+            "more columns than an earlier allocation, which the CTA must not do",
+            "allocate in the order of decreasing numbers of columns",
+            "",
+        ),
         Rule::TensorMemoryFreed => (
             ["accesses", "may access"],
             "tensor memory that was freed",

@@ -154,7 +154,7 @@ const EXPLAINED: &[(Lint, &str, &str, &str)] = &[
 /// Definite findings of each lint of `SPEED` per 1,000 instructions, at most.
 const MOST_SLOW: f64 = 2.0;
 
-/// What these report is right, as tests of `ptx-vm` count and those of clean-ups show, and only costs time. They are rare, too.
+/// What these report is what warps do when the kernels run (`ptx-vm/tests/lints/measured`), and only costs time. They are rare, too.
 const SPEED: [Lint; 4] = [
     Lint::Uncoalesced,
     Lint::BankConflict,

@@ -227,6 +227,13 @@ impl<'a> Collector<'a> {
         if accesses.peek().is_some() {
             return accesses.all(|a| a.space == Space::State(StateSpace::Local));
         }
+        // Parts of a register cannot be renamed.
+        let takes_apart = |(operand, usage): (Operand, RegAccess)| {
+            matches!(operand, Operand::Vector(_)) && usage.writes()
+        };
+        if facts.parts().any(takes_apart) {
+            return false;
+        }
         let signature = self.facts.body().inst(inst).map(|i| i.sig);
         let signature = signature.map(|s| self.facts.module().signatures().get(s));
         signature.and_then(|s| s.opcode()).is_some_and(is_copy)

@@ -252,12 +252,18 @@ impl Objects<'_> {
     }
 
     fn overwritten(&self, access: Access, state: &State) -> Option<(Rule, Certainty)> {
-        let mut objects = self.numbers().filter(|(number, object)| {
-            state.initialized.on_all_paths(*number)
-                && object.overlap(access.place) == Overlap::Certain
-        });
-        let is_write = access.writes && access.is_shared && objects.next().is_some();
-        is_write.then_some((Rule::MbarrierOverwritten, Certainty::Definite))
+        if !access.writes || !access.is_shared {
+            return None;
+        }
+        let certainty = |number| match state.initialized.certainty(number)? {
+            // Another thread initialized it, and this one met that.
+            Certainty::Possible if !state.known.on_all_paths(number) => None,
+            certainty => Some(certainty),
+        };
+        let overlaps = |object: Place| object.overlap(access.place) == Overlap::Certain;
+        let objects = self.numbers().filter(|(_, object)| overlaps(*object));
+        let certainty = objects.filter_map(|(number, _)| certainty(number)).max()?;
+        Some((Rule::MbarrierOverwritten, certainty))
     }
 }
 

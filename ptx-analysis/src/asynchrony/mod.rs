@@ -114,6 +114,10 @@ pub enum Rule {
     FreeWithoutAllocation,
     /// Tensor memory is freed with another number of columns than it was allocated with.
     FreeOfOtherSize,
+    /// Tensor memory is freed by some threads, without a barrier after others accessed it.
+    FreeWithoutBarrier,
+    /// More columns of tensor memory are allocated than before.
+    AllocationOfMore,
     /// Tensor memory is used after it was freed.
     TensorMemoryFreed,
     /// The address of tensor memory is read before a barrier after another warp stored it.

@@ -2,6 +2,9 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::InstId;
+use ptx_isa::Action;
+
 use super::addresses::Dependence;
 use super::events::{Access, Event, Events, Kind, Operation};
 use super::flags::Flags;
@@ -10,9 +13,10 @@ use super::pending_set::{Pending, PendingSet};
 use super::phases::{Objects, Phases, Waits};
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow, follow_once};
-use super::reach::after;
+use super::reach::{After, after};
 use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
+use crate::cfg::BlockId;
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
@@ -32,6 +36,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
             objects: Objects::new(events),
             reports: reports(events, analysis),
             waits_for_bulk: waits(Mechanism::Bulk),
+            awaited: awaited(events, analysis),
             tensor: TensorMemory {
                 waits_for_stores: waits(Mechanism::TensorStores),
                 waits_for_mbarriers: waits(Mechanism::Mbarrier),
@@ -89,11 +94,46 @@ fn reports(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<Option<Place
     events.operations.iter().map(of).collect()
 }
 
+/// Operations beyond these are taken to be awaited.
+const MOST_AWAITED: usize = 64;
+
+/// Of each operation, what comes after a wait for the groups of bulk copies that comes after the operation. A wait for groups that nothing is
+/// put into waits for nothing.
+fn awaited(events: &Events, analysis: &FunctionAnalysis) -> Vec<After> {
+    let all = |is: fn(&Kind) -> bool| events.all().filter(move |e| is(&e.kind));
+    let is_commit = |kind: &Kind| matches!(kind, Kind::Commit(Mechanism::Bulk) | Kind::Call);
+    let is_wait = |kind: &Kind| matches!(kind, Kind::Wait(Mechanism::Bulk, _) | Kind::Call);
+    let cfg = analysis.cfg();
+    let of = |operation: &Operation| {
+        if operation.mechanism != Mechanism::Bulk {
+            return After::default();
+        }
+        let started = After::new(events, cfg, [(operation.block, operation.inst)]);
+        let commits = all(is_commit).map(|e| (e.block, e.inst));
+        let commits = commits.filter(|at| started.contains(events, *at));
+        let committed = After::new(events, cfg, commits);
+        let waits = all(is_wait).map(|e| (e.block, e.inst));
+        After::new(
+            events,
+            cfg,
+            waits.filter(|at| committed.contains(events, *at)),
+        )
+    };
+    events
+        .operations
+        .iter()
+        .take(MOST_AWAITED)
+        .map(of)
+        .collect()
+}
+
 struct Waiting<'a> {
     events: &'a Events,
     objects: Objects,
     reports: Vec<Vec<Option<Place>>>,
     waits_for_bulk: bool,
+    /// Of each of the first operations, where a wait for bulk copies may have come after it.
+    awaited: Vec<After>,
     tensor: TensorMemory,
 }
 
@@ -125,12 +165,22 @@ fn intersects(sorted: &[u32], variables: &[u32]) -> bool {
 }
 
 impl Waiting<'_> {
-    fn memory(&self, access: Access, pending: Pending, state: &State) -> Option<(Rule, Certainty)> {
+    fn memory(
+        &self,
+        event: &Event,
+        access: Access,
+        pending: Pending,
+        state: &State,
+    ) -> Option<(Rule, Certainty)> {
+        let at = (event.block, event.inst);
         let operation = self.events.operation(pending.operation)?;
         let overlap = |of: Option<_>| of.map_or(Overlap::Never, |p| access.place.overlap(p));
         let root = access.place.root;
         let has_contents = root.is_some_and(|r| state.contents.on_some_path(r));
+        // Reductions to one place may come in any order.
+        let reduces = access.asynchronous && operation.action == Some(Action::BulkReduce);
         match overlap(operation.destination) {
+            _ if reduces && access.writes => {}
             Overlap::Certain => return Some((Rule::CopyNotAwaited, certainty(pending))),
             Overlap::Possible
                 if access.reads
@@ -151,8 +201,25 @@ impl Waiting<'_> {
             {
                 Some((Rule::SourceNotAwaited, Certainty::Possible))
             }
+            Overlap::Possible
+                if access.writes
+                    && access.is_shared
+                    && operation.mechanism == Mechanism::Bulk
+                    && operation
+                        .source
+                        .is_some_and(|source| access.place.begins_in(source))
+                    && !self.may_be_awaited(at, pending.operation) =>
+            {
+                Some((Rule::SourceNotAwaited, Certainty::Possible))
+            }
             _ => None,
         }
+    }
+
+    /// Whether there is a wait for the groups of bulk copies on a path from an operation to an instruction.
+    fn may_be_awaited(&self, at: (BlockId, InstId), operation: u32) -> bool {
+        let awaited = self.awaited.get(operation as usize);
+        awaited.is_none_or(|of| of.contains(self.events, at))
     }
 
     /// Whether what is read begins after the destination of an operation, and no other destination is between them. None of them
@@ -296,7 +363,7 @@ impl Protocol for Waiting<'_> {
     fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
         for pending in state.pending.iter() {
             let violation = match &event.kind {
-                Kind::Memory(access) => self.memory(*access, pending, state),
+                Kind::Memory(access) => self.memory(event, *access, pending, state),
                 Kind::Registers { reads, writes, .. } => self.registers(reads, writes, pending),
                 Kind::Start(operation) => self.start(*operation, pending, state),
                 Kind::Free(..) => TensorMemory::free(pending),

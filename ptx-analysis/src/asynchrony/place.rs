@@ -45,6 +45,8 @@ pub(super) enum Share {
     Others,
 }
 
+/// The fewest bytes of a block.
+const LEAST: u64 = 16;
 /// The threads of a warp.
 const LANES: i64 = 32;
 /// The greatest distance in bytes between elements of neighbouring threads.
@@ -168,6 +170,18 @@ impl Place {
             && self.root == other.root
             && !iteration
             && (0..LANES).any(|first| (0..LANES).any(|second| meets(first, second)))
+    }
+
+    /// Whether an access to different addresses begins in a block of bytes.
+    pub(super) fn begins_in(self, block: Self) -> bool {
+        let (Some(start), Some(at)) = (block.address, self.address) else {
+            return false;
+        };
+        let fixed = start.dependence.max(at.dependence) != Dependence::Iteration;
+        let distance = at.constant.saturating_sub(start.constant);
+        let bytes = block.bytes.unwrap_or(LEAST);
+        let inside = u64::try_from(distance).is_ok_and(|d| d < bytes);
+        block.root == self.root && fixed && inside
     }
 
     /// Whether the bytes at this distance from another place are in it.

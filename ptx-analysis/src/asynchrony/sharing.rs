@@ -5,7 +5,6 @@
 
 use alloc::vec::Vec;
 
-use super::addresses::Dependence;
 use super::events::{Access, Event, Events, Kind, Operation};
 use super::flags::Flags;
 use super::mechanism::Mechanism;
@@ -265,7 +264,9 @@ impl Sharing<'_> {
                 Share::Own => few && place.is_fixed(),
                 Share::Others => true,
                 Share::MaybeOthers | Share::Apart => {
-                    operation.mechanism == Mechanism::Mbarrier && block_contains(place, read.place)
+                    operation.mechanism == Mechanism::Mbarrier
+                        && place.bytes.is_some()
+                        && read.place.begins_in(place)
                 }
             };
             let certainty = match operation.conditional || !is_sure {
@@ -283,19 +284,6 @@ impl Sharing<'_> {
             cause: Some(read.inst),
         })
     }
-}
-
-/// Whether a read of different addresses begins in a block of bytes.
-fn block_contains(block: Place, read: Place) -> bool {
-    let (Some(block_at), Some(read_at)) = (block.address, read.address) else {
-        return false;
-    };
-    let fixed = block_at.dependence.max(read_at.dependence) != Dependence::Iteration;
-    let distance = read_at.constant.saturating_sub(block_at.constant);
-    let inside = block
-        .bytes
-        .is_some_and(|b| u64::try_from(distance).is_ok_and(|d| d < b));
-    block.root == read.root && fixed && inside
 }
 
 impl Protocol for Sharing<'_> {

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind, Operation};
 use super::flags::Flags;
+use super::mechanism::Mechanism;
 use super::order::always_follows;
 use super::protocol::{Protocol, follow};
 use super::reach::avoids;
@@ -103,6 +104,8 @@ const ALLOCATED: u32 = 0;
 const RELINQUISHED: u32 = 1;
 /// Tensor memory was freed, and not allocated since.
 const FREED: u32 = 2;
+/// All threads accessed tensor memory after they met for the last time.
+const ACCESSED: u32 = 3;
 
 #[derive(Clone, Debug)]
 struct State {
@@ -133,7 +136,26 @@ impl Allocations<'_> {
             return definite(Rule::FreeWithoutAllocation);
         }
         let differs = self.columns.zip(columns).is_some_and(|(a, b)| a != b);
-        differs.then(|| violation(event, Rule::FreeOfOtherSize, Certainty::Definite))
+        if differs {
+            return definite(Rule::FreeOfOtherSize);
+        }
+        let is_early = event.selected && flags.on_all_paths(ACCESSED);
+        is_early.then(|| violation(event, Rule::FreeWithoutBarrier, Certainty::Possible))
+    }
+
+    /// Whether fewer columns were allocated on every path before: the numbers must not increase.
+    fn increases(&self, event: &Event, columns: u64) -> bool {
+        let order = |e: &Event| self.events.order(e.inst);
+        let dominators = self.analysis.dominators();
+        let is_before = |e: &Event| match e.block == event.block {
+            true => order(e) < order(event),
+            false => dominators.dominates(e.block, event.block),
+        };
+        let mut all = self.events.all();
+        all.any(|e| match e.kind {
+            Kind::Allocate(_, Some(fewer)) => fewer < columns && is_before(e),
+            _ => false,
+        })
     }
 
     /// Whether the threads that free memory under a condition free it again.
@@ -169,6 +191,12 @@ impl Allocations<'_> {
     }
 }
 
+/// Whether the threads of each warp access tensor memory themselves.
+fn is_of_all_threads(operation: &Operation) -> bool {
+    let loads_or_stores = [Mechanism::TensorLoads, Mechanism::TensorStores];
+    uses_tensor_memory(operation) && loads_or_stores.contains(&operation.mechanism)
+}
+
 fn uses_tensor_memory(operation: &Operation) -> bool {
     !operation.tensor_reads.is_empty() || !operation.tensor_writes.is_empty()
 }
@@ -178,7 +206,7 @@ impl Protocol for Allocations<'_> {
 
     fn start(&self) -> State {
         State {
-            flags: Flags::none(3),
+            flags: Flags::none(4),
             stored: Flags::none(self.events.roots),
         }
     }
@@ -194,10 +222,23 @@ impl Protocol for Allocations<'_> {
             }
             Kind::Free(..) => state.flags.set(FREED),
             Kind::Relinquish => state.flags.set(RELINQUISHED),
-            Kind::Barrier(_) => state.stored.clear(),
+            Kind::Barrier(_) => {
+                state.stored.clear();
+                state.flags.unset(ACCESSED);
+            }
+            Kind::Start(number) if !event.selected => {
+                let operation = self.events.operation(number);
+                if operation.is_some_and(is_of_all_threads) {
+                    state.flags.set(ACCESSED);
+                }
+            }
+            Kind::Phase(..) | Kind::Await(_) | Kind::Signal(_) | Kind::ClusterWait => {
+                state.flags.unset(ACCESSED);
+            }
             Kind::Call => {
                 state.flags.set_possible(ALLOCATED);
                 state.flags.unset(FREED);
+                state.flags.unset(ACCESSED);
                 state.stored.clear();
             }
             _ => {}
@@ -206,7 +247,11 @@ impl Protocol for Allocations<'_> {
 
     fn check(&self, event: &Event, state: &State, found: &mut Vec<Violation>) {
         match &event.kind {
-            Kind::Allocate(..) => {
+            Kind::Allocate(_, columns) => {
+                if columns.is_some_and(|columns| self.increases(event, columns)) {
+                    let rule = Rule::AllocationOfMore;
+                    found.push(violation(event, rule, Certainty::Definite));
+                }
                 let certainty = state.flags.certainty(RELINQUISHED);
                 let rule = Rule::AllocationAfterRelinquish;
                 found.extend(certainty.map(|c| violation(event, rule, c)));

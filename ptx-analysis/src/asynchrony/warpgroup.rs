@@ -1,4 +1,5 @@
-//! Registers of products of a warpgroup that were written after the last `wgmma.fence` (9.7.15.7.1).
+//! Registers of products of a warpgroup that were written after the last `wgmma.fence` (9.7.15.7.1), by other instructions or by products of
+//! another shape.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -21,6 +22,8 @@ pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     }
     if !numbers.is_empty() {
         follow(&Fencing { events, numbers }, events, cfg, found);
+        let products = events.operations.len();
+        follow(&Shapes { events, products }, events, cfg, found);
     }
 }
 
@@ -81,5 +84,52 @@ impl Protocol for Fencing<'_> {
                 cause: None,
             }));
         }
+    }
+}
+
+/// Products that share accumulators with products of another shape.
+struct Shapes<'a> {
+    events: &'a Events,
+    products: usize,
+}
+
+impl Protocol for Shapes<'_> {
+    /// The products that began after the last fence.
+    type State = Flags;
+
+    fn start(&self) -> Flags {
+        Flags::none(self.products)
+    }
+
+    fn apply(&self, event: &Event, state: &mut Flags) {
+        match event.kind {
+            Kind::WarpgroupFence | Kind::Call => state.clear(),
+            Kind::Wait(Mechanism::Warpgroup, _) => state.clear(),
+            Kind::Start(number) if self.events.operation(number).is_some_and(is_product) => {
+                state.set(number);
+            }
+            _ => {}
+        }
+    }
+
+    fn check(&self, event: &Event, state: &Flags, found: &mut Vec<Violation>) {
+        let Kind::Start(number) = event.kind else {
+            return;
+        };
+        let Some(product) = self.events.operation(number).filter(|o| is_product(o)) else {
+            return;
+        };
+        let certainty = state.iter().filter_map(|other| {
+            let before = &self.events.operation(other)?.written;
+            let shared = product.written.iter().any(|v| before.contains(v));
+            let differs = shared && *before != product.written;
+            state.certainty(other).filter(|_| differs)
+        });
+        found.extend(certainty.max().map(|certainty| Violation {
+            inst: event.inst,
+            rule: Rule::WarpgroupFence,
+            certainty,
+            cause: None,
+        }));
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_ir::facts::Space;
-use ptx_isa::StateSpace;
+use ptx_isa::{Action, StateSpace};
 
 use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
@@ -15,6 +15,10 @@ use crate::{Finding, Lint};
 const WORD: u64 = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    // Code for a debugger is not meant to be fast.
+    if cx.is_for_debugger() {
+        return;
+    }
     let Some(accesses) = cx.accesses() else {
         return;
     };
@@ -49,9 +53,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     let (all, least) = (passes.all, passes.least);
     let degree = all.div_ceil(least.max(1));
     let stride = lanes.stride();
-    // Computed layouts often have to be good for two purposes.
-    let least_degree = if lanes.is_affine || stride.is_some() { 2 } else { 3 };
-    if degree < least_degree {
+    if degree < least_degree(cx, access, lanes) {
         return None;
     }
     let how = match stride {
@@ -75,6 +77,22 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     };
     let help = performance::with_assumptions(&help, lanes);
     Some(finding.with_help(help).with_degree(degree as u32))
+}
+
+/// The least degree that is a problem.
+fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64 {
+    let facts = cx.facts().inst(access.inst);
+    let stride = lanes.stride();
+    let is_of_words = stride.is_none_or(|stride| stride.unsigned_abs() % WORD == 0);
+    match () {
+        // No thread waits for the passes of a copy, which take less time than what it reads.
+        () if facts.action() == Some(Action::CopyAsync) => 8,
+        // Computed layouts often have to be good for two purposes.
+        () if !lanes.is_affine && stride.is_none() => 3,
+        // Padding by words does not help rows that share words.
+        () if lanes.bytes < WORD && !is_of_words => 3,
+        () => 2,
+    }
 }
 
 /// Whether the lanes access a column of rows of a power of two of bytes.

@@ -15,6 +15,10 @@ use crate::{Finding, Lint};
 const MOST: usize = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    // Code for a debugger is not meant to be fast.
+    if cx.is_for_debugger() {
+        return;
+    }
     let Some(accesses) = cx.accesses() else {
         return;
     };

@@ -15,6 +15,8 @@ use crate::context::FunctionContext;
 
 /// Bytes of the longest vector.
 const LONGEST: u64 = 32;
+/// Bytes of a sector of global memory.
+pub(crate) const SECTOR: u64 = 32;
 /// Bytes of a row of a matrix.
 pub(crate) const ROW: u64 = 16;
 
@@ -129,9 +131,14 @@ impl Lanes {
             .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
 
-    /// The different sectors of global memory, if the lowest address is at the start of one.
+    /// The different sectors of global memory, wherever the lowest address is in one: at least that many.
     pub(crate) fn sectors(&self) -> u64 {
-        sectors(&self.addresses(), self.bytes, self.mask)
+        let addresses = self.addresses();
+        let aligned = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
+        let starts = (0..SECTOR).step_by(aligned);
+        let from = |start: u64| addresses.map(|at| at.wrapping_add(start));
+        let needed = starts.map(|start| sectors(&from(start), self.bytes, self.mask));
+        needed.min().unwrap_or(0)
     }
 
     /// How often shared memory is accessed, likewise.

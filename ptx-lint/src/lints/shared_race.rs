@@ -53,6 +53,9 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     for touch in &touches.all {
         if touch.writes_differ(cx, &mut threads) {
             races.insert(touch.stmt, (Certainty::Definite, touch.stmt));
+        } else if touch.differs_by_warp(cx, &mut threads) {
+            let new = (Certainty::Possible, touch.stmt);
+            races.entry(touch.stmt).or_insert(new);
         }
     }
     for (stmt, (certainty, other)) in races {
@@ -61,7 +64,10 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             Certainty::Possible => "threads may access the same shared memory without a barrier between them",
         };
         if stmt == other {
-            let message = "threads store different values to the same shared memory";
+            let message = match certainty {
+                Certainty::Definite => "threads store different values to the same shared memory",
+                Certainty::Possible => "threads of several warps may store different values to the same shared memory",
+            };
             let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
             found.push(finding.with_help("let one thread store, or use an atomic operation"));
             continue;

@@ -10,14 +10,15 @@ use ptx_ir::Operand;
 use ptx_ir::facts::Space;
 use ptx_isa::{SpecialReg, StateSpace};
 
-use super::performance::{self, Lanes};
+use super::performance::{self, Lanes, SECTOR};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Bytes of a sector.
-const SECTOR: u64 = 32;
-
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
+    // Code for a debugger is not meant to be fast.
+    if cx.is_for_debugger() {
+        return;
+    }
     let Some(accesses) = cx.accesses() else {
         return;
     };
@@ -134,12 +135,16 @@ fn is_global(access: &Access) -> bool {
 }
 
 fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
-    let (sectors, least) = (lanes.sectors(), lanes.distinct().div_ceil(SECTOR));
+    let least = lanes.distinct().div_ceil(SECTOR);
     let stride = lanes.stride();
     // Vectors that are a half of a structure use a half of each sector.
     let is_vector = matches!(access.access.data, Some((Operand::Vector(_), _)));
     let is_half = stride.and_then(|s| u64::try_from(s).ok()) == Some(2 * lanes.bytes);
-    if sectors <= least || is_vector && is_half {
+    if is_vector && is_half {
+        return None;
+    }
+    let sectors = lanes.sectors();
+    if sectors <= least {
         return None;
     }
     let how = match stride {

@@ -143,6 +143,8 @@ pub(crate) struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
     cluster: [u32; 3],
+    /// How far pointers are from the beginnings of the buffers.
+    offset: u64,
 }
 
 impl Shape {
@@ -155,7 +157,14 @@ impl Shape {
             grid,
             block,
             cluster,
+            offset: 0,
         }
+    }
+
+    /// With pointers that are as far from the beginnings of the buffers.
+    pub(crate) const fn with_offset(mut self, bytes: u64) -> Self {
+        self.offset = bytes;
+        self
     }
 }
 
@@ -197,7 +206,7 @@ pub(crate) fn launch_of(
             let at = start + buffers.len() as u64 % 256 * BUFFER;
             buffers.push(at);
             let _ = machine.write(at, &content(seed + nth));
-            bytes.extend(at.to_le_bytes());
+            bytes.extend((at + shape.offset).to_le_bytes());
         }
         let number = match seed / SEEDS {
             0 => 1 + (seed + nth) % 37,

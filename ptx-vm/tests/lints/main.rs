@@ -11,6 +11,7 @@ mod files;
 #[path = "../common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod launches;
+mod measured;
 #[path = "../common/random/mod.rs"]
 mod random;
 mod random_kernels;
@@ -22,6 +23,7 @@ use std::sync::Mutex;
 use agreement::{Claims, Run};
 use executed::Observer;
 use launches::{SEEDS, Shape, launch_of};
+use measured::Measured;
 use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FunctionKind, Module};
@@ -135,10 +137,9 @@ fn definite_findings_happen_in_the_files_of_lints() {
     tally.assert_agrees();
 }
 
-/// Checks files on all cores.
-fn check_files(files: Vec<files::Entry>, steps: u64) -> Tally {
+/// Works on files on all cores.
+fn on_all_cores(files: Vec<files::Entry>, of: impl Fn(&Module, &str) + Sync) {
     let work = Mutex::new(files);
-    let total = Mutex::new(Tally::default());
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
         for _ in 0..cores {
@@ -147,12 +148,27 @@ fn check_files(files: Vec<files::Entry>, steps: u64) -> Tally {
                     let Some(entry) = work.lock().unwrap().pop() else {
                         return;
                     };
-                    let module = ptx_parse::parse(&entry.read()).module;
-                    let tally = check(&module, &entry.name, steps);
-                    total.lock().unwrap().add(tally);
+                    of(&ptx_parse::parse(&entry.read()).module, &entry.name);
                 }
             });
         }
+    });
+}
+
+fn check_files(files: Vec<files::Entry>, steps: u64) -> Tally {
+    let total = Mutex::new(Tally::default());
+    on_all_cores(files, |module, name| {
+        let tally = check(module, name, steps);
+        total.lock().unwrap().add(tally);
+    });
+    total.into_inner().unwrap()
+}
+
+fn measure_files(files: Vec<files::Entry>, steps: u64) -> Measured {
+    let total = Mutex::new(Measured::default());
+    on_all_cores(files, |module, name| {
+        let measured = measured::check(module, name, steps);
+        total.lock().unwrap().add(measured);
     });
     total.into_inner().unwrap()
 }
@@ -192,4 +208,34 @@ fn definite_findings_happen_in_kernels_of_the_shared_corpus() {
     let mut tally = check_files(files, 1_000);
     tally.add(check_random(1_500));
     tally.assert_agrees();
+}
+
+#[test]
+fn addresses_are_as_stated_in_the_files_of_lints() {
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-lint/tests/lints");
+    let mut total = Measured::default();
+    for lint in measured::LINTS {
+        for path in folder(&files.join(lint.name())) {
+            let module = ptx_parse::parse(&std::fs::read(&path).unwrap()).module;
+            total.add(measured::check(&module, &path.display().to_string(), 1_000));
+        }
+    }
+    for lint in measured::LINTS {
+        let confirmed = total.confirmed(lint);
+        assert!(confirmed >= 4, "{}: {confirmed}", lint.name());
+    }
+    total.assert_agrees();
+}
+
+#[test]
+fn addresses_are_as_stated_in_small_kernels() {
+    measure_files(valid(&files::own(), 50_000), 2_000).assert_agrees();
+}
+
+#[test]
+#[ignore = "needs ../shared/corpus"]
+fn addresses_are_as_stated_in_kernels_of_the_shared_corpus() {
+    let mut files = valid(&files::own(), u64::MAX);
+    files.extend(valid(&files::shared(), u64::MAX));
+    measure_files(files, 5_000).assert_agrees();
 }

@@ -17,6 +17,9 @@ const MOVES: &str = "9.7.9.";
 /// How many instructions before a dead one may repeat it, and as many after it, more at the start of a block.
 const NEAR: usize = 2;
 
+/// How many statements after a dead one may write the same register.
+const FAR: usize = 64;
+
 /// What compilers leave.
 pub(super) struct Leftovers<'a> {
     cx: &'a FunctionContext<'a>,
@@ -73,7 +76,7 @@ impl<'a> Leftovers<'a> {
 
     pub(super) fn contains(&self, inst: &Reached<'_>) -> bool {
         self.lines.is_inline_asm(inst.stmt)
-            || self.is_copy(inst)
+            || self.is_copy(inst) && !self.is_overwritten(inst)
             || self.is_part_of_special(inst)
             || self.is_part_of_parameter(inst)
             || self.is_result(inst)
@@ -89,6 +92,26 @@ impl<'a> Leftovers<'a> {
         inst.facts.section().starts_with(MOVES)
             && inst.facts.memory().next().is_none()
             && sources.all(plain)
+    }
+
+    /// Whether it moves a number into a register that an instruction after it in the block writes, as no compiler does.
+    fn is_overwritten(&self, inst: &Reached<'_>) -> bool {
+        let mut read = inst.facts.parts().filter(|(_, usage)| usage.reads());
+        let is_number = read.all(|(operand, _)| matches!(operand, Operand::Small(_) | Operand::Imm(_)));
+        let block = self.cx.cfg().of_statement(inst.stmt);
+        let Some(block) = block.and_then(|id| self.cx.cfg().block(id)).filter(|_| is_number) else {
+            return false;
+        };
+        let registers = |of: InstId| self.cx.facts().inst(of).registers();
+        let Some(own) = registers(inst.inst).next().map(|m| m.place) else {
+            return false;
+        };
+        let after = self.cx.body().range(inst.stmt, block.end).skip(1).take(FAR);
+        let mut mentions = after.filter_map(|(_, statement)| match statement {
+            Statement::Inst(other) => registers(other).find(|m| m.place == own),
+            _ => None,
+        });
+        mentions.next().is_some_and(|first| !first.usage.reads())
     }
 
     /// Whether it copies a special register that is read again, or one of three components that are all read, such as those of a `dim3`.

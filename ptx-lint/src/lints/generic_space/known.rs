@@ -14,13 +14,15 @@ use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger and code that is not optimized name no state space.
-    if cx.is_for_debugger() || cx.is_unoptimized() {
-        return;
-    }
     let Some(accesses) = cx.accesses() else {
         return;
     };
+    // Code for a debugger and code that is not optimized name no state space, unless the function names that of the stack elsewhere.
+    let names = |space| accesses.all().iter().any(|a| a.access.space == Space::State(space));
+    let is_of_stack = cx.is_unoptimized() && names(StateSpace::Local);
+    if cx.is_for_debugger() || cx.is_unoptimized() && !is_of_stack {
+        return;
+    }
     let lines = cx.source_lines().function(cx.body());
     let mut last = None;
     for access in accesses.all() {
@@ -28,6 +30,9 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             continue;
         };
         let is_written = !lines.is_inline_asm(access.stmt);
+        if is_of_stack && space != StateSpace::Local {
+            continue;
+        }
         if access.access.space != Space::Generic || last == Some(access.stmt) || !is_written {
             continue;
         }

@@ -22,6 +22,8 @@ const LANES: u32 = 32;
 /// become smaller or greater.
 const SAME: &[(u64, u64)] = &[(16, 16)];
 const EARLIER: &[(u64, u64)] = &[(32, 16), (1, 2)];
+/// Likewise of two iterations between which only the threads of a warp wait for each other.
+const OTHER_WARPS: &[(u64, u64)] = &[(64, 32)];
 /// How many values are assumed for a function.
 const ASSUMED: usize = 16;
 
@@ -98,8 +100,19 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let (selected, other) = if a.is_anywhere { (a, b) } else { (b, a) };
         let several = (0..self.certain).filter(|s| other.set >> s & 1 == 1).count() > 1;
         let differ = Self::stride(other) != 0;
-        let is_first = !pair.is_earlier && !pair.in_other_warps;
+        // A warp may read what it wrote itself; other warps did not.
+        let is_first = !pair.is_earlier && (!pair.in_other_warps || self.is_in_other_warps(selected, other));
         is_first && several && differ && !other.is_anywhere && !selected.is_of_warp && other.counters.is_empty()
+    }
+
+    /// Whether warps of which no thread executes an access execute another one.
+    fn is_in_other_warps(&self, access: &Touch, other: &Touch) -> bool {
+        let warps = |touch: &Touch| {
+            let samples = self.samples.iter().take(self.certain).enumerate();
+            let executing = samples.filter(|(sample, _)| touch.set >> sample & 1 == 1);
+            executing.fold(0u32, |all, (_, thread)| all | 1 << (thread / LANES).min(31))
+        };
+        other.is_exact && warps(access) & !warps(other) != 0
     }
 
     /// Compares addresses that follow from the index of the thread.
@@ -267,7 +280,8 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
                 .wrapping_add(of_b.wrapping_mul(numbers.1 as i64))
                 .wrapping_sub(of_a.wrapping_mul(numbers.0 as i64));
             let all = |_: usize, _: usize| true;
-            self.overlaps(pair, (a, sets.0), (b, sets.1), (constant, &all), self.certain.min(32))
+            let count = if pair.in_other_warps { self.certain } else { self.certain.min(32) };
+            self.overlaps(pair, (a, sets.0), (b, sets.1), (constant, &all), count)
         };
         let phi = match values.symbol(symbol)? {
             Symbol::Value { value, .. } => {
@@ -280,8 +294,14 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             // As many as there are threads: parts of that size do not overlap, a reversed order does.
             None => overlap((a.set, b.set), (32, 32)),
             Some(phi) => {
-                let numbers = if pair.is_earlier { EARLIER } else { SAME };
-                numbers.iter().any(|&(first, second)| {
+                let numbers = match (pair.is_earlier, pair.in_other_warps) {
+                    (true, true) => OTHER_WARPS,
+                    (true, false) => EARLIER,
+                    (false, _) => SAME,
+                };
+                let interval = values.interval(phi);
+                let fits = |number: u64| !pair.in_other_warps || interval.contains(number.into());
+                numbers.iter().filter(|(first, second)| fits(*first) && fits(*second)).any(|&(first, second)| {
                     let at = |touch: &Touch, number| self.set_of(touch, (phi, number));
                     let sets = (at(a, first), at(b, second));
                     overlap(sets, (first, second))

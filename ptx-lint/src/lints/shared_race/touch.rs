@@ -119,6 +119,34 @@ impl Touch {
             })
     }
 
+    /// Whether threads of several warps store values to one address that differ between warps.
+    pub(super) fn differs_by_warp(&self, cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> bool {
+        let is_plain = self.is_exact && !self.is_anywhere && !self.is_of_warp && self.counters.is_empty();
+        if !self.writes || self.is_atomic || !is_plain || !threads.shape().is_required {
+            return false;
+        }
+        let samples = threads.samples().iter().enumerate();
+        let mut writers = samples.filter(|(sample, _)| self.set >> sample & 1 == 1);
+        let Some((first, thread)) = writers.next() else {
+            return false;
+        };
+        let at = self.own.get(first);
+        let meets = writers.any(|(sample, other)| other / LANES != thread / LANES && self.own.get(sample) == at);
+        let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
+            return false;
+        };
+        // The address is the same, so that a register that differs is what is stored.
+        meets
+            && ssa.uses(self.stmt).iter().any(|read| {
+                let is_unknown = threads.value(read.value).is_none();
+                let level = match ssa.value(read.value) {
+                    Value::Def { stmt, variable, .. } => likely.def(stmt, variable),
+                    _ => Uniformity::Grid,
+                };
+                is_unknown && level > Uniformity::Cta
+            })
+    }
+
     /// The size of the variable in bytes.
     fn size(&self, cx: &FunctionContext<'_>) -> Option<i64> {
         let Provenance::Variable(variable) = self.provenance else {

@@ -3,13 +3,19 @@
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
 use ptx_ir::facts::{MemoryAccess, RegAccess, Space};
-use ptx_ir::{Binding, Operand};
+use ptx_ir::{Binding, Operand, Statement};
 use ptx_isa::StateSpace;
 
 use crate::context::{FunctionContext, Reached};
 
 /// The section of the PTX ISA manual about moves and conversions.
 const MOVES: &str = "9.7.9.";
+
+/// The section about calculations with integers, in which each part of a sum depends on the parts below it.
+const INTEGERS: &str = "9.7.1.";
+
+/// How many statements after one may use what it writes.
+const NEAR: usize = 32;
 
 /// Tells which reads are not reported.
 pub(super) struct Harmless<'a> {
@@ -25,7 +31,7 @@ impl<'a> Harmless<'a> {
 
     pub(super) fn contains(&self, inst: &Reached<'_>, read: &Use) -> bool {
         self.lines.is_inline_asm(inst.stmt)
-            || self.is_packed(inst)
+            || self.is_packed(inst) && !self.is_calculated(inst)
             || self.is_passed(inst, read)
             || self.is_scaled(inst, read)
     }
@@ -35,6 +41,29 @@ impl<'a> Harmless<'a> {
         let is_move = inst.facts.section().starts_with(MOVES);
         let reads = inst.facts.registers().filter(|m| m.usage.reads());
         is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
+    }
+
+    /// Whether the next use of what an instruction writes is a calculation, in which all parts matter, or an address.
+    fn is_calculated(&self, inst: &Reached<'_>) -> bool {
+        let facts = |of| self.cx.facts().inst(of);
+        let mut written = facts(inst.inst).registers().filter(|m| m.usage.writes());
+        let block = self.cx.cfg().of_statement(inst.stmt);
+        let block = block.and_then(|id| self.cx.cfg().block(id));
+        let (Some(own), None, Some(block)) = (written.next(), written.next(), block) else {
+            return false;
+        };
+        let after = self.cx.body().range(inst.stmt, block.end).skip(1).take(NEAR);
+        let mut uses = after.filter_map(|(_, statement)| match statement {
+            Statement::Inst(other) => {
+                let mention = facts(other).registers().find(|m| m.place == own.place)?;
+                let is_base = |access: MemoryAccess| matches!(access.base, Some(Operand::Reg(base)) if base == own.place.register);
+                let is_address = facts(other).memory().any(is_base);
+                let calculates = facts(other).section().starts_with(INTEGERS);
+                Some(mention.usage.reads() && (calculates || is_address))
+            }
+            _ => None,
+        });
+        uses.next().unwrap_or(false)
     }
 
     /// Whether it is an argument, or a part of a result, which may have bytes between its elements.
