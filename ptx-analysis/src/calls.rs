@@ -54,9 +54,10 @@ pub struct Call {
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallGraph {
-    /// By caller and in order.
-    sites: Vec<Site>,
-    targets: Vec<Target>,
+    /// By function.
+    functions: Vec<FunctionCalls>,
+    /// The functions whose addresses are taken outside of functions.
+    taken_by_module: Vec<FuncId>,
     /// In order.
     address_taken: Vec<FuncId>,
     /// Functions by number, and after them one node for all whose address is taken.
@@ -66,49 +67,126 @@ pub struct CallGraph {
     of_symbol: Vec<Option<FuncId>>,
 }
 
+/// The calls of a module without functions.
+impl Default for CallGraph {
+    fn default() -> Self {
+        Self::without_calls(&Module::default())
+    }
+}
+
 impl CallGraph {
     /// Finds every call of a module.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
-        let mut finder = Finder::new(facts.module());
-        finder.module(facts);
-        let Finder {
-            sites,
-            targets,
-            edges,
-            mut address_taken,
-            of_symbol,
-            ..
-        } = finder;
-        address_taken.sort_unstable();
-        address_taken.dedup();
-        let graph = graph(facts.module().functions().len(), &edges, &address_taken);
-        Self {
+        let mut new = Self::without_calls(facts.module());
+        new.find(facts, facts.module().definitions().map(|(id, ..)| id));
+        new.connect();
+        new
+    }
+
+    /// The functions of a module, with no calls so far: for [`update`](Self::update).
+    #[must_use]
+    pub fn without_calls(module: &Module) -> Self {
+        let of_symbol = functions_of_symbols(module);
+        let mut taken_by_module = Vec::new();
+        take(&of_symbol, module.pool().operands(), &mut taken_by_module);
+        let functions = vec![FunctionCalls::default(); module.functions().len()];
+        let graph = Digraph::from_valid(functions.len() as u32 + 1, functions.len() as u32, &[]);
+        let mut new = Self {
+            functions,
+            taken_by_module,
+            address_taken: Vec::new(),
             components: Components::new(&graph),
             graph,
-            sites,
-            targets,
-            address_taken,
             of_symbol,
+        };
+        new.connect();
+        new
+    }
+
+    /// Finds the calls of some functions again, after their bodies changed. Gives whether functions now call others than before, or take other addresses.
+    ///
+    /// ```
+    /// use ptx_analysis::calls::CallGraph;
+    /// use ptx_ir::facts::ModuleFacts;
+    ///
+    /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.func leaf() { ret; }\n.entry k() { call leaf; ret; }\n";
+    /// let module = ptx_parse::parse(text).module;
+    /// let (k, leaf) = (module.function("k").unwrap(), module.function("leaf").unwrap());
+    /// let mut calls = CallGraph::without_calls(&module);
+    /// assert!(calls.update(&ModuleFacts::new(&module), &[k]));
+    /// assert_eq!(calls.callees(k), [leaf]);
+    /// ```
+    pub fn update(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) -> bool {
+        let links = |of: &Self| -> Vec<(Vec<Target>, Vec<FuncId>)> {
+            let all = changed.iter().filter_map(|id| of.functions.get(id.index()));
+            all.map(|f| (f.targets.clone(), f.taken.clone())).collect()
+        };
+        let before = links(self);
+        self.find(facts, changed.iter().copied());
+        let is_changed = links(self) != before;
+        if is_changed {
+            self.connect();
+        }
+        is_changed
+    }
+
+    /// Looks for the calls in functions.
+    fn find(&mut self, facts: &ModuleFacts<'_>, functions: impl IntoIterator<Item = FuncId>) {
+        for id in functions {
+            if let (Some(of), Some(entry)) =
+                (facts.function(id), self.functions.get_mut(id.index()))
+            {
+                *entry = Finder::new(&self.of_symbol).function(of);
+            }
         }
     }
 
-    /// The function that a symbol names.
-    pub(crate) fn function(&self, symbol: SymbolId) -> Option<FuncId> {
+    /// Makes the graph of what was found.
+    fn connect(&mut self) {
+        let taken = self.functions.iter().flat_map(|f| &f.taken);
+        self.address_taken = taken.chain(&self.taken_by_module).copied().collect();
+        self.address_taken.sort_unstable();
+        self.address_taken.dedup();
+        let count = self.functions.len();
+        let edges = (0..).zip(&self.functions).flat_map(|(from, of)| {
+            let node = move |to: &Target| match to {
+                Target::Function(id) => (from, id.as_u32()),
+                Target::AddressTaken => (from, count as u32),
+            };
+            of.targets.iter().map(node)
+        });
+        let edges: Vec<(u32, u32)> = edges.collect();
+        self.graph = graph(count, &edges, &self.address_taken);
+        self.components = Components::new(&self.graph);
+    }
+
+    /// The function that a symbol names: its definition if it has one, else its first declaration.
+    #[must_use]
+    pub fn function(&self, symbol: SymbolId) -> Option<FuncId> {
         self.of_symbol.get(symbol.index()).copied().flatten()
     }
 
     /// Every call, by caller and in order; one through a list of functions once for each of them. Where many calls share a
     /// long list, this is much longer than the text; see [`CallGraph::targets`].
     pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
-        self.expand(&self.sites)
+        let functions = (0..self.functions.len() as u32).map(FuncId::new);
+        functions.flat_map(|id| self.calls_of(id))
     }
 
     /// The calls in a function, in order, as in [`CallGraph::calls`].
     pub fn calls_of(&self, function: FuncId) -> impl Iterator<Item = Call> + '_ {
-        let start = self.sites.partition_point(|s| s.from < function);
-        let end = self.sites.partition_point(|s| s.from <= function);
-        self.expand(self.sites.get(start..end).unwrap_or_default())
+        let of = self.functions.get(function.index()).into_iter();
+        of.flat_map(move |of| {
+            of.sites.iter().flat_map(move |site| {
+                let targets = of.targets.get(site.targets.clone()).unwrap_or_default();
+                targets.iter().map(move |&to| Call {
+                    from: function,
+                    inst: site.inst,
+                    to,
+                })
+            })
+        })
     }
 
     /// What the calls in a function may reach, each once.
@@ -122,15 +200,6 @@ impl CallGraph {
             false => Target::Function(FuncId::new(node)),
         };
         nodes.into_iter().map(target).collect()
-    }
-
-    fn expand<'a>(&'a self, sites: &'a [Site]) -> impl Iterator<Item = Call> + 'a {
-        sites.iter().flat_map(|site| {
-            let targets = self.targets.get(site.targets.clone());
-            let targets = targets.unwrap_or_default().iter();
-            let (from, inst) = (site.from, site.inst);
-            targets.map(move |&to| Call { from, inst, to })
-        })
     }
 
     /// The functions of this module that a function may call, each once and in order.
@@ -214,123 +283,115 @@ impl CallGraph {
 }
 
 /// A call instruction and the positions of its targets; calls through one list share them.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Site {
-    from: FuncId,
     inst: InstId,
     targets: Range<usize>,
 }
 
-/// Finds calls and addresses.
-struct Finder {
-    /// The number of functions, which is the node of all functions whose address is taken.
-    functions: u32,
-    /// The function of each symbol.
-    of_symbol: Vec<Option<FuncId>>,
+/// What a function calls, and the functions whose addresses it takes.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct FunctionCalls {
+    /// In order.
     sites: Vec<Site>,
     targets: Vec<Target>,
-    /// The targets of the lists of the current function.
-    lists: BTreeMap<LabelId, Range<usize>>,
-    /// Callers and targets, which are nodes of the graph.
-    edges: Vec<(u32, u32)>,
-    address_taken: Vec<FuncId>,
+    taken: Vec<FuncId>,
 }
 
-impl Finder {
-    fn new(module: &Module) -> Self {
+/// Takes the addresses of the functions among some operands.
+fn take(of_symbol: &[Option<FuncId>], operands: &[Operand], taken: &mut Vec<FuncId>) {
+    for operand in operands {
+        if let Operand::Symbol(symbol) = operand {
+            taken.extend(of_symbol.get(symbol.index()).copied().flatten());
+        }
+    }
+}
+
+/// Finds the calls and addresses of a function.
+struct Finder<'a> {
+    /// The function of each symbol.
+    of_symbol: &'a [Option<FuncId>],
+    /// The targets of the lists of the function.
+    lists: BTreeMap<LabelId, Range<usize>>,
+    found: FunctionCalls,
+}
+
+impl<'a> Finder<'a> {
+    fn new(of_symbol: &'a [Option<FuncId>]) -> Self {
         Self {
-            functions: module.functions().len() as u32,
-            of_symbol: functions_of_symbols(module),
-            sites: Vec::new(),
-            targets: Vec::new(),
+            of_symbol,
             lists: BTreeMap::new(),
-            edges: Vec::new(),
-            address_taken: Vec::new(),
+            found: FunctionCalls::default(),
         }
     }
 
-    fn function(&self, symbol: SymbolId) -> Option<FuncId> {
-        self.of_symbol.get(symbol.index()).copied().flatten()
-    }
-
-    /// Takes the addresses of the functions among some operands.
-    fn take(&mut self, operands: &[Operand]) {
-        for operand in operands {
-            if let Operand::Symbol(symbol) = operand {
-                self.address_taken.extend(self.function(*symbol));
-            }
+    fn function(mut self, facts: FunctionFacts<'_>) -> FunctionCalls {
+        let body = facts.body();
+        for (inst, _) in body.insts() {
+            self.inst(facts, inst);
         }
-    }
-
-    fn module(&mut self, facts: &ModuleFacts<'_>) {
-        let module = facts.module();
-        self.take(module.pool().operands());
-        for (from, _, body) in module.definitions() {
-            let Some(function) = facts.function(from) else {
-                continue;
-            };
-            self.lists.clear();
-            for (inst, _) in body.insts() {
-                self.inst(from, function, inst);
-            }
-            for opaque in body.opaques().values() {
-                self.take(body.pool().slice(opaque.mentions));
-            }
-            let mut declarators = body.declarations().declarators.iter();
-            if declarators.any(|d| d.init != Operand::Absent) {
-                self.take(body.pool().operands());
-            }
+        for opaque in body.opaques().values() {
+            let mentions = body.pool().slice(opaque.mentions);
+            take(self.of_symbol, mentions, &mut self.found.taken);
         }
+        let mut declarators = body.declarations().declarators.iter();
+        if declarators.any(|d| d.init != Operand::Absent) {
+            take(
+                self.of_symbol,
+                body.pool().operands(),
+                &mut self.found.taken,
+            );
+        }
+        self.found.taken.sort_unstable();
+        self.found.taken.dedup();
+        self.found
     }
 
-    fn inst(&mut self, from: FuncId, facts: FunctionFacts<'_>, inst: InstId) {
+    fn inst(&mut self, facts: FunctionFacts<'_>, inst: InstId) {
         let mut direct = None;
         let targets = match facts.inst(inst).callees() {
             None => None,
             Some(Callees::Function(symbol)) => {
                 direct = Some(symbol);
-                Some(self.add_targets(from, &[Operand::Symbol(symbol)]))
+                Some(self.add_targets(&[Operand::Symbol(symbol)]))
             }
-            Some(Callees::List(list)) => Some(self.list(from, list)),
-            Some(_) => Some(self.add_targets(from, &[Operand::Absent])),
+            Some(Callees::List(list)) => Some(self.list(list)),
+            Some(_) => Some(self.add_targets(&[Operand::Absent])),
         };
-        self.sites.extend(targets.map(|targets| Site {
-            from,
-            inst,
-            targets,
-        }));
-        let of_symbol = &self.of_symbol;
+        let sites = &mut self.found.sites;
+        sites.extend(targets.map(|targets| Site { inst, targets }));
+        let of_symbol = self.of_symbol;
         let function = |s: SymbolId| of_symbol.get(s.index()).copied().flatten();
-        let taken = &mut self.address_taken;
+        let taken = &mut self.found.taken;
         mentioned(facts.body(), inst, direct, |symbol| {
             taken.extend(function(symbol))
         });
     }
 
     /// The targets of a list of functions.
-    fn list(&mut self, from: FuncId, list: TargetList<'_>) -> Range<usize> {
+    fn list(&mut self, list: TargetList<'_>) -> Range<usize> {
         if let Some(targets) = self.lists.get(&list.label) {
             return targets.clone();
         }
-        let targets = self.add_targets(from, list.operands);
+        let targets = self.add_targets(list.operands);
         self.lists.insert(list.label, targets.clone());
         targets
     }
 
-    fn add_targets(&mut self, from: FuncId, operands: &[Operand]) -> Range<usize> {
-        let start = self.targets.len();
-        let any = self.functions;
+    fn add_targets(&mut self, operands: &[Operand]) -> Range<usize> {
+        let start = self.found.targets.len();
         for operand in operands {
             let function = match operand {
-                Operand::Symbol(symbol) => self.function(*symbol),
+                Operand::Symbol(symbol) => {
+                    let known = self.of_symbol.get(symbol.index());
+                    known.copied().flatten()
+                }
                 _ => None,
             };
-            let node = function.map_or(any, FuncId::as_u32);
-            self.edges.push((from.as_u32(), node));
             let target = function.map_or(Target::AddressTaken, Target::Function);
-            self.targets.push(target);
+            self.found.targets.push(target);
         }
-        start..self.targets.len()
+        start..self.found.targets.len()
     }
 }
 

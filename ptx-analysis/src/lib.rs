@@ -19,6 +19,7 @@ pub mod fold;
 pub mod function_analysis;
 pub mod graph;
 mod ids;
+pub mod incremental;
 mod live_sets;
 pub mod liveness;
 pub mod memory_access;

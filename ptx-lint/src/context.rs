@@ -1,6 +1,7 @@
 //! What lints ask about modules and functions; analyses are made when the first lint asks.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
@@ -8,8 +9,9 @@ use ptx_analysis::asynchrony::{Certainty, Violation, violations};
 use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::incremental::Budget;
 use ptx_analysis::memory_access::Accesses;
-use ptx_analysis::provenance::{CallSummaries, FunctionProvenance};
+use ptx_analysis::provenance::{CallSummaries, FunctionProvenance, IncrementalSummaries};
 use ptx_analysis::source_lines::SourceLines;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::threads::{Evaluated, ThreadValues, reaching};
@@ -23,44 +25,59 @@ use ptx_ir::{
 use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
 use crate::divergence::Divergence;
-use crate::optimized::is_unoptimized;
+use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, Lint, LintOptions};
 
 /// What is known of a module.
 #[derive(Debug)]
 pub(crate) struct ModuleContext<'m> {
     facts: &'m ModuleFacts<'m>,
-    calls: CallGraph,
-    summaries: CallSummaries,
     lines: SourceLines<'m>,
     is_for_debugger: bool,
-    is_unoptimized: bool,
-    /// Only if a lint needs it.
-    likely: Option<ModuleUniformity>,
+    known: Known,
+}
+
+/// What the functions of a module have in common.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) calls: Arc<CallGraph>,
+    pub(crate) summaries: Arc<CallSummaries>,
+    pub(crate) is_unoptimized: bool,
     /// The functions that wait at a barrier for all threads of the CTA, or call one that does.
-    waiting: Vec<bool>,
+    pub(crate) waiting: Vec<bool>,
 }
 
 impl<'m> ModuleContext<'m> {
     pub(crate) fn new(facts: &'m ModuleFacts<'m>, options: &LintOptions) -> Self {
-        let divergence = options.lints.iter().any(|lint| lint.needs_divergence());
-        let calls = CallGraph::new(facts);
-        Self {
-            facts,
-            waiting: match divergence {
-                true => waiting(facts, &calls),
+        let calls = Arc::new(CallGraph::new(facts));
+        let mut summaries = IncrementalSummaries::new();
+        summaries.update(facts, &calls, &mut Budget::unlimited());
+        let functions = || {
+            let definitions = facts.module().definitions();
+            definitions.filter_map(|(id, ..)| facts.function(id))
+        };
+        let known = Known {
+            waiting: match needs_divergence(options) {
+                true => waiting(&calls, functions().filter(|f| waits(*f)).map(|f| f.id())),
                 false => Vec::new(),
             },
+            summaries: summaries.summaries().cloned().unwrap_or_default(),
             calls,
-            summaries: CallSummaries::new(facts),
+            is_unoptimized: asks_whether_optimized(options) && {
+                let stack_addresses = stack_addresses(facts.module());
+                functions().any(|f| is_unoptimized(f, &stack_addresses))
+            },
+        };
+        Self::with(facts, known)
+    }
+
+    /// The same with what was found before.
+    pub(crate) fn with(facts: &'m ModuleFacts<'m>, known: Known) -> Self {
+        Self {
+            facts,
             lines: SourceLines::new(facts.module()),
             is_for_debugger: is_for_debugger(facts.module()),
-            is_unoptimized: options
-                .lints
-                .iter()
-                .any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
-                && is_unoptimized(facts),
-            likely: divergence.then(|| ModuleUniformity::optimistic(facts)),
+            known,
         }
     }
 
@@ -69,31 +86,47 @@ impl<'m> ModuleContext<'m> {
     }
 
     pub(crate) fn calls(&self) -> &CallGraph {
-        &self.calls
+        &self.known.calls
     }
 }
 
-/// The functions that wait at a barrier for all threads of the CTA, or call one that does.
-fn waiting(facts: &ModuleFacts<'_>, calls: &CallGraph) -> Vec<bool> {
-    let mut found = vec![false; facts.module().functions().len()];
-    let mut work = Vec::new();
-    for (id, _, body) in facts.module().definitions() {
-        let Some(of) = facts.function(id) else {
-            continue;
-        };
-        let waits = |inst| {
-            let f = of.inst(inst);
-            let is_barrier = matches!(
-                f.action(),
-                Some(Action::BarrierSync | Action::BarrierReduce)
-            );
-            is_barrier && !crate::divergence::is_counted(&f)
-        };
-        if body.insts().any(|(inst, _)| waits(inst)) {
-            work.push(id);
-        }
-    }
+/// Whether a lint asks where values have a reason to differ.
+pub(crate) fn needs_divergence(options: &LintOptions) -> bool {
+    options.lints.iter().any(|lint| lint.needs_divergence())
+}
+
+/// Whether a lint asks whether a compiler optimized the module.
+pub(crate) fn asks_whether_optimized(options: &LintOptions) -> bool {
+    let mut lints = options.lints.iter();
+    lints.any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
+}
+
+/// Where values have a reason to differ, if a lint asks for that.
+pub(crate) fn likely(facts: &ModuleFacts<'_>, options: &LintOptions) -> Option<ModuleUniformity> {
+    needs_divergence(options).then(|| ModuleUniformity::optimistic(facts))
+}
+
+/// Whether a function waits at a barrier for all threads of the CTA.
+pub(crate) fn waits(of: FunctionFacts<'_>) -> bool {
+    let waits = |inst| {
+        let f = of.inst(inst);
+        let is_barrier = matches!(
+            f.action(),
+            Some(Action::BarrierSync | Action::BarrierReduce)
+        );
+        is_barrier && !crate::divergence::is_counted(&f)
+    };
+    of.body().insts().any(|(inst, _)| waits(inst))
+}
+
+/// Some functions, and those that call one of them.
+pub(crate) fn waiting(calls: &CallGraph, of: impl Iterator<Item = FuncId>) -> Vec<bool> {
+    let mut found = Vec::new();
+    let mut work: Vec<FuncId> = of.collect();
     while let Some(id) = work.pop() {
+        if found.len() <= id.index() {
+            found.resize(id.index() + 1, false);
+        }
         if !core::mem::replace(&mut found[id.index()], true) {
             work.extend(calls.callers(id));
         }
@@ -142,8 +175,8 @@ impl<T> core::ops::Deref for Made<'_, T> {
 /// What is known of a function.
 pub(crate) struct FunctionContext<'a> {
     module: &'a ModuleContext<'a>,
-    id: FuncId,
     facts: FunctionFacts<'a>,
+    likely: Option<&'a FunctionUniformity>,
     analysis: Made<'a, FunctionAnalysis>,
     given: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
     ssa: OnceCell<Option<Ssa>>,
@@ -165,14 +198,14 @@ pub(crate) struct Reached<'a> {
 impl<'a> FunctionContext<'a> {
     pub(crate) fn new(
         module: &'a ModuleContext<'a>,
-        id: FuncId,
         facts: FunctionFacts<'a>,
+        likely: Option<&'a FunctionUniformity>,
         given: Option<Given<'a>>,
     ) -> Self {
         Self {
             module,
-            id,
             facts,
+            likely,
             analysis: match given {
                 Some(given) => Made::Before(given.analysis),
                 None => Made::Here(FunctionAnalysis::new(facts)),
@@ -188,7 +221,7 @@ impl<'a> FunctionContext<'a> {
     }
 
     pub(crate) fn id(&self) -> FuncId {
-        self.id
+        self.facts.id()
     }
 
     pub(crate) fn module(&self) -> &'a Module {
@@ -213,7 +246,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The calls of the module.
     pub(crate) fn calls(&self) -> &'a CallGraph {
-        &self.module.calls
+        &self.module.known.calls
     }
 
     /// The source lines of the module.
@@ -228,7 +261,7 @@ impl<'a> FunctionContext<'a> {
 
     /// Whether no compiler optimized the module: only for `generic-space` and `dead-code`.
     pub(crate) fn is_unoptimized(&self) -> bool {
-        self.module.is_unoptimized
+        self.module.known.is_unoptimized
     }
 
     /// The values of registers; `None` if the function has too many.
@@ -259,7 +292,7 @@ impl<'a> FunctionContext<'a> {
         }
         let new = || {
             let (ssa, values) = (self.ssa()?, self.values()?);
-            let (of, calls) = (self.analysis(), Some(&self.module.summaries));
+            let (of, calls) = (self.analysis(), Some(&*self.module.known.summaries));
             let provenance = FunctionProvenance::new(self.facts, of, ssa, calls);
             Some(Accesses::with_provenance(
                 self.facts,
@@ -274,7 +307,7 @@ impl<'a> FunctionContext<'a> {
     /// Whether the function calls others or is called.
     fn is_connected(&self) -> bool {
         let calls = self.calls();
-        !calls.targets(self.id).is_empty() || !calls.callers(self.id).is_empty()
+        !calls.targets(self.id()).is_empty() || !calls.callers(self.id()).is_empty()
     }
 
     /// What breaks the protocols of asynchronous operations.
@@ -285,7 +318,7 @@ impl<'a> FunctionContext<'a> {
 
     /// The same where there is a reason to differ: for lints with [`Lint::needs_divergence`].
     pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
-        self.module.likely.as_ref()?.function(self.id)
+        self.likely
     }
 
     /// The branches that decide which blocks are executed, likewise.
@@ -313,7 +346,9 @@ impl<'a> FunctionContext<'a> {
         };
         let symbol = self.module().symbols().get(*symbol);
         match symbol.map(|s| s.kind) {
-            Some(SymbolKind::Function(id)) => self.module.waiting.get(id.index()) == Some(&true),
+            Some(SymbolKind::Function(id)) => {
+                self.module.known.waiting.get(id.index()) == Some(&true)
+            }
             _ => false,
         }
     }
@@ -410,7 +445,7 @@ impl<'a> FunctionContext<'a> {
         Finding {
             lint,
             certainty,
-            function: self.id,
+            function: self.id(),
             stmt,
             degree: None,
             diagnostic: Diagnostic::warning(lint.code(), self.span(stmt), message),

@@ -1,6 +1,6 @@
 //! Lints: what assembles and is probably wrong or slow.
 //!
-//! [`lint`] examines a module, [`Linter`] one function at a time. Each [`Finding`] is a warning with the code of its [`Lint`], and states its
+//! [`lint`] examines a module, [`Linter`] one function at a time, and [`LintSession`] a module that changes. Each [`Finding`] is a warning with the code of its [`Lint`], and states its
 //! [`Certainty`]: definite findings are proven, possible ones depend on what the analyses do not know. `docs/linting.md` describes the lints.
 //!
 //! ```
@@ -26,6 +26,7 @@ struct Guide;
 
 mod addresses;
 mod context;
+mod declarations;
 mod divergence;
 mod finding;
 mod inline;
@@ -34,9 +35,11 @@ mod lints;
 mod optimized;
 mod options;
 mod protocols;
+mod session;
 
 pub use finding::Finding;
 pub use linter::{Linter, lint};
 pub use lints::Lint;
 pub use options::LintOptions;
 pub use ptx_analysis::asynchrony::Certainty;
+pub use session::LintSession;

@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use ptx_analysis::function_analysis::{FunctionAnalysis, map_functions};
 use ptx_analysis::memory_access::Accesses;
 use ptx_analysis::ssa::Ssa;
+use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_analysis::values::Values;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, StmtId};
 
-use crate::context::{FunctionContext, Given, ModuleContext};
+use crate::context::{FunctionContext, Given, ModuleContext, likely};
 use crate::inline::Contexts;
 use crate::{Finding, Lint, LintOptions};
 
@@ -41,6 +42,7 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
 #[derive(Debug)]
 pub struct Linter<'m> {
     module: ModuleContext<'m>,
+    likely: Option<ModuleUniformity>,
     contexts: Contexts,
     options: &'m LintOptions,
 }
@@ -52,6 +54,7 @@ impl<'m> Linter<'m> {
         let module = ModuleContext::new(facts, options);
         Self {
             contexts: Contexts::new(facts, module.calls(), options),
+            likely: likely(facts, options),
             module,
             options,
         }
@@ -79,21 +82,44 @@ impl<'m> Linter<'m> {
     }
 
     fn examine(&self, id: FuncId, of: FunctionFacts<'_>, given: Option<Given<'_>>) -> Vec<Finding> {
-        let context = FunctionContext::new(&self.module, id, of, given);
-        let mut found = Vec::new();
-        for lint in &self.options.lints {
-            if !self.contexts.replaces(id, *lint) {
-                lint.check(&context, &mut found);
-            }
-        }
-        let others = self.contexts.found(id);
-        if !others.is_empty() {
-            let known: BTreeSet<(Lint, StmtId)> = found.iter().map(|f| (f.lint, f.stmt)).collect();
-            let is_new = |f: &&Finding| !known.contains(&(f.lint, f.stmt));
-            found.extend(others.iter().filter(is_new).cloned());
-        }
-        found.retain(|f| f.certainty >= self.options.certainty);
-        found.sort_by_key(|f| f.diagnostic.span.start);
-        found
+        let likely = self.likely.as_ref().and_then(|all| all.function(id));
+        let context = FunctionContext::new(&self.module, of, likely, given);
+        let own = examine(&context, &self.contexts, self.options);
+        let all = merged(&own, self.contexts.found(id), self.options);
+        let mut all: Vec<Finding> = all.cloned().collect();
+        all.sort_by_key(|f| f.diagnostic.span.start);
+        all
     }
+}
+
+/// What lints find in a function by itself.
+pub(crate) fn examine(
+    context: &FunctionContext<'_>,
+    contexts: &Contexts,
+    options: &LintOptions,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for lint in &options.lints {
+        if !contexts.replaces(context.id(), *lint) {
+            lint.check(context, &mut found);
+        }
+    }
+    found
+}
+
+/// What is found in a function by itself, and what else is found where it is called.
+pub(crate) fn merged<'f>(
+    own: &'f [Finding],
+    others: &'f [Finding],
+    options: &LintOptions,
+) -> impl Iterator<Item = &'f Finding> + use<'f> {
+    let key = |f: &Finding| (f.lint, f.stmt);
+    let known: BTreeSet<(Lint, StmtId)> = match others.is_empty() {
+        true => BTreeSet::new(),
+        false => own.iter().map(key).collect(),
+    };
+    let others = others.iter().filter(move |f| !known.contains(&key(f)));
+    let certainty = options.certainty;
+    let all = own.iter().chain(others);
+    all.filter(move |f| f.certainty >= certainty)
 }

@@ -3,25 +3,26 @@
 use alloc::vec::Vec;
 
 use ptx_analysis::fold::conversion;
-use ptx_ir::facts::{Flow, FunctionFacts, ModuleFacts, Targets};
-use ptx_ir::{Module, Statement};
+use ptx_ir::facts::{Flow, FunctionFacts, Targets};
+use ptx_ir::{EntityId as _, Module, Statement};
 use ptx_isa::StateSpace;
 
-/// Whether no compiler optimized it: it makes generic addresses of the stack, or jumps to the next statement.
-pub(crate) fn is_unoptimized(facts: &ModuleFacts<'_>) -> bool {
-    let functions = facts.module().definitions();
-    let mut functions = functions.filter_map(|(id, ..)| facts.function(id));
-    has_generic_stack(facts.module()) || functions.any(jumps_to_next)
-}
-
-fn has_generic_stack(module: &Module) -> bool {
-    module.signatures().ids().any(|id| {
+/// Which signatures make generic addresses of the stack.
+pub(crate) fn stack_addresses(module: &Module) -> Vec<bool> {
+    let makes = |id| {
         let signature = module.signature(id);
         let modifiers: Vec<_> = signature.modifiers().collect();
         let made = signature.opcode();
         let made = made.and_then(|opcode| conversion(opcode, &modifiers));
         made.is_some_and(|made| made.to_generic && made.space == StateSpace::Local)
-    })
+    };
+    module.signatures().ids().map(makes).collect()
+}
+
+/// Whether no compiler optimized a module with this function: it makes generic addresses of the stack, or jumps to the next statement.
+pub(crate) fn is_unoptimized(of: FunctionFacts<'_>, stack_addresses: &[bool]) -> bool {
+    let mut insts = of.body().insts();
+    insts.any(|(_, inst)| stack_addresses.get(inst.sig.index()) == Some(&true)) || jumps_to_next(of)
 }
 
 /// Whether a jump without a guard goes to the statement after it.

@@ -1,16 +1,19 @@
 //! What the functions of a module give to each other.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, FunctionFacts, ModuleFacts};
-use ptx_ir::{Binding, EntityId as _, FuncId, FunctionKind, Statement, StmtId, SymbolId};
+use ptx_ir::{Binding, EntityId as _, FuncId, Statement, StmtId, SymbolId};
 use ptx_isa::StateSpace;
 
+use super::incremental::IncrementalSummaries;
 use super::origin::{Known, Origin};
 use super::pass::Pass;
 use crate::calls::CallGraph;
 use crate::function_analysis::FunctionAnalysis;
 use crate::graph::ReversePostOrder;
+use crate::incremental::Budget;
 use crate::memory_access::Provenance;
 use crate::ssa::Ssa;
 use crate::values::VariableRef;
@@ -18,17 +21,14 @@ use crate::values::VariableRef;
 /// The function of the CUDA device runtime that allocates global memory.
 const ALLOCATION: &str = "malloc";
 
-/// How often a function is analyzed before nothing is known of its arguments and results.
-const RUNS: u8 = 8;
-
 /// Which addresses the functions of a module give to each other through direct calls.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct CallSummaries {
-    graph: CallGraph,
+    pub(super) graph: Arc<CallGraph>,
     /// Of each function that is only called directly, what all calls give to it.
-    arguments: Vec<Option<Vec<Known>>>,
+    pub(super) arguments: Vec<Option<Vec<Known>>>,
     /// What each function returns, in its own terms.
-    results: Vec<Vec<Known>>,
+    pub(super) results: Vec<Vec<Known>>,
 }
 
 impl CallSummaries {
@@ -37,125 +37,50 @@ impl CallSummaries {
     /// `docs/analysing.md` has an example.
     #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
-        let module = facts.module();
-        let graph = CallGraph::new(facts);
-        let count = module.functions().len();
-        let mut summaries = Self {
-            graph,
-            arguments: vec![None; count],
-            results: vec![Vec::new(); count],
-        };
-        // Otherwise there may be other calls.
-        let all_calls = module
-            .definitions()
-            .all(|(id, ..)| facts.function(id).is_some());
-        let mut order = Vec::new();
-        for (id, function, _) in module.definitions() {
-            let is_entry = function.kind == FunctionKind::Entry;
-            let calls = &summaries.graph;
-            if is_entry && calls.calls_of(id).next().is_none() {
-                continue;
-            }
-            let known = all_calls && function.linkage.is_none() && !calls.is_address_taken(id);
-            if !is_entry && known && !calls.callers(id).is_empty() {
-                let params = function.interface.params.len as usize;
-                summaries.arguments[id.index()] = Some(vec![Known::Nothing; params]);
-            }
-            let returns = function.interface.returns.len as usize;
-            summaries.results[id.index()] = vec![Known::Nothing; returns];
-            order.push(id);
-        }
-        order.sort_by_key(|id| core::cmp::Reverse(summaries.graph.component(*id)));
-        summaries.run(facts, &order);
-        summaries
+        let mut summaries = IncrementalSummaries::new();
+        let calls = Arc::new(CallGraph::new(facts));
+        summaries.update(facts, &calls, &mut Budget::unlimited());
+        summaries.into_summaries()
     }
 
     /// What the calls of a function give to its parameters.
     pub(super) fn arguments(&self, function: FuncId) -> Option<&[Known]> {
         self.arguments.get(function.index())?.as_deref()
     }
-
-    fn run(&mut self, facts: &ModuleFacts<'_>, order: &[FuncId]) {
-        let count = facts.module().functions().len();
-        let mut waiting = vec![false; count];
-        let mut runs = vec![0u8; count];
-        for id in order {
-            waiting[id.index()] = true;
-        }
-        while order.iter().any(|id| waiting[id.index()]) {
-            for id in order {
-                if !core::mem::take(&mut waiting[id.index()]) {
-                    continue;
-                }
-                let at = id.index();
-                runs[at] = runs[at].saturating_add(1);
-                if let Some(of) = facts.function(*id) {
-                    self.analyze(*id, of, runs[at] > RUNS, &mut waiting);
-                }
-            }
-        }
-    }
-
-    fn analyze(
-        &mut self,
-        id: FuncId,
-        facts: FunctionFacts<'_>,
-        give_up: bool,
-        waiting: &mut [bool],
-    ) {
-        if give_up && let Some(arguments) = &mut self.arguments[id.index()] {
-            arguments.fill(Known::Unknown);
-        }
-        let analysis = FunctionAnalysis::new(facts);
-        let ssa = Ssa::new(
-            facts,
-            analysis.cfg(),
-            analysis.dominators(),
-            analysis.variables(),
-        );
-        let (mut results, calls) = match &ssa {
-            Ok(ssa) => {
-                let mut pass = Pass::new(facts, &analysis, ssa, Some(self));
-                let order = ReversePostOrder::new(analysis.cfg());
-                pass.run(order.order());
-                (returns(&mut pass), given(&mut pass))
-            }
-            Err(_) => (
-                vec![Known::Unknown; self.results[id.index()].len()],
-                unknown(facts),
-            ),
-        };
-        if give_up {
-            results.fill(Known::Unknown);
-        }
-        for (callee, given) in calls {
-            let Some(callee) = self.graph.function(callee) else {
-                continue;
-            };
-            if let Some(Some(arguments)) = self.arguments.get_mut(callee.index())
-                && raise(arguments, &given)
-            {
-                waiting[callee.index()] = true;
-            }
-        }
-        if raise(&mut self.results[id.index()], &results) {
-            for caller in self.graph.callers(id) {
-                waiting[caller.index()] = true;
-            }
-        }
-    }
 }
 
-/// Whether less is known than before.
-fn raise(old: &mut [Known], new: &[Known]) -> bool {
-    let mut raised = false;
-    for (at, old) in old.iter_mut().enumerate() {
-        let new = new.get(at).copied().unwrap_or(Known::Unknown);
-        let joined = old.join(new);
-        raised |= joined != *old;
-        *old = joined;
+/// What a function gives to others.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub(super) results: Vec<Known>,
+    pub(super) calls: Vec<(FuncId, Vec<Known>)>,
+}
+
+/// Evaluates a function; `summaries` has what it gets from others.
+pub(super) fn evaluate(facts: FunctionFacts<'_>, summaries: &CallSummaries) -> Output {
+    let analysis = FunctionAnalysis::new(facts);
+    let (cfg, variables) = (analysis.cfg(), analysis.variables());
+    let ssa = Ssa::new(facts, cfg, analysis.dominators(), variables);
+    let (results, calls) = match &ssa {
+        Ok(ssa) => {
+            let mut pass = Pass::new(facts, &analysis, ssa, Some(summaries));
+            let order = ReversePostOrder::new(cfg);
+            pass.run(order.order());
+            (returns(&mut pass), given(&mut pass))
+        }
+        Err(_) => {
+            let results = summaries.results.get(facts.id().index());
+            let count = results.map_or(0, Vec::len);
+            (vec![Known::Unknown; count], unknown(facts))
+        }
+    };
+    let calls = calls.into_iter();
+    let calls =
+        calls.filter_map(|(symbol, known)| Some((summaries.graph.function(symbol)?, known)));
+    Output {
+        results,
+        calls: calls.collect(),
     }
-    raised
 }
 
 /// What a function returns.

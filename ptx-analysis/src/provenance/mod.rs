@@ -15,6 +15,7 @@
 
 mod calls;
 mod expression;
+mod incremental;
 mod operands;
 mod origin;
 mod params;
@@ -29,6 +30,7 @@ use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
 use ptx_isa::StateSpace;
 
 pub use calls::CallSummaries;
+pub use incremental::IncrementalSummaries;
 
 use crate::function_analysis::FunctionAnalysis;
 use crate::graph::ReversePostOrder;

@@ -37,10 +37,12 @@
 
 mod blocks;
 mod cells;
+mod connected;
 mod context;
 mod control;
 mod function;
 mod graphs;
+mod incremental;
 mod pass;
 mod phases;
 mod stack;
@@ -49,19 +51,19 @@ mod statement;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{EntityId as _, FuncId, Function, FunctionKind, StmtId, SymbolId};
+use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId, SymbolId};
 
+pub use incremental::IncrementalUniformity;
 pub use ptx_isa::Uniformity;
 
 use crate::calls::CallGraph;
 use crate::cfg::BlockId;
 use crate::function_analysis::map_functions;
+use crate::incremental::Budget;
 use context::Context;
-use function::{Outcome, analyze};
+use function::analyze;
+use incremental::is_alone;
 use stack::Stack;
-
-/// How often a function is analyzed before nothing is assumed of its callers and callees.
-const RUNS: u8 = 8;
 
 /// A register that a statement writes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -204,38 +206,22 @@ impl ModuleUniformity {
     ) -> Self {
         let module = facts.module();
         let calls = CallGraph::new(facts);
-        let is_alone = |id: FuncId| {
-            let kind = module.functions().get(id).map(|f| f.kind);
-            kind == Some(FunctionKind::Entry) && calls.calls_of(id).next().is_none()
-        };
-        let stacks = Stacks::new(facts, is_optimistic);
+        let mut of_module = IncrementalUniformity::with(is_optimistic);
+        of_module.enter_all(facts);
+        of_module.update(facts, &calls, &mut Budget::unlimited());
         let mut functions = vec![None; module.functions().len()];
+        let known = &of_module;
         let alone = map_functions(facts, |id, of| {
-            let no_results = |_: SymbolId, _: usize| None;
-            let context = stacks.context(of, id);
-            (wanted(id) && is_alone(id))
-                .then(|| (id, analyze(of, &context, &no_results).uniformity))
+            let is_asked = wanted(id) && is_alone(module, &calls, id);
+            is_asked.then(|| (id, known.evaluate(of, &calls)))
         });
         for (id, uniformity) in alone.into_iter().flatten() {
             functions[id.index()] = Some(uniformity);
         }
-        let mut take = |found: Vec<Option<FunctionUniformity>>, of: &dyn Fn(usize) -> bool| {
-            let found = found.into_iter().enumerate();
-            for (at, uniformity) in found.filter(|(at, u)| u.is_some() && of(*at)) {
-                functions[at] = uniformity;
+        for (id, ..) in module.definitions() {
+            if !is_alone(module, &calls, id) {
+                functions[id.index()] = of_module.take(facts, &calls, id);
             }
-        };
-        let connected = Connected::new(facts, &calls, &stacks, |id| !is_alone(id));
-        let (open, found) = (connected.open.clone(), connected.run());
-        take(found, &|_| true);
-        if !is_optimistic && open.iter().any(|id| !calls.callers(*id).is_empty()) {
-            // What other modules call and what that calls keeps what was found. Calls of the others are known, and so are the results of what they call.
-            let mut kept = vec![false; module.functions().len()];
-            for id in calls.reachable(open) {
-                kept[id.index()] = true;
-            }
-            let inner = Connected::within(facts, &calls, &stacks, |id| !is_alone(id));
-            take(inner.run(), &|at| kept.get(at) == Some(&false));
         }
         Self { functions }
     }
@@ -245,220 +231,4 @@ impl ModuleUniformity {
     pub fn function(&self, id: FuncId) -> Option<&FunctionUniformity> {
         self.functions.get(id.index())?.as_ref()
     }
-}
-
-/// The local memory of all functions.
-struct Stacks {
-    all: Vec<Stack>,
-    /// Whether the address of a variable in local memory is more than the function that declares it uses.
-    any_escapes: bool,
-    is_optimistic: bool,
-}
-
-impl Stacks {
-    fn new(facts: &ModuleFacts<'_>, is_optimistic: bool) -> Self {
-        let module = facts.module();
-        let mut all = vec![Stack::NONE; module.functions().len()];
-        for (id, stack) in map_functions(facts, |id, of| (id, Stack::new(of))) {
-            all[id.index()] = stack;
-        }
-        Self {
-            any_escapes: context::has_local_variables(module) || all.iter().any(|s| s.escapes),
-            all,
-            is_optimistic,
-        }
-    }
-
-    /// What is known of a function before its callers are looked at.
-    fn context(&self, facts: FunctionFacts<'_>, id: FuncId) -> Context {
-        let mut context = Context::new(facts, id);
-        if let Some(stack) = self.all.get(id.index()) {
-            context.cells = stack.cells.clone();
-        }
-        context.local_pointers = self.any_escapes;
-        context.is_optimistic = self.is_optimistic;
-        context
-    }
-}
-
-/// The functions that call or are called.
-struct Connected<'a> {
-    facts: &'a ModuleFacts<'a>,
-    calls: &'a CallGraph,
-    /// Those that are called before their callers, as far as there is no recursion.
-    order: Vec<FuncId>,
-    /// Those of which not all calls are known.
-    open: Vec<FuncId>,
-    contexts: Vec<Option<Context>>,
-    results: Vec<Option<Vec<Uniformity>>>,
-    found: Vec<Option<FunctionUniformity>>,
-    waiting: Vec<bool>,
-    runs: Vec<u8>,
-}
-
-impl<'a> Connected<'a> {
-    /// All of a module: other modules may call its functions.
-    fn new(
-        facts: &'a ModuleFacts<'a>,
-        calls: &'a CallGraph,
-        stacks: &Stacks,
-        takes: impl Fn(FuncId) -> bool,
-    ) -> Self {
-        let mut connected = Self::empty(facts, calls);
-        for (id, function, _) in facts.module().definitions() {
-            let is_known = function.kind == FunctionKind::Entry
-                || function.linkage.is_none()
-                    && !calls.is_address_taken(id)
-                    && !calls.callers(id).is_empty();
-            if takes(id) {
-                connected.add(id, stacks, is_known);
-            }
-        }
-        connected.sorted()
-    }
-
-    /// What the kernels of a module call: calls from other modules do not change what these functions return to them.
-    fn within(
-        facts: &'a ModuleFacts<'a>,
-        calls: &'a CallGraph,
-        stacks: &Stacks,
-        takes: impl Fn(FuncId) -> bool,
-    ) -> Self {
-        let module = facts.module();
-        let kernels = module.definitions();
-        let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
-        let kernels = kernels.map(|(id, ..)| id);
-        let mut connected = Self::empty(facts, calls);
-        for id in calls.reachable(kernels.chain(calls.address_taken().iter().copied())) {
-            let is_kernel = |f: &Function| f.kind == FunctionKind::Entry;
-            let is_kernel = module.functions().get(id).is_some_and(is_kernel);
-            if takes(id) {
-                connected.add(id, stacks, is_kernel || !calls.is_address_taken(id));
-            }
-        }
-        connected.sorted()
-    }
-
-    fn empty(facts: &'a ModuleFacts<'a>, calls: &'a CallGraph) -> Self {
-        let count = facts.module().functions().len();
-        Self {
-            facts,
-            calls,
-            order: Vec::new(),
-            open: Vec::new(),
-            contexts: vec![None; count],
-            results: vec![None; count],
-            found: vec![None; count],
-            waiting: vec![false; count],
-            runs: vec![0; count],
-        }
-    }
-
-    /// Adds a function; `is_known`: all of its calls are known.
-    fn add(&mut self, id: FuncId, stacks: &Stacks, is_known: bool) {
-        let module = self.facts.module();
-        let (Some(of), Some(function)) = (self.facts.function(id), module.functions().get(id))
-        else {
-            return;
-        };
-        let mut context = stacks.context(of, id);
-        if !is_known {
-            context.give_up();
-            self.open.push(id);
-        }
-        self.contexts[id.index()] = Some(context);
-        let returned = function.interface.returns.len as usize;
-        self.results[id.index()] = Some(vec![Uniformity::Grid; returned]);
-        self.waiting[id.index()] = true;
-        self.order.push(id);
-    }
-
-    /// Callees before their callers.
-    fn sorted(mut self) -> Self {
-        let calls = self.calls;
-        self.order
-            .sort_by_key(|id| core::cmp::Reverse(calls.component(*id)));
-        self
-    }
-
-    /// Analyzes all of them until nothing changes.
-    fn run(mut self) -> Vec<Option<FunctionUniformity>> {
-        let order = core::mem::take(&mut self.order);
-        while order.iter().any(|id| self.waiting[id.index()]) {
-            for id in &order {
-                if core::mem::take(&mut self.waiting[id.index()]) {
-                    self.analyze(*id);
-                }
-            }
-        }
-        self.found
-    }
-
-    fn analyze(&mut self, id: FuncId) {
-        let at = id.index();
-        self.runs[at] = self.runs[at].saturating_add(1);
-        let give_up = self.runs[at] > RUNS;
-        let Some(context) = &mut self.contexts[at] else {
-            return;
-        };
-        if give_up && context.kind != FunctionKind::Entry {
-            context.give_up();
-        }
-        let Some(of) = self.facts.function(id) else {
-            return;
-        };
-        let results = |symbol: SymbolId, index: usize| {
-            let callee = self.calls.function(symbol);
-            let results = callee.and_then(|id| self.results.get(id.index())?.as_ref());
-            results.and_then(|r| r.get(index)).copied()
-        };
-        let context = &*context;
-        let Outcome {
-            uniformity,
-            mut results,
-            calls,
-        } = analyze(of, context, &results);
-        if give_up && !context.is_optimistic {
-            results.fill(Uniformity::Varying);
-        }
-        self.found[at] = Some(uniformity);
-        for call in calls {
-            self.enter(&call);
-        }
-        if let Some(old) = &mut self.results[at]
-            && raise(old, &results)
-        {
-            for caller in self.calls.callers(id) {
-                self.waiting[caller.index()] = true;
-            }
-        }
-    }
-
-    /// A function is called.
-    fn enter(&mut self, call: &function::Call) {
-        let callee = self.calls.function(call.callee);
-        let Some(at) = callee.map(|id| id.index()) else {
-            return;
-        };
-        let Some(Some(context)) = self.contexts.get_mut(at) else {
-            return;
-        };
-        let entry = context.entry.join(call.executed);
-        let mut arguments = call.arguments.clone();
-        arguments.resize(context.arguments.len(), context.unknown());
-        if raise(&mut context.arguments, &arguments) || entry != context.entry {
-            context.entry = entry;
-            self.waiting[at] = true;
-        }
-    }
-}
-
-/// Whether something is the same in fewer threads than before.
-fn raise(old: &mut [Uniformity], new: &[Uniformity]) -> bool {
-    let mut raised = false;
-    for (old, new) in old.iter_mut().zip(new) {
-        raised |= *old < *new;
-        *old = old.join(*new);
-    }
-    raised
 }

@@ -143,6 +143,57 @@ impl<'m> ModuleFacts<'m> {
 }
 
 impl FactTables {
+    /// Tables in which nothing is known of any function, for [`update`](Self::update).
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            forms: vec![FormFacts::UNKNOWN],
+            bodies: Vec::new(),
+        }
+    }
+
+    /// Looks at the instructions of some functions of a module, for the first time or after they changed. What is known of others stays as it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ptx_ir::facts::{FactTables, ModuleFacts};
+    /// let text = b".version 8.0\n.target sm_80\n.entry k() { bar.sync 0; }\n.entry l() { bar.sync 0; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let mut tables = FactTables::empty();
+    /// tables.update(&module, &[module.function("l").unwrap()]);
+    /// let facts = ModuleFacts::with_tables(&module, Arc::new(tables));
+    /// let is_barrier = |(id, _, body): (_, _, &ptx_ir::Body)| facts.function(id).unwrap().inst(body.insts().next().unwrap().0).is_barrier();
+    /// assert_eq!(module.definitions().map(is_barrier).collect::<Vec<_>>(), [false, true]);
+    /// ```
+    pub fn update(&mut self, module: &Module, functions: &[FuncId]) {
+        self.bodies.resize(module.bodies.len(), Vec::new());
+        let before = self.forms.len();
+        self.add(Run::new(module, functions));
+        // What changed functions had before is not needed any more.
+        if self.forms.len().ilog2() > before.ilog2() {
+            self.compact();
+        }
+    }
+
+    /// Removes facts that no instruction has.
+    fn compact(&mut self) {
+        const NONE: u32 = u32::MAX;
+        let mut numbers = vec![NONE; self.forms.len()];
+        let mut forms = vec![FormFacts::UNKNOWN];
+        for number in self.bodies.iter_mut().flatten() {
+            let form = *number & !NEVER_RETURNS;
+            let Some(new) = numbers.get_mut(form as usize).filter(|_| form != UNKNOWN) else {
+                continue;
+            };
+            if *new == NONE {
+                *new = forms.len() as u32;
+                forms.extend(self.forms.get(form as usize).cloned());
+            }
+            *number = *new | (*number & NEVER_RETURNS);
+        }
+        self.forms = forms;
+    }
+
     /// Adds the facts of some functions.
     fn add(&mut self, run: Run) {
         let before = self.forms.len() as u32 - 1;

@@ -1,14 +1,14 @@
 //! Findings that depend on what calls a function: kernels are linted with the statements of small functions instead of their calls.
 //!
-//! The kernels are written as a new module, which is parsed and linted. What is found there is reported where the statement is in the
+//! Each kernel is written as a new module, which is parsed and linted. What is found there is reported where the statement is in the
 //! source: in the kernel, or in the function.
 
 mod plan;
 mod write;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_analysis::calls::CallGraph;
@@ -16,12 +16,13 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Body, FuncId, FunctionKind, Item, Module, Span, StmtId};
 
 use crate::context::{FunctionContext, ModuleContext};
+use crate::declarations::{Declarations, Parts};
 use crate::{Finding, Lint, LintOptions};
-use plan::Plans;
+pub(crate) use plan::Plans;
 use write::{Frame, Piece, Writer};
 
-/// The longest text that is written.
-const MOST_BYTES: usize = 1 << 19;
+/// The longest text that is written for all kernels of a module: those after it are linted with their calls.
+pub(crate) const MOST_BYTES: usize = 1 << 19;
 
 /// The lints to which it matters where a function is called.
 const LINTS: &[Lint] = &[
@@ -39,7 +40,7 @@ const LINTS: &[Lint] = &[
 ];
 
 /// What is found in kernels with the statements of functions instead of calls.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Contexts {
     /// By the function in which it is found.
     found: BTreeMap<FuncId, Vec<Finding>>,
@@ -49,17 +50,90 @@ pub(crate) struct Contexts {
     kernels: Vec<FuncId>,
 }
 
+/// The lints among some to which it matters where a function is called; `None` if there is no such lint.
+pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
+    let mut options = options.clone();
+    options.lints.retain(|lint| LINTS.contains(lint));
+    (!options.lints.is_empty()).then_some(options)
+}
+
+/// The kernels of a module that call something; none of a module of which the text is not known.
+pub(crate) fn callers(module: &Module, calls: &CallGraph) -> Vec<FuncId> {
+    if module.source().is_empty() || module.edits().is_some() {
+        return Vec::new();
+    }
+    let is_entry = |f: &ptx_ir::Function| f.kind == FunctionKind::Entry;
+    let kernels = module.definitions().filter(|(_, f, _)| is_entry(f));
+    let kernels = kernels.map(|(id, ..)| id);
+    kernels
+        .filter(|id| calls.calls_of(*id).next().is_some())
+        .collect()
+}
+
 impl Contexts {
     /// Lints the kernels of a module that call functions.
     pub(crate) fn new(facts: &ModuleFacts<'_>, calls: &CallGraph, options: &LintOptions) -> Self {
-        let mut options = options.clone();
-        options.lints.retain(|lint| LINTS.contains(lint));
-        if options.lints.is_empty() {
+        let (Some(options), module) = (lints(options), facts.module()) else {
+            return Self::default();
+        };
+        let callers = callers(module, calls);
+        if callers.is_empty() {
             return Self::default();
         }
-        let new = Inlined::new(facts, calls);
-        new.and_then(|new| new.lint(facts.module(), &options))
-            .unwrap_or_default()
+        let declarations = Declarations::new(module);
+        let plans = Plans::new(facts, calls, &calls.reachable(callers.iter().copied()));
+        let mut kernels = Vec::new();
+        let mut bytes = 0;
+        for kernel in callers {
+            let Some(inlined) = Inlined::new(&plans, &declarations, kernel) else {
+                continue;
+            };
+            bytes += inlined.len();
+            if bytes > MOST_BYTES {
+                break;
+            }
+            kernels.extend(inlined.lint(module, &options));
+        }
+        Self::of(module, calls, kernels.iter())
+    }
+
+    /// Puts together what was found in some kernels, in the order of the module.
+    pub(crate) fn of<'k>(
+        module: &Module,
+        calls: &CallGraph,
+        all: impl Iterator<Item = &'k Kernel> + Clone,
+    ) -> Self {
+        let kernels: Vec<FuncId> = all.clone().map(|k| k.id).collect();
+        let replaced: BTreeSet<FuncId> = all.clone().flat_map(|k| &k.replaced).copied().collect();
+        let remaining: BTreeSet<FuncId> = all.clone().flat_map(|k| &k.remaining).copied().collect();
+        let all_covered = |callers: Vec<FuncId>| {
+            let mut callers = callers.iter();
+            callers.all(|c| kernels.binary_search(c).is_ok() || replaced.contains(c))
+        };
+        let is_covered = |id: &FuncId| {
+            let function = module.functions().get(*id);
+            let is_visible = function.is_none_or(|f| f.linkage.is_some());
+            !is_visible
+                && !remaining.contains(id)
+                && !calls.is_address_taken(*id)
+                && all_covered(calls.callers(*id))
+        };
+        let covered = replaced.iter().copied().filter(is_covered);
+        let mut covered: Vec<FuncId> = covered.chain(kernels.iter().copied()).collect();
+        covered.sort_unstable();
+        let mut best: BTreeMap<(FuncId, Lint, StmtId), &Finding> = BTreeMap::new();
+        for finding in all.flat_map(|k| &k.found) {
+            add(&mut best, finding);
+        }
+        let mut found: BTreeMap<FuncId, Vec<Finding>> = BTreeMap::new();
+        for ((function, ..), finding) in best {
+            found.entry(function).or_default().push(finding.clone());
+        }
+        Self {
+            found,
+            replaced: covered,
+            kernels,
+        }
     }
 
     /// Whether a lint does not examine a function by itself.
@@ -73,125 +147,144 @@ impl Contexts {
         }
     }
 
+    /// Whether a function is linted as a part of kernels, and whether it is such a kernel.
+    pub(crate) fn is_replaced(&self, function: FuncId) -> (bool, bool) {
+        let contains = |all: &[FuncId]| all.binary_search(&function).is_ok();
+        (contains(&self.replaced), contains(&self.kernels))
+    }
+
+    /// Calls `each` for all findings.
+    pub(crate) fn each_finding(&mut self, each: impl FnMut(&mut Finding)) {
+        self.found.values_mut().flatten().for_each(each);
+    }
+
     /// What is found in a function.
     pub(crate) fn found(&self, function: FuncId) -> &[Finding] {
         self.found.get(&function).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A module of kernels with the statements of functions instead of calls.
-struct Inlined {
+/// A kernel that was linted with the statements of functions instead of calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) id: FuncId,
+    /// The functions whose calls were replaced, and those of which calls remain.
+    pub(crate) replaced: BTreeSet<FuncId>,
+    pub(crate) remaining: BTreeSet<FuncId>,
+    pub(crate) found: Vec<Finding>,
+}
+
+/// A module of a kernel with the statements of functions instead of calls.
+pub(crate) struct Inlined {
+    kernel: FuncId,
     text: Vec<u8>,
     /// In the order of the text.
     pieces: Vec<Piece>,
     frames: Vec<Frame>,
-    kernels: Vec<FuncId>,
-    /// The functions of which nothing else is left, in order.
-    replaced: Vec<FuncId>,
+    replaced: BTreeSet<FuncId>,
+    remaining: BTreeSet<FuncId>,
 }
 
 impl Inlined {
-    /// Writes the kernels; `None` if no call is replaced.
-    fn new(facts: &ModuleFacts<'_>, calls: &CallGraph) -> Option<Self> {
-        let module = facts.module();
-        if module.source().is_empty() || module.edits().is_some() {
+    /// Writes a kernel; `None` if no call is replaced.
+    pub(crate) fn new(
+        plans: &Plans<'_>,
+        declarations: &Declarations<'_>,
+        kernel: FuncId,
+    ) -> Option<Self> {
+        let module = plans.facts.module();
+        let mut calls = plans.of(kernel)?.calls.values();
+        if !calls.any(|call| plans.values(kernel, call).is_some()) {
             return None;
         }
-        let plans = Plans::new(facts, calls);
-        let is_caller = |id: FuncId| {
-            let plan = plans.of(id);
-            plan.is_some_and(|p| {
-                p.calls
-                    .values()
-                    .any(|call| plans.values(id, call).is_some())
-            })
-        };
-        let entries = module
-            .definitions()
-            .filter(|(_, f, _)| f.kind == FunctionKind::Entry);
-        let kernels: Vec<FuncId> = entries
-            .map(|(id, ..)| id)
-            .filter(|id| is_caller(*id))
-            .collect();
-        if kernels.is_empty() {
-            return None;
-        }
-        let kept = calls.reachable(kernels.iter().copied());
-        let mut writer = Writer::new(&plans);
+        let mut writer = Writer::new(plans);
+        writer.kernel(kernel);
+        let mut needed = declarations.mentioned(&writer.text, Parts::All);
         for (item, kind) in module.items() {
+            if let Item::Directive(_) = kind {
+                let text = module.span(item).of(module.source());
+                needed.extend(declarations.mentioned(text, Parts::All));
+            }
+        }
+        let (mut text, mut after) = (Vec::new(), Vec::new());
+        let mut place = None;
+        let source = module.source();
+        for (item, kind) in module.items() {
+            let to = if place.is_some() {
+                &mut after
+            } else {
+                &mut text
+            };
             let span = module.span(item);
             match kind {
-                Item::Function(id) if kernels.binary_search(&id).is_ok() => {
-                    writer.copy(Span::new(span.start, module.body(id)?.base() + 1));
-                    writer.kernel(id);
-                    writer.text.extend_from_slice(b"}\n");
+                Item::Function(id) if id == kernel => {
+                    let start = Span::new(span.start, module.body(id)?.base() + 1);
+                    to.extend_from_slice(start.of(source));
+                    to.push(b'\n');
+                    place = Some(to.len() as u32);
                 }
-                Item::Function(id)
-                    if module.body(id).is_some() && kept.binary_search(&id).is_err() => {}
-                _ => writer.copy(span),
-            }
-            if writer.text.len() > MOST_BYTES {
-                return None;
+                Item::Function(_) | Item::Decl(_) if !needed.contains(&item) => {}
+                _ => {
+                    to.extend_from_slice(span.of(source));
+                    to.push(b'\n');
+                }
             }
         }
-        let all = |callers: Vec<FuncId>| {
-            callers
-                .iter()
-                .all(|c| kernels.binary_search(c).is_ok() || writer.replaced.contains(c))
-        };
-        let is_covered = |id: &FuncId| {
-            let is_visible = module
-                .functions()
-                .get(*id)
-                .is_none_or(|f| f.linkage.is_some());
-            !is_visible
-                && !writer.remaining.contains(id)
-                && !calls.is_address_taken(*id)
-                && all(calls.callers(*id))
-        };
-        let covered = writer.replaced.iter().copied().filter(is_covered);
-        let mut replaced: Vec<FuncId> = covered.chain(kernels.iter().copied()).collect();
-        replaced.sort_unstable();
+        let place = place?;
+        for piece in &mut writer.pieces {
+            piece.start += place;
+            piece.end += place;
+        }
+        text.append(&mut writer.text);
+        text.extend_from_slice(b"}\n");
+        text.append(&mut after);
         Some(Self {
-            text: writer.text,
+            kernel,
+            text,
             pieces: writer.pieces,
             frames: writer.frames,
-            kernels,
-            replaced,
+            replaced: writer.replaced,
+            remaining: writer.remaining,
         })
     }
 
-    /// Lints the kernels; `None` if their text cannot be parsed.
-    fn lint(self, old: &Module, options: &LintOptions) -> Option<Contexts> {
+    /// The length of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The number of statements of the kernel.
+    pub(crate) fn statements(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Lints the kernel; `None` if the text cannot be parsed.
+    pub(crate) fn lint(self, old: &Module, options: &LintOptions) -> Option<Kernel> {
         let parsed = ptx_parse::parse(&self.text);
         if !parsed.diagnostics.is_empty() {
             return None;
         }
         let facts = ModuleFacts::new(&parsed.module);
         let context = ModuleContext::new(&facts, options);
-        let mut best: BTreeMap<(FuncId, Lint, StmtId), Finding> = BTreeMap::new();
-        for kernel in &self.kernels {
-            let name = old.functions().get(*kernel)?.name;
-            let id = parsed.module.function(old.name(name))?;
-            let context = FunctionContext::new(&context, id, facts.function(id)?, None);
-            let mut new = Vec::new();
-            for lint in &options.lints {
-                lint.check(&context, &mut new);
-            }
-            for finding in new {
-                if let Some(finding) = self.in_source(old, parsed.module.body(id)?, finding) {
-                    add(&mut best, finding);
-                }
-            }
+        let name = old.functions().get(self.kernel)?.name;
+        let id = parsed.module.function(old.name(name))?;
+        let likely = crate::context::likely(&facts, options);
+        let likely = likely.as_ref().and_then(|all| all.function(id));
+        let context = FunctionContext::new(&context, facts.function(id)?, likely, None);
+        let mut found = Vec::new();
+        for lint in &options.lints {
+            lint.check(&context, &mut found);
         }
-        let mut found: BTreeMap<FuncId, Vec<Finding>> = BTreeMap::new();
-        for ((function, ..), finding) in best {
-            found.entry(function).or_default().push(finding);
-        }
-        Some(Contexts {
-            found,
+        let body = parsed.module.body(id)?;
+        let found = found.into_iter();
+        let found = found
+            .filter_map(|finding| self.in_source(old, body, finding))
+            .collect();
+        Some(Kernel {
+            id: self.kernel,
             replaced: self.replaced,
-            kernels: self.kernels,
+            remaining: self.remaining,
+            found,
         })
     }
 
@@ -259,7 +352,7 @@ impl Inlined {
 }
 
 /// Adds a finding; of several at one statement the most certain one is left.
-fn add(best: &mut BTreeMap<(FuncId, Lint, StmtId), Finding>, new: Finding) {
+fn add<'k>(best: &mut BTreeMap<(FuncId, Lint, StmtId), &'k Finding>, new: &'k Finding) {
     match best.entry((new.function, new.lint, new.stmt)) {
         Entry::Vacant(place) => {
             place.insert(new);

@@ -65,27 +65,28 @@ pub(super) struct Plan {
     mentioned: BTreeSet<NameId>,
 }
 
-/// The plans of all functions.
-pub(super) struct Plans<'m> {
+/// The plans of functions.
+pub(crate) struct Plans<'m> {
     pub(super) facts: &'m ModuleFacts<'m>,
     of: BTreeMap<FuncId, Plan>,
 }
 
 impl<'m> Plans<'m> {
-    pub(super) fn new(facts: &'m ModuleFacts<'m>, calls: &CallGraph) -> Self {
+    /// Plans for some functions, and all that they call.
+    pub(crate) fn new(facts: &'m ModuleFacts<'m>, calls: &CallGraph, functions: &[FuncId]) -> Self {
         let mut plans = Self {
             facts,
             of: BTreeMap::new(),
         };
-        for (id, _, body) in facts.module().definitions() {
-            let is_called = !calls.callers(id).is_empty();
-            if is_called || !calls.callees(id).is_empty() {
-                let mut plan = plans.examine(id, body);
-                if !is_called || calls.is_recursive(id) {
-                    plan.interface = None;
-                }
-                plans.of.insert(id, plan);
+        for &id in functions {
+            let Some(body) = facts.module().body(id) else {
+                continue;
+            };
+            let mut plan = plans.examine(id, body);
+            if calls.callers(id).is_empty() || calls.is_recursive(id) {
+                plan.interface = None;
             }
+            plans.of.insert(id, plan);
         }
         plans
     }

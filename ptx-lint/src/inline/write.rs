@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::Flow;
-use ptx_ir::{FuncId, Span, Statement, StmtId, VarId};
+use ptx_ir::{FuncId, Statement, StmtId, VarId};
 
 use super::plan::{Call, Move, Plans, Slot};
 
@@ -67,13 +67,6 @@ impl<'p, 'm> Writer<'p, 'm> {
             next: 0,
             left: 0,
         }
-    }
-
-    /// Copies a part of the source.
-    pub(super) fn copy(&mut self, span: Span) {
-        self.text
-            .extend_from_slice(span.of(self.plans.facts.module().source()));
-        self.text.push(b'\n');
     }
 
     /// Writes what is between the braces of a kernel.

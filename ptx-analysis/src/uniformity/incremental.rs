@@ -1,0 +1,357 @@
+//! The uniformity of a module that changes.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::{EntityId as _, FuncId, FunctionKind, Module, SymbolId};
+use ptx_isa::Uniformity;
+
+use super::FunctionUniformity;
+use super::connected::Connected;
+use super::context::{Context, has_local_variables};
+use super::function::{Outcome, analyze};
+use super::stack::Stack;
+use crate::calls::{CallGraph, Target};
+use crate::function_analysis::map_functions;
+use crate::incremental::{Budget, Runs, renumbered};
+
+/// What the evaluation of a function depends on, apart from its own text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Inputs {
+    pub(super) arguments: Vec<Uniformity>,
+    pub(super) entry: Uniformity,
+    pub(super) local_pointers: bool,
+    /// What the functions return that it calls, in the order of their ids.
+    pub(super) results: Vec<(FuncId, Vec<Uniformity>)>,
+}
+
+impl Inputs {
+    /// Those of a function in a context; `results` gives what another one returns.
+    pub(super) fn new<'r>(
+        context: &Context,
+        calls: &CallGraph,
+        results: impl Fn(FuncId) -> Option<&'r Vec<Uniformity>>,
+    ) -> Self {
+        let targets = calls.targets(context.function).into_iter();
+        let callees = targets.filter_map(|target| match target {
+            Target::Function(id) => Some(id),
+            Target::AddressTaken => None,
+        });
+        Self {
+            arguments: context.arguments.clone(),
+            entry: context.entry,
+            local_pointers: context.local_pointers,
+            results: callees
+                .filter_map(|id| Some((id, results(id)?.clone())))
+                .collect(),
+        }
+    }
+
+    /// The context again, but for the variables in local memory.
+    fn context(&self, facts: FunctionFacts<'_>) -> Context {
+        let mut context = Context::new(facts, facts.id());
+        context.arguments.clone_from(&self.arguments);
+        context.entry = self.entry;
+        context.local_pointers = self.local_pointers;
+        context
+    }
+
+    fn renumber(&mut self, function: &impl Fn(FuncId) -> Option<FuncId>) -> Option<()> {
+        for (id, _) in &mut self.results {
+            *id = function(*id)?;
+        }
+        self.results.sort_unstable_by_key(|(id, _)| *id);
+        Some(())
+    }
+}
+
+/// What the evaluation of a function gave to others.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub(super) results: Vec<Uniformity>,
+    pub(super) calls: Vec<Given>,
+    /// Until it is taken.
+    pub(super) uniformity: Option<FunctionUniformity>,
+}
+
+/// What a call gives to a function.
+#[derive(Clone, Debug)]
+pub(super) struct Given {
+    pub(super) callee: FuncId,
+    pub(super) arguments: Vec<Uniformity>,
+    pub(super) executed: Uniformity,
+}
+
+/// What the functions of a module give to each other, kept while the module changes: the uniformity of each function is then that of a new
+/// [`ModuleUniformity`](super::ModuleUniformity).
+///
+/// After a change, [`enter`](Self::enter) the functions that have another body and [`update`](Self::update) what they give to others.
+///
+/// ```
+/// use ptx_analysis::calls::CallGraph;
+/// use ptx_analysis::incremental::Budget;
+/// use ptx_analysis::uniformity::{IncrementalUniformity, ModuleUniformity};
+/// use ptx_ir::facts::ModuleFacts;
+/// use ptx_parse::Incremental;
+///
+/// let text = ".version 8.0\n.target sm_80\n.func f() { ret; }\n.entry k() { call f; ret; }\n.entry l() { call f; ret; }";
+/// let mut source = Incremental::new(text.as_bytes().to_vec(), ptx_ir::Limits::default());
+/// let mut kept = IncrementalUniformity::new();
+/// let facts = ModuleFacts::new(source.module());
+/// kept.enter_all(&facts);
+/// kept.update(&facts, &CallGraph::new(&facts), &mut Budget::unlimited());
+///
+/// // One function changes, and nothing that it gives to the others.
+/// let at = text.find("call").unwrap();
+/// source.replace(ptx_ir::Span::at(at, at), b".reg .b32 a; mov.u32 a, %tid.x; ");
+/// let facts = ModuleFacts::new(source.module());
+/// let k = source.module().function("k").unwrap();
+/// let mut budget = Budget::unlimited();
+/// kept.enter(&facts, &[k]);
+/// assert!(kept.update(&facts, &CallGraph::new(&facts), &mut budget));
+/// assert_eq!(budget.evaluated().collect::<Vec<_>>(), [k]);
+/// assert_eq!(kept.function(&facts, &CallGraph::new(&facts), k).as_ref(), ModuleUniformity::new(&facts).function(k));
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct IncrementalUniformity {
+    is_optimistic: bool,
+    stacks: Vec<Option<Stack>>,
+    runs: Runs<Inputs, Output>,
+    /// What each function was evaluated with at last.
+    inputs: Vec<Option<Inputs>>,
+    /// How often these changed.
+    revisions: Vec<u32>,
+    /// Whether the address of a variable in local memory is more than the function that declares it uses.
+    any_escapes: bool,
+}
+
+impl IncrementalUniformity {
+    /// That of [`ModuleUniformity::new`](super::ModuleUniformity::new), of no function so far.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// That of [`ModuleUniformity::optimistic`](super::ModuleUniformity::optimistic), of no function so far.
+    #[must_use]
+    pub fn optimistic() -> Self {
+        Self::with(true)
+    }
+
+    pub(super) fn with(is_optimistic: bool) -> Self {
+        Self {
+            is_optimistic,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the bodies of all functions.
+    pub fn enter_all(&mut self, facts: &ModuleFacts<'_>) {
+        let stacks = map_functions(facts, |id, of| (id, Stack::new(of)));
+        for (id, stack) in stacks {
+            self.take_body(id, stack);
+        }
+    }
+
+    /// Takes the new bodies of some functions.
+    pub fn enter(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) {
+        for id in changed {
+            if let Some(of) = facts.function(*id) {
+                self.take_body(*id, Stack::new(of));
+            }
+        }
+    }
+
+    fn take_body(&mut self, id: FuncId, stack: Stack) {
+        if self.stacks.len() <= id.index() {
+            self.stacks.resize(id.index() + 1, None);
+        }
+        self.stacks[id.index()] = Some(stack);
+        self.runs.forget(id);
+    }
+
+    /// Works out what functions give to each other. Gives false if the budget was spent before; then it has to be called again. The facts must
+    /// be those of all functions that were entered since it gave true, and of those that call or are called by others.
+    pub fn update(
+        &mut self,
+        facts: &ModuleFacts<'_>,
+        calls: &CallGraph,
+        budget: &mut Budget,
+    ) -> bool {
+        let module = facts.module();
+        let count = module.functions().len();
+        let escapes = |id: FuncId| {
+            let stack = self.stacks.get(id.index());
+            stack.is_some_and(|s| s.as_ref().is_some_and(|s| s.escapes))
+        };
+        let mut definitions = module.definitions();
+        self.any_escapes = has_local_variables(module) || definitions.any(|(id, ..)| escapes(id));
+        let mut inputs = vec![None; count];
+        for (id, ..) in module.definitions() {
+            if is_alone(module, calls, id)
+                && let Some(of) = facts.function(id)
+            {
+                let context = self.context(of, id);
+                inputs[id.index()] = Some(Inputs::new(&context, calls, |_| None));
+            }
+        }
+        let mut connected = Connected::new(facts, calls, self, budget);
+        if connected.run(&mut inputs).is_err() {
+            return false;
+        }
+        self.runs.finish();
+        self.inputs.resize(count, None);
+        self.revisions.resize(count, 0);
+        let old = core::mem::replace(&mut self.inputs, inputs);
+        for ((old, new), revision) in old.iter().zip(&self.inputs).zip(&mut self.revisions) {
+            *revision += u32::from(old != new);
+        }
+        true
+    }
+
+    /// A number that increases when what a function gets from others changes, so that its uniformity may.
+    #[must_use]
+    pub fn revision(&self, id: FuncId) -> u32 {
+        self.revisions.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// The uniformity of a function that has a body, as of the last [`update`](Self::update).
+    #[must_use]
+    pub fn function(
+        &self,
+        facts: &ModuleFacts<'_>,
+        calls: &CallGraph,
+        id: FuncId,
+    ) -> Option<FunctionUniformity> {
+        Some(self.evaluate(facts.function(id)?, calls))
+    }
+
+    /// The same once, without evaluating the function again if the last [`update`](Self::update) did.
+    #[must_use]
+    pub fn take(
+        &mut self,
+        facts: &ModuleFacts<'_>,
+        calls: &CallGraph,
+        id: FuncId,
+    ) -> Option<FunctionUniformity> {
+        let inputs = self.inputs.get(id.index())?.as_ref()?;
+        let known = self.runs.output(id, inputs);
+        match known.and_then(|output| output.uniformity.take()) {
+            Some(uniformity) => Some(uniformity),
+            None => self.function(facts, calls, id),
+        }
+    }
+
+    /// Frees what [`take`](Self::take) would give.
+    pub fn shrink(&mut self) {
+        for output in self.runs.outputs() {
+            output.uniformity = None;
+        }
+    }
+
+    /// After the module was parsed again: functions whose text is the same have other ids. `function` gives the new id of a name, and
+    /// `is_same` whether all of its text is the same.
+    pub fn renumber(
+        &mut self,
+        function: impl Fn(FuncId) -> Option<FuncId>,
+        is_same: impl Fn(FuncId) -> bool,
+    ) {
+        let same = |id| function(id).filter(|_| is_same(id));
+        renumbered(&mut self.stacks, same);
+        renumbered(&mut self.revisions, &function);
+        renumbered(&mut self.inputs, same);
+        for inputs in &mut self.inputs {
+            if let Some(of) = inputs
+                && of.renumber(&function).is_none()
+            {
+                *inputs = None;
+            }
+        }
+        self.runs.renumber(same, |input, output| {
+            for call in &mut output.calls {
+                call.callee = function(call.callee)?;
+            }
+            input.renumber(&function)
+        });
+    }
+
+    pub(super) fn evaluate(
+        &self,
+        facts: FunctionFacts<'_>,
+        calls: &CallGraph,
+    ) -> FunctionUniformity {
+        let Some(Some(inputs)) = self.inputs.get(facts.id().index()) else {
+            return FunctionUniformity::default();
+        };
+        let context = inputs.context(facts);
+        self.analyze(facts, context, inputs, calls).uniformity
+    }
+
+    fn analyze(
+        &self,
+        facts: FunctionFacts<'_>,
+        mut context: Context,
+        inputs: &Inputs,
+        calls: &CallGraph,
+    ) -> Outcome {
+        context.is_optimistic = self.is_optimistic;
+        if let Some(Some(stack)) = self.stacks.get(context.function.index()) {
+            context.cells = stack.cells.clone();
+        }
+        let results = |symbol: SymbolId, index: usize| {
+            let callee = calls.function(symbol)?;
+            let at = inputs.results.binary_search_by_key(&callee, |(id, _)| *id);
+            inputs.results.get(at.ok()?)?.1.get(index).copied()
+        };
+        analyze(facts, &context, &results)
+    }
+
+    /// What is known of a function before its callers are looked at.
+    pub(super) fn context(&self, facts: FunctionFacts<'_>, id: FuncId) -> Context {
+        let mut context = Context::new(facts, id);
+        context.local_pointers = self.any_escapes;
+        context.is_optimistic = self.is_optimistic;
+        context
+    }
+
+    pub(super) const fn is_optimistic(&self) -> bool {
+        self.is_optimistic
+    }
+
+    pub(super) fn known(&mut self, id: FuncId, inputs: &Inputs) -> Option<&Output> {
+        self.runs.find(id, inputs)
+    }
+
+    /// Evaluates a function and keeps what it gives to others.
+    pub(super) fn run(
+        &mut self,
+        facts: FunctionFacts<'_>,
+        context: &Context,
+        inputs: Inputs,
+        calls: &CallGraph,
+    ) -> Output {
+        let outcome = self.analyze(facts, context.clone(), &inputs, calls);
+        let given = outcome.calls.into_iter().filter_map(|call| {
+            Some(Given {
+                callee: calls.function(call.callee)?,
+                arguments: call.arguments,
+                executed: call.executed,
+            })
+        });
+        let mut output = Output {
+            results: outcome.results,
+            calls: given.collect(),
+            uniformity: None,
+        };
+        let given = output.clone();
+        output.uniformity = Some(outcome.uniformity);
+        self.runs.add(facts.id(), inputs, output);
+        given
+    }
+}
+
+/// Whether a function is a kernel that calls no other.
+pub(super) fn is_alone(module: &Module, calls: &CallGraph, id: FuncId) -> bool {
+    let kind = module.functions().get(id).map(|f| f.kind);
+    kind == Some(FunctionKind::Entry) && calls.calls_of(id).next().is_none()
+}

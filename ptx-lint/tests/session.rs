@@ -1,0 +1,149 @@
+//! `LintSession` finds what a new run finds, and evaluates only functions to which a change makes a difference.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
+#[path = "../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod files;
+
+#[path = "session/counts.rs"]
+mod counts;
+#[path = "session/edits.rs"]
+mod edits;
+
+use std::path::Path;
+
+use ptx_analysis::incremental::Budget;
+use ptx_ir::facts::ModuleFacts;
+use ptx_ir::{Changed, Limits, Span};
+use ptx_lint::{Finding, LintOptions, LintSession, lint};
+use ptx_parse::{Incremental, Reparsed};
+
+/// A text, its module and its session.
+struct Document {
+    source: Incremental,
+    session: LintSession,
+}
+
+fn sorted(mut all: Vec<Finding>) -> Vec<Finding> {
+    all.sort_by_key(|f| {
+        let d = &f.diagnostic;
+        (f.function, f.stmt, f.lint, d.span.start, d.message.clone())
+    });
+    all
+}
+
+impl Document {
+    fn new(text: &str) -> Self {
+        let source = Incremental::new(text.as_bytes().to_vec(), Limits::default());
+        let mut session = LintSession::new(LintOptions::default());
+        session.parsed(source.module());
+        let mut new = Self { source, session };
+        new.advance();
+        new
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(self.source.source()).into_owned()
+    }
+
+    /// Replaces a part of the text without linting it.
+    fn change(&mut self, span: Span, text: &str) {
+        match self.source.replace(span, text.as_bytes()) {
+            Reparsed::Function(function) => {
+                let mut changed = Changed::default();
+                changed.functions.push(function);
+                self.session.update(self.source.module(), &changed);
+            }
+            Reparsed::Module => self.session.parsed(self.source.module()),
+        }
+    }
+
+    /// Lints, and gives the names of the functions that were evaluated.
+    fn advance(&mut self) -> Vec<String> {
+        let mut budget = Budget::unlimited();
+        assert!(self.session.advance(self.source.module(), &mut budget));
+        let module = self.source.module();
+        let name = |id| module.name(module.functions().get(id).unwrap().name);
+        budget.evaluated().map(|id| name(id).to_owned()).collect()
+    }
+
+    /// Replaces a text that is there once.
+    fn replace(&mut self, old: &str, new: &str) -> Vec<String> {
+        let text = self.text();
+        assert_eq!(text.matches(old).count(), 1, "{old}");
+        let start = text.find(old).unwrap();
+        self.change(Span::at(start, start + old.len()), new);
+        let evaluated = self.advance();
+        self.is_as_new(&format!("{old} -> {new}"));
+        evaluated
+    }
+
+    /// The findings are those of a new run.
+    fn is_as_new(&self, what: &str) {
+        let text = self.text();
+        let module = ptx_parse::parse(text.as_bytes()).module;
+        let new = lint(&ModuleFacts::new(&module), &LintOptions::default());
+        let kept: Vec<Finding> = self.session.findings().cloned().collect();
+        let (new, kept) = (sorted(new), sorted(kept));
+        if let Some(at) = (0..new.len().max(kept.len())).find(|at| new.get(*at) != kept.get(*at)) {
+            let (new, kept) = (new.get(at), kept.get(at));
+            panic!("{what}: new {new:#?}, kept {kept:#?} in\n{text}");
+        }
+    }
+}
+
+/// Makes random changes, and compares after each.
+fn random_changes(text: &str, seed: u64, steps: usize) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut document = Document::new(text);
+    document.is_as_new("at first");
+    let mut undo = Vec::new();
+    for step in 0..steps {
+        let before = document.text();
+        let (span, new) = match undo.len() {
+            // Now and then everything is as it was.
+            3.. if random.u8(..4) == 0 => (Span::at(0, before.len()), undo.remove(0)),
+            _ => edits::random(&mut random, &before, text),
+        };
+        undo.truncate(8);
+        undo.push(before);
+        document.change(span, &new);
+        // Several changes may come before the session is complete.
+        let mut budget = Budget::new(random.u64(..400));
+        let is_complete = document
+            .session
+            .advance(document.source.module(), &mut budget);
+        if is_complete || random.bool() {
+            document.advance();
+            document.is_as_new(&format!("step {step} of seed {seed}"));
+        }
+    }
+}
+
+#[test]
+fn random_changes_of_calls_give_the_findings_of_the_new_text() {
+    for seed in 0..24 {
+        random_changes(edits::CALLS, seed, 60);
+    }
+}
+
+#[test]
+fn random_changes_of_the_corpus_give_the_findings_of_the_new_text() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let mut count = 0;
+    for entry in files::entries(&folder) {
+        let text = String::from_utf8_lossy(&entry.read()).into_owned();
+        let has_calls = text.contains("call") && text.contains(".func");
+        if has_calls && text.len() < 30_000 && !entry.name.starts_with("broken/") {
+            random_changes(&text, count, 12);
+            count += 1;
+        }
+    }
+    assert!(count >= 20, "{count} files");
+}
