@@ -30,6 +30,7 @@ impl Context<'_> {
             stmt,
             inst,
             space: self.space(&access, pointer),
+            bytes: access.bytes.or_else(|| self.size(stmt, &access)),
             access,
             alignment,
             address: form,
@@ -66,6 +67,19 @@ impl Context<'_> {
         let bits = self.values.width(value);
         let form = self.values.affine(value).plus(&offset, bits)?;
         Some((form, bits))
+    }
+
+    /// The number of bytes that a register has.
+    fn size(&self, stmt: StmtId, access: &MemoryAccess) -> Option<u64> {
+        let Operand::Reg(register) = access.size? else {
+            return None;
+        };
+        let mut variables = self.analysis.variables().of(RegLane::from(register));
+        let (variable, None) = (variables.next()?, variables.next()) else {
+            return None;
+        };
+        let value = self.ssa.read(stmt, variable)?;
+        u64::try_from(self.values.interval(value).single()?).ok()
     }
 
     /// The state space of an access, also of one through a generic address.

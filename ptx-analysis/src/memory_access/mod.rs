@@ -53,6 +53,8 @@ pub struct Access {
     pub inst: InstId,
     /// What the instruction states.
     pub access: MemoryAccess,
+    /// The bytes of a thread, also where a register with a known value has their number.
+    pub bytes: Option<u64>,
     /// Where the memory lies: a generic address may be known to be in a state space.
     pub space: Space,
     /// The bytes of a thread that are a power of two and divide its address for certain.

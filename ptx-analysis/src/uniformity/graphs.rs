@@ -96,14 +96,18 @@ fn irreducible(cfg: &Cfg, loops: &Loops<BlockId>) -> Vec<Option<LoopId>> {
     if !loops.iter().any(|(id, _)| is_irreducible(id)) {
         return Vec::new();
     }
-    let mut found = vec![None; cfg.len()];
-    for (id, _) in loops.iter().filter(|(id, _)| is_irreducible(*id)) {
-        for block in loops.body(id) {
-            // Outer loops come before those inside them.
-            if let Some(slot @ None) = found.get_mut(block.as_u32() as usize) {
-                *slot = Some(id);
-            }
+    // Of each loop; outer loops come before those inside them.
+    let mut outermost: Vec<Option<LoopId>> = vec![None; loops.len()];
+    for (id, of) in loops.iter() {
+        let around = of.parent().and_then(|p| outermost.get(p.as_u32() as usize));
+        let around = around.copied().flatten();
+        if let Some(slot) = outermost.get_mut(id.as_u32() as usize) {
+            *slot = around.or_else(|| is_irreducible(id).then_some(id));
         }
     }
-    found
+    let of_block = |block: BlockId| {
+        let innermost = loops.innermost(block)?;
+        outermost.get(innermost.as_u32() as usize).copied()?
+    };
+    cfg.blocks().map(|(id, _)| of_block(id)).collect()
 }

@@ -2,6 +2,9 @@
 
 use ptx_isa::{Modifier, ScalarType};
 
+/// The bytes of a row that a lane addresses when a warp loads or stores matrices.
+const MATRIX_ROW: u64 = 16;
+
 /// A product of matrices on tensor cores, as its modifiers state it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -87,4 +90,75 @@ pub fn rows_of_matrix(modifiers: &[Modifier]) -> Option<u32> {
     let [rows, columns, _] = matrix_shape(modifiers)?;
     let transposed = modifiers.contains(&Modifier::Trans);
     Some(if transposed { columns } else { rows })
+}
+
+/// The bytes of the matrices that a warp loads or stores by rows.
+pub(super) fn bytes_of_rows(modifiers: &[Modifier]) -> Option<u64> {
+    let matrices = modifiers.iter().find_map(|m| match m {
+        Modifier::X1 => Some(1),
+        Modifier::X2 => Some(2),
+        Modifier::X4 => Some(4),
+        _ => None,
+    });
+    Some(u64::from(rows_of_matrix(modifiers)?) * matrices? * MATRIX_ROW)
+}
+
+/// A matrix that a warp loads or stores as a whole: a factor of a product, an addend or a result.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct StoredMatrix {
+    /// Its rows and columns.
+    pub size: [u32; 2],
+    /// The type of its elements.
+    pub element: ScalarType,
+}
+
+impl StoredMatrix {
+    /// That of modifiers; `None` if they do not state one.
+    ///
+    /// ```
+    /// use ptx_analysis::work::StoredMatrix;
+    /// use ptx_isa::Modifier;
+    /// let matrix = StoredMatrix::of(&[Modifier::A, Modifier::M32n8k16, Modifier::F16]).unwrap();
+    /// assert_eq!((matrix.size, matrix.bytes()), ([32, 16], 1024));
+    /// ```
+    #[must_use]
+    pub fn of(modifiers: &[Modifier]) -> Option<Self> {
+        let [rows, columns, depth] = matrix_shape(modifiers)?;
+        let has = |m: Modifier| modifiers.contains(&m);
+        let size = match (has(Modifier::A), has(Modifier::B)) {
+            (true, _) => [rows, depth],
+            (_, true) => [depth, columns],
+            _ => [rows, columns],
+        };
+        let element = modifiers.iter().find_map(|m| m.scalar_type())?;
+        Some(Self { size, element })
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let [rows, columns] = self.size.map(u64::from);
+        rows * columns * u64::from(self.element.bits()) / 8
+    }
+}
+
+/// The bytes of a tile of lanes and bits, `.128x256b`, that is copied to tensor memory; with its copies, or as it is read.
+pub(super) fn bytes_of_tile(modifiers: &[Modifier], with_copies: bool) -> Option<u64> {
+    let tile = modifiers.iter().find_map(|m| {
+        let text = m.text().strip_prefix('.')?.strip_suffix('b')?;
+        let (lanes, bits) = text.split_once('x')?;
+        let number = |text: &str| text.parse::<u64>().ok();
+        Some(number(lanes)? * number(bits)? / 8)
+    })?;
+    let copies = modifiers.iter().map(|m| match m {
+        Modifier::Warpx2_02_13 | Modifier::Warpx2_01_23 => 2,
+        Modifier::Warpx4 => 4,
+        _ => 1,
+    });
+    Some(if with_copies {
+        tile * copies.product::<u64>()
+    } else {
+        tile
+    })
 }

@@ -1,7 +1,8 @@
 //! The work of functions and loops: instructions by class, bytes by state space and direction, arithmetic operations.
 //!
 //! All of it is that of a warp whose 32 lanes execute what the text says: guards are taken to hold, and blocks that are executed on some
-//! paths only to be on them. Instructions that one thread executes for all count once. Loops are weighted by their trip counts
+//! paths only to be on them. Instructions that one thread executes for all count once, and so do bulk copies, which one lane issues.
+//! Loops are weighted by their trip counts
 //! ([`Values::trip_count`]); where such a count is not a number, the work inside is a separate [`Part`], to be multiplied by it.
 //!
 //! Bytes and products of matrices are counted as the profile of `ptx-vm` counts them when it executes a kernel.
@@ -14,13 +15,13 @@ mod operations;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, Space};
+use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{InstId, Statement, StmtId};
 use ptx_isa::{Access as Usage, Action, Modifier, StateSpace};
 
 pub use class::Class;
 pub use executions::{Executions, Factor};
-pub use matrix::{MatrixProduct, matrix_shape, rows_of_matrix};
+pub use matrix::{MatrixProduct, StoredMatrix, matrix_shape, rows_of_matrix};
 pub use operations::Operations;
 
 use crate::function_analysis::FunctionAnalysis;
@@ -32,8 +33,6 @@ use executions::Frequencies;
 
 /// How many loops around a block its work is a part of.
 const MOST_LEVELS: usize = 64;
-/// The bytes of a row that a lane addresses when a warp loads or stores matrices.
-const MATRIX_ROW: u64 = 16;
 
 /// The bytes that are accessed in a state space.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -318,10 +317,9 @@ impl Cursor<'_> {
     }
 
     fn instruction(&mut self, facts: &Facts<'_>, stmt: StmtId, inst: InstId, work: &mut Work) {
-        let lanes = if facts.is_one_thread() {
-            1
-        } else {
-            LANES as u64
+        let lanes = match facts.is_one_thread() || is_bulk_copy(facts) {
+            true => 1,
+            false => LANES as u64,
         };
         let operations = Operations::of(self.facts, facts, inst, lanes);
         let before = self.rest;
@@ -341,7 +339,8 @@ impl Cursor<'_> {
             };
             first = first.or(Some(space));
             let traffic = work.of_space(space);
-            let Some(bytes) = self.bytes(facts, inst, access.bytes, lanes) else {
+            let of_lane = known.get(nth).map_or(access.bytes, |known| known.bytes);
+            let Some(bytes) = self.bytes(facts, inst, &access, of_lane, lanes) else {
                 traffic.unknown += 1;
                 continue;
             };
@@ -366,24 +365,33 @@ impl Cursor<'_> {
         &self,
         facts: &Facts<'_>,
         inst: InstId,
+        access: &MemoryAccess,
         of_lane: Option<u64>,
         lanes: u64,
     ) -> Option<u64> {
-        if !matches!(
-            facts.action(),
-            Some(Action::MatrixLoad | Action::MatrixStore)
-        ) {
-            return Some(of_lane?.saturating_mul(lanes));
+        let modifiers = || -> Option<Vec<Modifier>> {
+            let signature = self.facts.body().inst(inst)?.sig;
+            let signature = self.facts.module().signature(signature);
+            Some(signature.modifiers().collect())
+        };
+        match facts.action() {
+            Some(Action::MatrixLoad | Action::MatrixStore) => matrix::bytes_of_rows(&modifiers()?),
+            Some(Action::FragmentLoad | Action::FragmentStore) => {
+                Some(StoredMatrix::of(&modifiers()?)?.bytes())
+            }
+            Some(Action::TensorMemoryCopy) => {
+                let to_tensor_memory = access.space == Space::Tensor;
+                matrix::bytes_of_tile(&modifiers()?, to_tensor_memory)
+            }
+            _ => Some(of_lane?.saturating_mul(lanes)),
         }
-        let signature = self.facts.body().inst(inst)?.sig;
-        let signature = self.facts.module().signature(signature);
-        let modifiers: Vec<Modifier> = signature.modifiers().collect();
-        let matrices = modifiers.iter().find_map(|m| match m {
-            Modifier::X1 => Some(1),
-            Modifier::X2 => Some(2),
-            Modifier::X4 => Some(4),
-            _ => None,
-        });
-        Some(u64::from(rows_of_matrix(&modifiers)?) * matrices? * MATRIX_ROW)
     }
+}
+
+/// Whether an instruction copies a block of memory asynchronously, for the lane that executes it.
+fn is_bulk_copy(facts: &Facts<'_>) -> bool {
+    matches!(
+        facts.action(),
+        Some(Action::BulkCopy | Action::BulkReduce | Action::TensorCopy)
+    )
 }

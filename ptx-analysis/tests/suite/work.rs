@@ -168,6 +168,71 @@ fn loops_and_parts() {
     assert_eq!(work.total(100).instructions, 3 + 100 * (5 + 4 * 8));
 }
 
+/// What instructions for tensor cores move, in a warp.
+#[test]
+fn bytes_of_tensor_memory() {
+    let tensor = Space::Tensor;
+    let shared = Space::State(StateSpace::Shared);
+    let global = Space::State(StateSpace::Global);
+    for (body, wanted) in [
+        (
+            "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];",
+            vec![(tensor, [256, 0, 0, 0])],
+        ),
+        (
+            "tcgen05.ld.sync.aligned.16x256b.x1.b32 {%r1, %r2, %r4, %r5}, [%r3];",
+            vec![(tensor, [512, 0, 0, 0])],
+        ),
+        (
+            "tcgen05.st.sync.aligned.16x32bx2.x4.b32 [%r3], 4, {%r1, %r2, %r4, %r5};",
+            vec![(tensor, [0, 512, 0, 0])],
+        ),
+        (
+            "tcgen05.cp.cta_group::1.128x256b [%r1], %d1;",
+            vec![(tensor, [0, 4096, 0, 0]), (shared, [4096, 0, 0, 0])],
+        ),
+        (
+            "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r1], %d1;",
+            vec![(tensor, [0, 2048, 0, 0]), (shared, [512, 0, 0, 0])],
+        ),
+        (
+            "tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [%r1], %d1;",
+            vec![(tensor, [0, 2048, 0, 0]), (shared, [1024, 0, 0, 0])],
+        ),
+        // The tensor map, which is read, says how large the tile is.
+        (
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3}], [%r4];",
+            vec![
+                (shared, [0, 0, 8, 1]),
+                (global, [0, 0, 0, 1]),
+                (Space::Generic, [128, 0, 0, 0]),
+            ],
+        ),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], 4096, [%r4];",
+            vec![(shared, [0, 4096, 8, 0]), (global, [4096, 0, 0, 0])],
+        ),
+        // A number of bytes that only the launch knows.
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;",
+            vec![(shared, [0, 0, 0, 1]), (global, [0, 0, 0, 1])],
+        ),
+    ] {
+        let text = work(body).text;
+        assert_eq!(
+            text.traffic.len(),
+            wanted.len(),
+            "{body}: {:?}",
+            text.traffic
+        );
+        for (space, bytes) in wanted {
+            let found = text.traffic.iter().find(|t| t.space == space).unwrap();
+            let found = [found.read, found.written, found.updated, found.unknown];
+            assert_eq!(found, bytes, "{body}: {space:?}");
+        }
+    }
+}
+
 #[test]
 fn products_and_rows() {
     use ptx_isa::Modifier as M;

@@ -222,3 +222,48 @@ fn as_a_page() {
     let run = ptx(&["report", "--format", "html", &empty]);
     expect(&run, 2, "", "ptxkit: no function with a body\n");
 }
+
+/// Sizes that the text does not say are unknown, and sums with them are lower bounds.
+#[test]
+fn unknown_sizes_are_said() {
+    let folder = Folder::new("report-unknown");
+    let text = ".version 8.7\n.target sm_100a\n.address_size 64\n.entry k(.param .u64 p)\n{\n\
+        .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p; .shared .align 128 .b8 s[1024];\n\
+        tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3];\n\
+        cp.async.bulk.global.shared::cta.bulk_group [%d1], [s], 64;\n\
+        cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [%d1, {%r2, %r3}], [%r4];\n\
+        tcgen05.mma.cta_group::1.kind::f16 [%r0], %d0, %d1, %r1, %p;\nret;\n}\n";
+    let file = folder.file("a.ptx", text);
+    let run = ptx(&["report", &file]);
+    assert_eq!(run.status, 0, "{}", run.err);
+    let work = run
+        .out
+        .lines()
+        .skip_while(|l| !l.contains("Work of a warp"));
+    let rows: Vec<Vec<&str>> = work
+        .skip(1)
+        .take(2)
+        .map(|row| {
+            row.split("  ")
+                .map(str::trim)
+                .filter(|cell| !cell.is_empty())
+                .collect()
+        })
+        .collect();
+    let wanted = [
+        ("Multiply-adds", "unknown"),
+        ("Global", "at least 192"),
+        ("Shared", "at least 72"),
+        ("Tensor", "at least 256"),
+    ];
+    for (title, text) in wanted {
+        assert!(
+            rows[0].contains(&title) && rows[1].contains(&text),
+            "{rows:?}"
+        );
+    }
+    let page = folder.file("a.html", "");
+    assert_eq!(ptx(&["report", &file, "-o", &page]).status, 0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("\"unknown_bytes\":true") && page.contains("\"unknown_products\":true"));
+}

@@ -50,7 +50,7 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [ // tcgen05.ld
     form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read)])
+            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read).with_size(Size::Like(0))])
         .with_tables(&[table(&[2, 3], &[0], &[
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X1])], &[&[1]], &[]), 
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X2])], &[&[2]], &[]), 
@@ -76,7 +76,7 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [ // tcgen05.ld
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
+            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read).with_size(Size::Like(0)),
             op("immHalfSplitoff", 2, R::Imm)]).with_effects(&TCGEN05_LD_EFFECTS).does(Action::TensorLoad),
 ];
 
@@ -90,11 +90,12 @@ static TCGEN05_LD_RED_EFFECTS: [Effect; 3] = [
 static TCGEN05_LD_RED_OPERANDS: [FormOperand; 3] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
     op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
-    op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)];
+    op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read).with_size(Size::Like(0))];
 static TCGEN05_LD_RED_OPERANDS_2: [FormOperand; 4] = [
     op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
     op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
-    op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read), op("immHalfSplitoff", 3, R::Imm)];
+    op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read).with_size(Size::Like(0)),
+    op("immHalfSplitoff", 3, R::Imm)];
 pub(crate) static TCGEN05_LD_RED: [Form; 4] = [ // tcgen05.ld.red
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&TCGEN05_LD_RED_OPERANDS).with_effects(&TCGEN05_LD_RED_EFFECTS).does(Action::TensorLoad),
@@ -140,7 +141,7 @@ static TCGEN05_ST_EFFECTS: [Effect; 3] = [
 pub(crate) static TCGEN05_ST: [Form; 2] = [ // tcgen05.st
     form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
+            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write).with_size(Size::Like(1)),
             op("r", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
         .with_tables(&[table(&[2, 3], &[1], &[
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X1])], &[&[1]], &[]), 
@@ -166,7 +167,7 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [ // tcgen05.st
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])]).with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorStore),
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
+            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write).with_size(Size::Like(2)),
             op("immHalfSplitoff", 1, R::Imm),
             op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Product(&[(3, D::First)], 1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
         .with_effects(&TCGEN05_ST_EFFECTS).does(Action::TensorStore),

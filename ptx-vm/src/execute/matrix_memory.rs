@@ -1,12 +1,12 @@
 //! Loads and stores of matrices whose rows or columns are at equal distances.
 
+use ptx_analysis::work::StoredMatrix;
 use ptx_isa::Modifier;
 
 use super::execution::{Execution, Failed, Outcome};
 use super::matrix::{Fragment, gather};
 use crate::lanes::{Double, LANES};
 use crate::matrix::layout::{Layout, Role};
-use crate::matrix::operation::shape;
 use crate::program::Act;
 
 impl Execution<'_> {
@@ -81,8 +81,7 @@ struct Stored {
 
 impl Stored {
     fn of(act: &Act) -> Option<Self> {
-        let [rows, columns, depth] = shape(&act.modifiers)?;
-        let ty = act.modifiers.iter().find_map(|m| m.scalar_type())?;
+        let stored = StoredMatrix::of(&act.modifiers)?;
         let role = if act.has(Modifier::A) {
             Role::A
         } else if act.has(Modifier::B) {
@@ -90,12 +89,13 @@ impl Stored {
         } else {
             Role::C
         };
-        let bits = usize::from(ty.bits());
+        let bits = usize::from(stored.element.bits());
         let word = if bits < 8 { 32 / bits } else { 1 };
         let elements = bits * word;
+        let [rows, columns] = stored.size.map(|n| n as usize);
         let size = match role {
-            Role::A => [rows, depth / word],
-            Role::B => [depth / word, columns],
+            Role::A => [rows, columns / word],
+            Role::B => [rows / word, columns],
             Role::C => [rows, columns],
         };
         Some(Self {

@@ -88,6 +88,14 @@ const MATRICES: &str = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3,
     mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6, %r7}, {%r0, %r1, %r2, %r3};\n\
     mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0, %r1}, {%r2, %r3}, {%r4, %r5}, {%r0, %r1}, %r6, 0x0;";
 
+/// Matrices whose rows or columns are at equal distances, of 1024, 512, 512, 128, 256 and 1024 bytes.
+const FRAGMENTS: &str = "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, [s];\n\
+    wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [s], 16;\n\
+    wmma.load.b.sync.aligned.col.m8n32k16.shared.u8 {%r8, %r9, %r10, %r11}, [s];\n\
+    wmma.load.a.sync.aligned.row.m8n8k32.shared.s4 {%r12}, [s];\n\
+    wmma.load.b.sync.aligned.col.m8n8k4.shared.f64 {%g0}, [s];\n\
+    wmma.store.d.sync.aligned.col.m16n16k16.shared.f32 [s+4096], {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};";
+
 /// Kernels whose loops are repeated a number of times that the text says.
 fn known() -> Vec<String> {
     let at_end = "mov.u32 %r0, 0;\nL: ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%b];\nst.shared.u32 [%s], %r1;\n\
@@ -103,7 +111,9 @@ fn known() -> Vec<String> {
     let matrix_loop = format!(
         "mov.u32 %r9, 0;\nL: {MATRICES}\nadd.u32 %r9, %r9, 1;\nsetp.lt.u32 %p0, %r9, 3;\n@%p0 bra L;"
     );
-    let plain = [at_end, at_start, nested, after_exit, MATRICES, ""];
+    let plain = [
+        at_end, at_start, nested, after_exit, MATRICES, FRAGMENTS, "",
+    ];
     plain
         .into_iter()
         .map(str::to_owned)
@@ -123,6 +133,34 @@ fn known_trip_counts() {
         let mut found = Counts::default();
         counted(&part.work, WARPS, &mut found);
         assert_eq!(found, profiled(&module, 0), "{body}");
+    }
+}
+
+/// One lane issues them, with a number of bytes that is written or in a register.
+#[test]
+fn bulk_copies_count_once() {
+    let issue = |copy: &str| {
+        format!(
+            "mov.u32 %r0, %laneid;\nsetp.ne.u32 %p0, %r0, 0;\nmov.u32 %r1, 192;\n@%p0 bra E;\n{copy}\n\
+            cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nE:"
+        )
+    };
+    for (copy, bytes) in [
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 64;",
+            64,
+        ),
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%a], [s], %r1;",
+            192,
+        ),
+    ] {
+        let module = module(&issue(copy));
+        let mut found = Counts::default();
+        counted(&work(&module).total(1), WARPS, &mut found);
+        let profiled = profiled(&module, 0);
+        assert_eq!(found, profiled, "{copy}");
+        assert_eq!(found.2.get(&StateSpace::Shared), Some(&(bytes * WARPS)));
     }
 }
 

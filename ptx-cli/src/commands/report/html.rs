@@ -47,6 +47,10 @@ struct Row<'a> {
     instructions: u64,
     flops: u64,
     bytes: u64,
+    /// Whether there are accesses of an unknown size besides.
+    unknown_bytes: bool,
+    /// Whether there are products of matrices of an unknown size besides.
+    unknown_products: bool,
     intensity: Option<f64>,
     pressure: u32,
     shared: Option<u64>,
@@ -131,6 +135,8 @@ fn row(file: usize, of: &Function) -> Row<'_> {
         line: of.line,
         instructions: of.stats.mix.instructions,
         flops: total.flops,
+        unknown_bytes: global.clone().any(|m| m.unknown > 0),
+        unknown_products: total.unknown_products > 0,
         bytes: global
             .map(|m| m.read.saturating_add(m.written).saturating_add(m.updated))
             .fold(0, u64::saturating_add),

@@ -152,16 +152,38 @@ fn factors(all: &[Factor], function: &str) -> String {
     all.iter().map(factor).collect::<Vec<_>>().join(" * ")
 }
 
-/// The bytes of a state space, all directions together.
-fn bytes_of(work: &Work, space: &str) -> u64 {
-    let memory = work.memory.iter().filter(|m| m.space == space);
-    memory.map(|m| m.read + m.written + m.updated).sum()
+/// The bytes of state spaces, all directions together.
+fn bytes_of(work: &Work, spaces: &[&str]) -> String {
+    let memory = work.memory.iter().filter(|m| spaces.contains(&m.space));
+    let sums = memory.map(|m| {
+        (
+            m.read.saturating_add(m.written).saturating_add(m.updated),
+            m.unknown,
+        )
+    });
+    let (bytes, unknown) = sums.fold((0u64, 0u64), |(a, b), (c, d)| {
+        (a.saturating_add(c), b.saturating_add(d))
+    });
+    at_least(bytes, unknown)
 }
 
-fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
-    writeln!(out, "\n Work of a warp")?;
-    let mut table = table();
-    table.set_header([
+/// A number, and that there may be more.
+fn at_least(number: u64, unknown: u64) -> String {
+    match (number, unknown) {
+        (0, 0) => String::new(),
+        (0, _) => "unknown".to_owned(),
+        (number, 0) => number.to_string(),
+        (number, _) => format!("at least {number}"),
+    }
+}
+
+fn has_tensor_memory<'w>(mut all: impl Iterator<Item = &'w Work>) -> bool {
+    all.any(|work| work.memory.iter().any(|m| m.space == "tensor"))
+}
+
+/// What the numbers of work are; with those of tensor memory only where there are any.
+fn titles(tensor: bool) -> Vec<&'static str> {
+    let mut titles = vec![
         "Instructions",
         "FLOP",
         "Integer",
@@ -169,32 +191,48 @@ fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
         "Global",
         "Shared",
         "FLOP/byte",
-        "Times",
-    ]);
+    ];
+    if tensor {
+        titles.insert(6, "Tensor");
+    }
+    titles
+}
+
+fn work(out: &mut impl Write, of: &Function) -> io::Result<()> {
+    writeln!(out, "\n Work of a warp")?;
+    let mut table = table();
+    let tensor = has_tensor_memory(of.work.parts.iter().map(|part| &part.work));
+    let mut header = titles(tensor);
+    let numbers_end = header.len();
+    header.push("Times");
+    table.set_header(header);
     for part in &of.work.parts {
         let mut times = factors(&part.factors, &of.stats.name);
         if !part.exact {
             times = format!("at most {}", if times.is_empty() { "1" } else { &times });
         }
-        let mut cells = numbers(&part.work);
+        let mut cells = numbers(&part.work, tensor);
         cells.push(times);
         table.add_row(cells);
     }
-    align_right(&mut table, &[0, 1, 2, 3, 4, 5, 6]);
+    align_right(&mut table, &(0..numbers_end).collect::<Vec<_>>());
     show(out, &table)
 }
 
-fn numbers(work: &Work) -> Vec<String> {
-    let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
-    vec![
+fn numbers(work: &Work, tensor: bool) -> Vec<String> {
+    let mut numbers = vec![
         work.instructions.to_string(),
-        number(work.flops),
-        number(work.integer),
-        number(work.multiply_adds),
-        number(bytes_of(work, "global") + bytes_of(work, "generic")),
-        number(bytes_of(work, "shared")),
+        at_least(work.flops, 0),
+        at_least(work.integer, 0),
+        at_least(work.multiply_adds, work.unknown_products),
+        bytes_of(work, &["global", "generic"]),
+        bytes_of(work, &["shared"]),
         ratio(work.intensity),
-    ]
+    ];
+    if tensor {
+        numbers.insert(6, bytes_of(work, &["tensor"]));
+    }
+    numbers
 }
 
 fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
@@ -203,21 +241,13 @@ fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
     }
     writeln!(out, "\n Loops, one iteration of each")?;
     let mut table = table();
-    table.set_header([
-        "Instructions",
-        "FLOP",
-        "Integer",
-        "Multiply-adds",
-        "Global",
-        "Shared",
-        "FLOP/byte",
-        "Loop",
-        "Line",
-        "Trip count",
-        "Mix",
-    ]);
+    let tensor = has_tensor_memory(of.loops.iter().map(|l| &l.iteration));
+    let mut header = titles(tensor);
+    let numbers_end = header.len();
+    header.extend(["Loop", "Line", "Trip count", "Mix"]);
+    table.set_header(header);
     for l in &of.loops {
-        let mut cells = numbers(&l.iteration);
+        let mut cells = numbers(&l.iteration, tensor);
         let indent = "  ".repeat(l.depth.saturating_sub(1) as usize);
         let name = l.label.clone().unwrap_or_else(|| l.header.to_string());
         cells.push(format!("{indent}{name}"));
@@ -226,7 +256,7 @@ fn loops(out: &mut impl Write, of: &Function) -> io::Result<()> {
         cells.push(mix(&l.iteration));
         table.add_row(cells);
     }
-    align_right(&mut table, &[0, 1, 2, 3, 4, 5, 6]);
+    align_right(&mut table, &(0..numbers_end).collect::<Vec<_>>());
     show(out, &table)
 }
 

@@ -19,7 +19,7 @@ function functionPage(row, details, overview) {
 function cards(row, details) {
   const card = (value, name) => element("div", { class: "card" }, element("b", {}, value), element("span", {}, name));
   return element("div", { class: "cards" },
-    card(amount(row.instructions), "instructions"), card(amount(row.flops), "floating-point operations of a warp"), card(bytes(row.bytes), "of global memory, of a warp"),
+    card(amount(row.instructions), "instructions"), card(row.flops || row.unknown_products ? atLeast(row.flops, row.unknown_products) : 0, "floating-point operations of a warp"), card(row.unknown_bytes ? (row.bytes ? `≥ ${bytes(row.bytes)}` : "unknown") : bytes(row.bytes), "of global memory, of a warp"),
     card(row.intensity === null ? "–" : amount(row.intensity), "FLOP/byte"), card(row.pressure, "live registers of 32 bits"), card(row.shared === null ? "–" : bytes(row.shared), "of shared memory"),
     card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors for each that is needed"), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts"));
 }
@@ -56,11 +56,8 @@ function times(part) {
 }
 
 function workPanel(work, assumed) {
-  const memory = (space) => (part) => part.work.memory.filter((m) => space.includes(m.space)).reduce((sum, m) => sum + m.read + m.written + m.updated, 0) || null;
-  const number = (title, value) => ({ title, number: true, value, show: (part) => amount(value(part)) });
   const columns = [
-    { title: "How often", value: times, class: "form", hint: times }, { title: "Mix", show: (p) => mixBar(p.work.classes) }, number("Instructions", (p) => p.work.instructions), number("FLOP", (p) => p.work.flops || null), number("Integer", (p) => p.work.integer || null),
-    number("Multiply-adds", (p) => p.work.multiply_adds || null), number("Global bytes", memory(["global", "generic"])), number("Shared bytes", memory(["shared"])), number("FLOP/byte", (p) => p.work.intensity),
+    { title: "How often", value: times, class: "form", hint: times }, { title: "Mix", show: (p) => mixBar(p.work.classes) }, ...workColumns(work.parts, (p) => p.work),
   ];
   return [
     element("p", { class: "dim" }, `All instructions that a warp executes; trip counts that are not numbers are taken to be ${assumed}.`), mixBar(work.total.classes, true), mixLegend(work.total.classes),
@@ -69,13 +66,10 @@ function workPanel(work, assumed) {
 }
 
 function loopTable(loops) {
-  const number = (title, value) => ({ title, number: true, value, show: (l) => amount(value(l)) });
-  const space = (names) => (l) => l.iteration.memory.filter((m) => names.includes(m.space)).reduce((sum, m) => sum + m.read + m.written + m.updated, 0) || null;
   const count = (l) => (l.trip_count ? (l.trip_count.exact ? l.trip_count.form : `at most ${l.trip_count.form}`) : "unknown");
   const columns = [
     { title: "Loop", value: (l) => l.header, show: (l) => `${"  ".repeat(l.depth - 1)}${l.label ?? `block ${l.header}`}`, class: "code" }, { title: "Line", number: true, value: (l) => l.line }, { title: "Source", value: (l) => l.source },
-    { title: "Trip count", value: count, class: "form", hint: count }, { title: "Mix", show: (l) => mixBar(l.iteration.classes) }, number("Instructions", (l) => l.iteration.instructions), number("FLOP", (l) => l.iteration.flops || null), number("Integer", (l) => l.iteration.integer || null),
-    number("Multiply-adds", (l) => l.iteration.multiply_adds || null), number("Global bytes", space(["global", "generic"])), number("Shared bytes", space(["shared"])), number("FLOP/byte", (l) => l.iteration.intensity),
+    { title: "Trip count", value: count, class: "form", hint: count }, { title: "Mix", show: (l) => mixBar(l.iteration.classes) }, ...workColumns(loops, (l) => l.iteration),
   ];
   return [element("p", { class: "dim" }, "One iteration of each loop, with inner loops as often as they are repeated, or once where that is not a number."), sortable(columns, loops, { label: "Loops" })];
 }

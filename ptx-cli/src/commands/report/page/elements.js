@@ -34,6 +34,29 @@ function amount(number) {
   return Number.isInteger(number) ? String(number) : number.toPrecision(3);
 }
 
+/** `≥ 12.3 M` where there may be more */
+function atLeast(number, unknown) {
+  if (!unknown) return amount(number || null);
+  return number ? `≥ ${amount(number)}` : "unknown";
+}
+
+/** Columns with the work of a row: arithmetic, and bytes by state spaces. Those of tensor memory are only shown where there are any. */
+function workColumns(rows, work) {
+  const number = (title, value) => ({ title, number: true, value: (row) => value(work(row)), show: (row) => amount(value(work(row))) });
+  const memory = (title, spaces) => {
+    const of = (row) => work(row).memory.filter((m) => spaces.includes(m.space));
+    const sum = (row) => of(row).reduce((all, m) => all + m.read + m.written + m.updated, 0);
+    return { title, number: true, value: (row) => sum(row) || null, show: (row) => atLeast(sum(row), of(row).some((m) => m.unknown)) };
+  };
+  const hasTensorMemory = rows.some((row) => work(row).memory.some((m) => m.space === "tensor"));
+  return [
+    number("Instructions", (w) => w.instructions), number("FLOP", (w) => w.flops || null), number("Integer", (w) => w.integer || null),
+    { title: "Multiply-adds", number: true, value: (row) => work(row).multiply_adds || null, show: (row) => atLeast(work(row).multiply_adds, work(row).unknown_products) },
+    memory("Global bytes", ["global", "generic"]), memory("Shared bytes", ["shared"]), ...(hasTensorMemory ? [memory("Tensor memory", ["tensor"])] : []),
+    number("FLOP/byte", (w) => w.intensity),
+  ];
+}
+
 /** `12.3 kB` */
 function bytes(number) {
   if (number === null || number === undefined) return "unknown";
