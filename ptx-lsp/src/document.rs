@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
+use ptx_analysis::incremental::Budget;
 use ptx_ir::{Diagnostic, FuncId, Limits, Module, Severity, Span, TextChange};
 use ptx_lint::Finding;
 use ptx_parse::Incremental;
@@ -24,11 +25,10 @@ pub(crate) struct Document {
     lines: Lines,
     /// `None` where the whole module has to be checked.
     checked: Option<Checked>,
-    /// Likewise `None`, and where the client wants no lints.
+    /// `None` where the client wants no lints.
     lints: Option<Lints>,
-    is_linted: bool,
-    /// The comments that turn warnings off.
-    allowed: Allowed,
+    /// The comments that turn warnings off; `None` while they are not looked for, because there are no warnings.
+    allowed: Option<Allowed>,
     /// Functions that were parsed again and not checked so far.
     stale: Vec<FuncId>,
     /// What the functions require, by their names; computed when it is asked for.
@@ -45,9 +45,8 @@ impl Document {
             lines: Lines::new(how.encoding, &text),
             parsed: Incremental::unparsed(text, Limits::default()),
             checked: None,
-            lints: None,
-            is_linted: how.lints,
-            allowed: Allowed::default(),
+            lints: how.lints.then(Lints::new),
+            allowed: None,
             stale: Vec::new(),
             requirements: OnceCell::new(),
         }
@@ -62,20 +61,20 @@ impl Document {
             Some(range) => self.span(range),
             None => whole,
         };
-        match self.parsed.change(span, text) {
+        let function = self.parsed.change(span, text);
+        if let Some(lints) = &mut self.lints {
+            lints.change(function);
+        }
+        match function {
             Some(function) => {
                 let change = TextChange::new(span, text.len() as u32);
                 if let Some(checked) = &mut self.checked {
                     checked.move_text(change);
                 }
-                if let Some(lints) = &mut self.lints {
-                    lints.change(change, function);
-                }
                 self.stale.push(function);
             }
             None => {
                 self.checked = None;
-                self.lints = None;
                 self.stale.clear();
             }
         }
@@ -84,36 +83,41 @@ impl Document {
 
     /// Chooses whether lints examine the document, from the next [`update`](Self::update) on.
     pub(crate) fn set_linted(&mut self, is_linted: bool) {
-        self.is_linted = is_linted;
-        self.lints = None;
+        self.lints = is_linted.then(Lints::new);
     }
 
     /// Parses and checks what the changes made necessary.
     pub(crate) fn update(&mut self) {
         self.parsed.update();
         let module = self.parsed.module();
-        let is_unlinted = self.is_linted && self.lints.is_none();
-        let is_new = is_unlinted || self.checked.is_none() || !self.stale.is_empty();
+        let is_new = self.checked.is_none() || !self.stale.is_empty();
         match &mut self.checked {
             Some(_) if self.stale.is_empty() => {}
             Some(checked) => checked.update(module, Changes::new(&self.stale, &[])),
             None => self.checked = Some(Checked::new(module, Options::default())),
         }
-        if self.is_linted {
-            let lints = self.lints.get_or_insert_with(|| Lints::new(module));
-            let mut found = all(&self.parsed, self.checked.as_ref());
-            if !found.any(|d| d.severity == Severity::Error) {
-                lints.update(module);
-            }
-        }
         if is_new {
-            let has_warnings = self.found().any(|d| d.severity == Severity::Warning);
-            self.allowed = match has_warnings {
-                true => Allowed::new(self.module()),
-                false => Allowed::default(),
-            };
+            self.allowed = None;
         }
         self.stale.clear();
+    }
+
+    /// Lints functions of the document, unless it has errors, until the budget is spent. Gives whether nothing is left. The document has to be up to date.
+    pub(crate) fn lint(&mut self, budget: &mut Budget) -> bool {
+        let mut all = all(&self.parsed, self.checked.as_ref());
+        let has_errors = all.any(|d| d.severity == Severity::Error);
+        let module = self.parsed.module();
+        let is_complete = match &mut self.lints {
+            Some(lints) if !has_errors => {
+                lints.update(module);
+                lints.advance(module, budget)
+            }
+            _ => true,
+        };
+        if self.allowed.is_none() && self.found().any(|d| d.severity == Severity::Warning) {
+            self.allowed = Some(Allowed::new(self.module()));
+        }
+        is_complete
     }
 
     pub(crate) fn module(&self) -> &Module {
@@ -131,9 +135,15 @@ impl Document {
     /// All diagnostics of the parser, of the verifier and of lints, in the order of the source.
     pub(crate) fn diagnostics(&self) -> Vec<&Diagnostic> {
         let mut all: Vec<&Diagnostic> = self.found().collect();
-        all.retain(|d| d.severity == Severity::Error || self.allowed.keeps(&mut (*d).clone()));
+        all.retain(|d| d.severity == Severity::Error || self.keeps(d));
         all.sort_by_key(|d| d.span.start);
         all
+    }
+
+    /// Whether no comment turns a warning off.
+    fn keeps(&self, warning: &Diagnostic) -> bool {
+        let allowed = self.allowed.as_ref();
+        allowed.is_none_or(|allowed| allowed.keeps(&mut warning.clone()))
     }
 
     fn found(&self) -> impl Iterator<Item = &Diagnostic> {
@@ -155,7 +165,7 @@ impl Document {
     /// What lints found that comments do not turn off, in the order of the source.
     pub(crate) fn lint_findings(&self) -> Vec<&Finding> {
         let mut all: Vec<&Finding> = self.findings().collect();
-        all.retain(|f| self.allowed.keeps(&mut f.diagnostic.clone()));
+        all.retain(|f| self.keeps(&f.diagnostic));
         all.sort_by_key(|f| f.diagnostic.span.start);
         all
     }

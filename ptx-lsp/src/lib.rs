@@ -3,7 +3,8 @@
 //! [`run`] serves a client on two streams. [`Server`] takes messages and gives messages, without threads and streams.
 //!
 //! A document keeps its module and its diagnostics. After a change inside of the body of a function, only that function
-//! is parsed ([`ptx_parse::Incremental`]) and checked ([`ptx_verify::Checked`]) again. Each feature is a function of a document and
+//! is parsed ([`ptx_parse::Incremental`]) and checked ([`ptx_verify::Checked`]) again, and linted with others to which the change makes a difference
+//! ([`ptx_lint::LintSession`]). Each feature is a function of a document and
 //! a place in it, in its own file.
 
 mod accesses;

@@ -1,63 +1,65 @@
 //! What lints report on a document, kept up to date with its changes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use ptx_analysis::incremental::Budget;
+use ptx_ir::{Changed, FuncId, Module};
+use ptx_lint::{Finding, LintOptions, LintSession};
 
-use ptx_analysis::calls::CallGraph;
-use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Module, TextChange};
-use ptx_lint::{Finding, LintOptions, Linter};
-
-/// Larger documents are not linted: each change would take more than an editor can wait.
-const MOST_BYTES: usize = 1 << 20;
-
-/// The findings of each function.
+/// The findings of each function, and what changed since they were found.
 #[derive(Debug)]
 pub(crate) struct Lints {
-    found: BTreeMap<FuncId, Vec<Finding>>,
-    /// Functions that changed since they were linted.
-    stale: BTreeSet<FuncId>,
+    session: LintSession,
+    change: Change,
+}
+
+/// What the session does not know so far.
+#[derive(Debug)]
+enum Change {
+    /// The bodies of these functions.
+    Functions(Vec<FuncId>),
+    /// The whole module.
+    Module,
 }
 
 impl Lints {
     /// No function is linted so far.
-    pub(crate) fn new(module: &Module) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            found: BTreeMap::new(),
-            stale: module.definitions().map(|(id, ..)| id).collect(),
+            session: LintSession::new(LintOptions::default()),
+            change: Change::Module,
         }
     }
 
-    /// Moves what was found to where it is after a change in a function, which has to be linted again.
-    pub(crate) fn change(&mut self, change: TextChange, function: FuncId) {
-        for finding in self.found.values_mut().flatten() {
-            change.relocate(&mut finding.diagnostic);
+    /// The body of a function was parsed again, or without one the whole module.
+    pub(crate) fn change(&mut self, function: Option<FuncId>) {
+        match (&mut self.change, function) {
+            (Change::Functions(all), Some(function)) => all.push(function),
+            (change, None) => *change = Change::Module,
+            (Change::Module, Some(_)) => {}
         }
-        self.stale.insert(function);
     }
 
-    /// Lints functions that changed; if they call others or are called, all functions with calls.
+    /// Finds out what depends on the changes.
     pub(crate) fn update(&mut self, module: &Module) {
-        if self.stale.is_empty() || module.source().len() > MOST_BYTES {
-            return;
-        }
-        let facts = ModuleFacts::new(module);
-        let calls = CallGraph::new(&facts);
-        let called = |id: FuncId| !calls.targets(id).is_empty() || !calls.callers(id).is_empty();
-        let mut functions = std::mem::take(&mut self.stale);
-        if functions.iter().any(|id| called(*id)) {
-            let others = module.definitions().map(|(id, ..)| id);
-            functions.extend(others.filter(|id| called(*id)));
-        }
-        let options = LintOptions::default();
-        let linter = Linter::new(&facts, &options);
-        for function in functions {
-            self.found.insert(function, linter.function(function));
+        match core::mem::replace(&mut self.change, Change::Functions(Vec::new())) {
+            Change::Functions(functions) if functions.is_empty() => {}
+            Change::Functions(functions) => {
+                let mut changed = Changed::default();
+                changed.functions = functions;
+                self.session.update(module, &changed);
+            }
+            Change::Module => self.session.parsed(module),
         }
     }
 
-    /// All findings; none while functions changed that are not linted.
+    /// Lints functions until the budget is spent. Gives whether all are linted; the module must be that of the last [`update`](Self::update).
+    pub(crate) fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
+        self.session.advance(module, budget)
+    }
+
+    /// What was found in functions that are linted; nothing while changes are not known.
     pub(crate) fn findings(&self) -> impl Iterator<Item = &Finding> {
-        let found = self.stale.is_empty().then_some(&self.found);
-        found.into_iter().flat_map(|found| found.values().flatten())
+        let is_known = matches!(&self.change, Change::Functions(all) if all.is_empty());
+        let session = is_known.then_some(&self.session);
+        session.into_iter().flat_map(LintSession::findings)
     }
 }

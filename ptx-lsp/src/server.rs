@@ -11,6 +11,7 @@ use lsp_types::{
     DidChangeConfigurationParams, InitializeParams, InitializeResult, PositionEncodingKind,
     PublishDiagnosticsParams, ServerInfo, Uri,
 };
+use ptx_analysis::incremental::Budget;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -32,8 +33,11 @@ enum Stage {
     Exited(u8),
 }
 
+/// How many statements are linted before the next message of the client is taken: it waits for some milliseconds.
+const SLICE: u64 = 5_000;
+
 /// A language server without streams: messages go in by [`receive`](Self::receive), answers come out by
-/// [`take_messages`](Self::take_messages).
+/// [`take_messages`](Self::take_messages). While no message waits, [`work`](Self::work) lints large documents.
 #[derive(Debug)]
 pub struct Server {
     stage: Stage,
@@ -41,6 +45,8 @@ pub struct Server {
     documents: HashMap<String, Document>,
     /// The documents whose diagnostics have to be published.
     changed: Vec<Uri>,
+    /// The documents of which functions are not linted so far.
+    unlinted: Vec<Uri>,
     messages: Vec<String>,
 }
 
@@ -59,11 +65,13 @@ impl Server {
             settings: Settings::default(),
             documents: HashMap::new(),
             changed: Vec::new(),
+            unlinted: Vec::new(),
             messages: Vec::new(),
         }
     }
 
-    /// Takes one message of the client, and publishes diagnostics of what it changed.
+    /// Takes one message of the client, and publishes diagnostics of what it changed. Those of lints in large documents follow when [`work`](Self::work)
+    /// was called.
     pub fn receive(&mut self, message: &[u8]) {
         self.receive_all(&[message]);
         self.publish();
@@ -229,15 +237,57 @@ impl Server {
         }
     }
 
-    /// Publishes the diagnostics of changed documents.
+    /// Publishes the diagnostics of changed documents, of large ones before all functions are linted.
     pub(crate) fn publish(&mut self) {
         for uri in std::mem::take(&mut self.changed) {
+            self.unlinted.retain(|other| *other != uri);
             if let Some(document) = self.documents.get_mut(uri.as_str()) {
                 document.update();
-                let found = diagnostics::of_document(document);
-                let version = Some(document.version);
-                self.publish_diagnostics(PublishDiagnosticsParams::new(uri, found, version));
+                let is_complete = document.lint(&mut Budget::new(SLICE));
+                self.publish_document(&uri);
+                if !is_complete {
+                    self.unlinted.push(uri);
+                }
             }
+        }
+    }
+
+    /// Whether [`work`](Self::work) has something to do.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        !self.unlinted.is_empty()
+    }
+
+    /// Lints some functions of a large document, for some milliseconds, and publishes its diagnostics after the last one.
+    ///
+    /// ```
+    /// let mut server = ptx_lsp::Server::new();
+    /// server.receive(br#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}"#);
+    /// while server.has_work() {
+    ///     server.work();
+    /// }
+    /// assert_eq!(server.take_messages().len(), 1);
+    /// ```
+    pub fn work(&mut self) {
+        let Some(uri) = self.unlinted.first().cloned() else {
+            return;
+        };
+        let document = self.documents.get_mut(uri.as_str());
+        let is_complete = document.is_none_or(|document| {
+            document.update();
+            document.lint(&mut Budget::new(SLICE))
+        });
+        if is_complete {
+            self.unlinted.remove(0);
+            self.publish_document(&uri);
+        }
+    }
+
+    fn publish_document(&mut self, uri: &Uri) {
+        if let Some(document) = self.documents.get(uri.as_str()) {
+            let found = diagnostics::of_document(document);
+            let version = Some(document.version);
+            self.publish_diagnostics(PublishDiagnosticsParams::new(uri.clone(), found, version));
         }
     }
 
@@ -251,6 +301,9 @@ impl Server {
         let unknown = || Failure::new(code::INVALID_PARAMS, "the document is not open");
         let document = self.documents.get_mut(uri.as_str()).ok_or_else(unknown)?;
         document.update();
+        if self.changed.contains(uri) {
+            document.lint(&mut Budget::new(SLICE));
+        }
         Ok(document)
     }
 

@@ -42,8 +42,10 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
     let mut server = Server::new();
     let mut open = true;
     while open && server.exit_status().is_none() {
-        let Ok(first) = receiver.recv() else { break };
-        let mut next = Ok(first);
+        let mut next = match server.has_work() {
+            true => receiver.try_recv(),
+            false => receiver.recv().map_err(|_| TryRecvError::Disconnected),
+        };
         // All that has arrived is taken before anything is published: only the newest state is of interest.
         let mut waiting = Vec::new();
         loop {
@@ -60,9 +62,13 @@ fn serve(receiver: &Receiver<Read>, output: &mut impl Write) -> io::Result<u8> {
             }
             next = receiver.try_recv();
         }
-        server.receive_all(&waiting);
-        drop(waiting);
-        server.publish();
+        if waiting.is_empty() {
+            server.work();
+        } else {
+            server.receive_all(&waiting);
+            drop(waiting);
+            server.publish();
+        }
         for message in server.take_messages() {
             write!(output, "Content-Length: {}\r\n\r\n{message}", message.len())?;
         }

@@ -36,4 +36,17 @@ impl Session {
         self.server.receive(message.as_bytes());
         self.server.take_messages()
     }
+
+    /// Whether `work` has something to do.
+    #[wasm_bindgen(js_name = hasWork)]
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.server.has_work()
+    }
+
+    /// Lints some functions of a large document, for some milliseconds, and gives all messages for the client.
+    pub fn work(&mut self) -> Vec<String> {
+        self.server.work();
+        self.server.take_messages()
+    }
 }

@@ -22,7 +22,9 @@ export class WasmConnection {
 
   /** Messages for the client that a text from it causes. */
   async receive(text) {
-    return this.session.receive(text);
+    const messages = this.session.receive(text);
+    while (this.session.hasWork()) messages.push(...this.session.work());
+    return messages;
   }
 
   close() {

@@ -11,6 +11,20 @@ function receive(message: string): void {
     return;
   }
   for (const answer of session.receive(message)) postMessage(answer);
+  workLater();
+}
+
+let isPlanned = false;
+
+/** Lints large documents part by part: messages that arrive are taken between the parts. */
+function workLater(): void {
+  if (isPlanned || !session?.hasWork()) return;
+  isPlanned = true;
+  setTimeout(() => {
+    isPlanned = false;
+    for (const message of session?.work() ?? []) postMessage(message);
+    workLater();
+  });
 }
 
 function start(module: WebAssembly.Module): void {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,12 @@ opened = read()
 print(f"{'open':34} {(time.perf_counter() - start) * 1000:14.1f} ms, {len(opened['params']['diagnostics'])} diagnostics, {len(text) / 1e6:.1f} MB")
 print(f"{'memory after opening':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}, without the program {memory('RssAnon') / len(text):.1f}")
 
+start = time.perf_counter()
+while select.select([server.stdout], [], [], 3)[0]:
+    opened, linted = read(), time.perf_counter()
+    print(f"{'diagnostics with lints':34} {(linted - start) * 1000:14.1f} ms later, {len(opened['params']['diagnostics'])} diagnostics")
+print(f"{'memory after linting':34} {memory('VmRSS') / len(text):14.1f} bytes per byte, peak {memory('VmHWM') / len(text):.1f}, without the program {memory('RssAnon') / len(text):.1f}")
+
 lines = text.split("\n")
 instructions = [i for i, l in enumerate(lines) if l.endswith(";") and l.lstrip().startswith(("add", "mov", "ld", "st", "setp"))]
 version = 1
@@ -69,7 +76,7 @@ for n in range(count):
         start = time.perf_counter()
         change = {"range": {"start": at, "end": at}, "text": key}
         send({"method": "textDocument/didChange", "params": {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}})
-        while (found := read())["params"]["version"] != version:
+        while (found := read()).get("params", {}).get("version") != version:
             pass
         keys.append((time.perf_counter() - start) * 1000)
         place = {"textDocument": {"uri": uri}, "position": {"line": line + 1, "character": i}}

@@ -4,6 +4,7 @@
 
 use crate::client;
 use client::{Client, URI, edited, position, under};
+use ptx_lsp::Server;
 use serde_json::{Value, json};
 
 const TEXT: &str = "\
@@ -249,4 +250,73 @@ fn formatting_gives_the_canonical_text() {
         json!({"textDocument": {"uri": URI}, "options": options}),
     );
     assert!(refused.is_err());
+}
+
+/// A large document of which each kernel has something to report, and the number of its kernels.
+fn large() -> (String, usize) {
+    let kernel = |k: usize| {
+        let rest = "    add.s32 %r1, %r1, 1;\n".repeat(200);
+        format!(
+            ".entry k{k}()\n{{\n    .reg .b32 %r<4>;\n    mov.u32 %r2, %tid.x;\n    mov.u32 %r1, 0;\n{rest}    st.global.b32 [t], %r1;\n    ret;\n}}\n"
+        )
+    };
+    let kernels = 60;
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 t;\n";
+    (
+        head.to_owned() + &(0..kernels).map(kernel).collect::<String>(),
+        kernels,
+    )
+}
+
+#[test]
+fn large_documents_are_linted_part_by_part() {
+    let (text, kernels) = large();
+    let mut server = Server::new();
+    let send = |server: &mut Server, method: &str, params: Value| {
+        let message = json!({"jsonrpc": "2.0", "method": method, "id": 1, "params": params});
+        let mut message = message.as_object().unwrap().clone();
+        if method.starts_with("textDocument/did") {
+            message.remove("id");
+        }
+        server.receive(Value::Object(message).to_string().as_bytes());
+    };
+    let published = |server: &mut Server| -> Vec<usize> {
+        let all = server.take_messages().into_iter();
+        let all = all.map(|m| serde_json::from_str::<Value>(&m).unwrap());
+        let found = all.filter_map(|m| m["params"]["diagnostics"].as_array().map(Vec::len));
+        found.collect()
+    };
+    send(&mut server, "initialize", json!({"capabilities": {}}));
+    let document = json!({"uri": URI, "languageId": "ptx", "version": 1, "text": text});
+    send(
+        &mut server,
+        "textDocument/didOpen",
+        json!({"textDocument": document}),
+    );
+    let first = published(&mut server);
+    assert!(first.len() == 1 && first[0] < kernels, "{first:?}");
+    // Requests are answered before all is linted.
+    assert!(server.has_work());
+    let about = json!({"textDocument": {"uri": URI}});
+    send(&mut server, "textDocument/foldingRange", about);
+    assert_eq!(server.take_messages().len(), 1);
+    let mut parts = 0;
+    while server.has_work() {
+        server.work();
+        parts += 1;
+    }
+    assert!(parts > 1);
+    assert_eq!(published(&mut server), [kernels]);
+    // After a change of one function its lints are published at once.
+    let place = json!({"line": 8, "character": 0});
+    let change =
+        json!({"range": {"start": place, "end": place}, "text": "    mov.u32 %r3, %tid.y;\n"});
+    let about = json!({"uri": URI, "version": 2});
+    send(
+        &mut server,
+        "textDocument/didChange",
+        json!({"textDocument": about, "contentChanges": [change]}),
+    );
+    assert_eq!(published(&mut server), [kernels + 1]);
+    assert!(!server.has_work());
 }

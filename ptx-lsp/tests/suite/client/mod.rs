@@ -75,6 +75,9 @@ impl Client {
     /// Sends a message; gives the answer, if there is one.
     pub fn send(&mut self, message: &[u8]) -> Option<Result<Value, Value>> {
         self.server.receive(message);
+        while self.server.has_work() {
+            self.server.work();
+        }
         let mut answer = None;
         for text in self.server.take_messages() {
             let message: Value = serde_json::from_str(&text).unwrap();
