@@ -171,7 +171,7 @@ impl<'a> Connected<'a> {
             context.give_up();
         }
         let results = |callee: FuncId| fixpoint.results.get(callee.index())?.as_ref();
-        let inputs = Inputs::new(context, self.calls, results);
+        let inputs = Inputs::new(context, self.calls, self.kept.summaries(), results);
         let mut output = match self.kept.known(id, &inputs) {
             Some(known) => Output {
                 results: known.results.clone(),
@@ -221,8 +221,10 @@ impl Fixpoint {
         let entry = context.entry.join(call.executed);
         let mut arguments = call.arguments.clone();
         arguments.resize(context.arguments.len(), context.unknown());
-        if raise(&mut context.arguments, &arguments) || entry != context.entry {
-            context.entry = entry;
+        let before = context.before.join(call.before);
+        let is_new = entry != context.entry || before != context.before;
+        if raise(&mut context.arguments, &arguments) || is_new {
+            (context.entry, context.before) = (entry, before);
             self.waiting[at] = true;
         }
     }

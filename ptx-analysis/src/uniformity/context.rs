@@ -6,6 +6,7 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
 use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 
+use super::visible::Before;
 use crate::ssa::cells::Cells;
 
 /// What is known of all calls of a function, or of the launches of a kernel.
@@ -21,6 +22,10 @@ pub(super) struct Context {
     threads: Option<[u64; 3]>,
     /// Whether generic addresses may be those of local memory, which each thread has its own of.
     pub(super) local_pointers: bool,
+    /// Whether they may be those of shared memory, which each CTA has its own of.
+    pub(super) shared_pointers: bool,
+    /// What may happen in a grid before the function begins.
+    pub(super) before: Before,
     /// The variables in local memory that only the function accesses.
     pub(super) cells: Cells,
     /// Whether what is not known counts as the same wherever that may be.
@@ -39,6 +44,8 @@ impl Context {
             entry: Uniformity::Grid,
             threads: threads(facts, header),
             local_pointers: true,
+            shared_pointers: true,
+            before: Before::default(),
             cells: Cells::NONE,
             is_optimistic: false,
         }
@@ -59,6 +66,8 @@ impl Context {
         }
         self.arguments.fill(Uniformity::Varying);
         self.entry = Uniformity::Varying;
+        self.shared_pointers = true;
+        self.before = Before::ANYTHING;
     }
 
     pub(super) fn params<'a>(&self, facts: FunctionFacts<'a>) -> &'a [Param] {

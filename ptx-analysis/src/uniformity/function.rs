@@ -2,13 +2,15 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Callees, FunctionFacts};
+use ptx_ir::facts::{self, Facts, FunctionFacts};
 use ptx_ir::{Binding, Param, Statement, SymbolId};
 use ptx_isa::{Access, Uniformity};
 
+use super::acquires::Synchronization;
 use super::context::Context;
 use super::graphs::Graphs;
-use super::pass::{Pass, Results};
+use super::pass::Pass;
+use super::visible::Before;
 use super::{FunctionUniformity, UniformDef};
 use crate::cfg::BlockId;
 use crate::reg_lanes::Variables;
@@ -20,6 +22,31 @@ pub(super) struct Call {
     pub(super) arguments: Vec<Uniformity>,
     /// The largest group of which all threads call it, or none.
     pub(super) executed: Uniformity,
+    /// What may happen before it.
+    pub(super) before: Before,
+}
+
+/// What is known of the functions that a function calls.
+pub(super) struct Callees<'a> {
+    /// In which threads a result is the same, if that is known; the callers of the function share it.
+    pub(super) results: &'a dyn Fn(SymbolId, usize) -> Option<Uniformity>,
+    pub(super) synchronization: &'a dyn Fn(SymbolId) -> Synchronization,
+}
+
+impl Callees<'_> {
+    /// Nothing is known.
+    pub(super) const UNKNOWN: Self = Self {
+        results: &|_, _| None,
+        synchronization: &|_| Synchronization::UNKNOWN,
+    };
+
+    /// What a call reaches does; `None` for other instructions.
+    pub(super) fn of(&self, inst: &Facts<'_>) -> Option<Synchronization> {
+        Some(match inst.callees()? {
+            facts::Callees::Function(symbol) => (self.synchronization)(symbol),
+            _ => Synchronization::UNKNOWN,
+        })
+    }
 }
 
 /// What is found about a function.
@@ -34,7 +61,7 @@ pub(super) struct Outcome {
 pub(super) fn analyze(
     facts: FunctionFacts<'_>,
     context: &Context,
-    results: Results<'_>,
+    callees: &Callees<'_>,
 ) -> Outcome {
     let graphs = Graphs::new(facts);
     let variables = Variables::new(facts.body());
@@ -43,7 +70,7 @@ pub(super) fn analyze(
     let Ok(ssa) = ssa else {
         return unknown(facts, context);
     };
-    let mut pass = Pass::new(facts, &graphs, (&variables, &ssa), context, results);
+    let mut pass = Pass::new(facts, &graphs, (&variables, &ssa), context, callees);
     pass.run();
     Outcome {
         results: returns(&pass),
@@ -56,11 +83,15 @@ pub(super) fn analyze(
 fn unknown(facts: FunctionFacts<'_>, context: &Context) -> Outcome {
     let mut calls = Vec::new();
     for (inst, _) in facts.body().insts() {
-        if let Some(Callees::Function(callee)) = facts.inst(inst).callees() {
+        if let Some(facts::Callees::Function(callee)) = facts.inst(inst).callees() {
             calls.push(Call {
                 callee,
                 arguments: Vec::new(),
                 executed: Uniformity::Varying,
+                before: match context.is_optimistic {
+                    true => Before::default(),
+                    false => Before::ANYTHING,
+                },
             });
         }
     }
@@ -153,7 +184,8 @@ fn calls(pass: &Pass<'_>) -> Vec<Call> {
             continue;
         };
         let of = pass.facts.inst(inst);
-        let (Some(Callees::Function(callee)), Some(block)) = (of.callees(), pass.block(stmt))
+        let (Some(facts::Callees::Function(callee)), Some(block)) =
+            (of.callees(), pass.block(stmt))
         else {
             continue;
         };
@@ -171,6 +203,10 @@ fn calls(pass: &Pass<'_>) -> Vec<Call> {
             executed: executed
                 .unwrap_or(Uniformity::Varying)
                 .join(guard.unwrap_or(Uniformity::Grid)),
+            before: match pass.context.is_optimistic {
+                true => Before::default(),
+                false => pass.visible.before(stmt),
+            },
         });
     }
     calls

@@ -4,13 +4,15 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{EntityId as _, FuncId, FunctionKind, Module, SymbolId};
-use ptx_isa::Uniformity;
+use ptx_isa::{StateSpace, Uniformity};
 
 use super::FunctionUniformity;
+use super::acquires::{Summaries, Synchronization};
 use super::connected::Connected;
 use super::context::{Context, has_local_variables};
-use super::function::{Outcome, analyze};
-use super::stack::Stack;
+use super::function::{Callees, Outcome, analyze};
+use super::stack::{Stack, makes_address};
+use super::visible::Before;
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::map_functions;
 use crate::incremental::{Budget, Runs, renumbered};
@@ -21,6 +23,10 @@ pub(super) struct Inputs {
     pub(super) arguments: Vec<Uniformity>,
     pub(super) entry: Uniformity,
     pub(super) local_pointers: bool,
+    shared_pointers: bool,
+    before: Before,
+    /// What the functions do that it calls, in the order of their ids.
+    synchronization: Vec<(FuncId, Synchronization)>,
     /// What the functions return that it calls, in the order of their ids.
     pub(super) results: Vec<(FuncId, Vec<Uniformity>)>,
 }
@@ -30,6 +36,7 @@ impl Inputs {
     pub(super) fn new<'r>(
         context: &Context,
         calls: &CallGraph,
+        summaries: &Summaries,
         results: impl Fn(FuncId) -> Option<&'r Vec<Uniformity>>,
     ) -> Self {
         let targets = calls.targets(context.function).into_iter();
@@ -37,11 +44,17 @@ impl Inputs {
             Target::Function(id) => Some(id),
             Target::AddressTaken => None,
         });
+        let callees: Vec<FuncId> = callees.collect();
+        let synchronization = callees.iter().map(|id| (*id, summaries.of(*id)));
         Self {
             arguments: context.arguments.clone(),
             entry: context.entry,
             local_pointers: context.local_pointers,
+            shared_pointers: context.shared_pointers,
+            before: context.before,
+            synchronization: synchronization.collect(),
             results: callees
+                .into_iter()
                 .filter_map(|id| Some((id, results(id)?.clone())))
                 .collect(),
         }
@@ -53,6 +66,8 @@ impl Inputs {
         context.arguments.clone_from(&self.arguments);
         context.entry = self.entry;
         context.local_pointers = self.local_pointers;
+        context.shared_pointers = self.shared_pointers;
+        context.before = self.before;
         context
     }
 
@@ -60,7 +75,11 @@ impl Inputs {
         for (id, _) in &mut self.results {
             *id = function(*id)?;
         }
+        for (id, _) in &mut self.synchronization {
+            *id = function(*id)?;
+        }
         self.results.sort_unstable_by_key(|(id, _)| *id);
+        self.synchronization.sort_unstable_by_key(|(id, _)| *id);
         Some(())
     }
 }
@@ -80,6 +99,26 @@ pub(super) struct Given {
     pub(super) callee: FuncId,
     pub(super) arguments: Vec<Uniformity>,
     pub(super) executed: Uniformity,
+    pub(super) before: Before,
+}
+
+/// What is known of the body of a function alone.
+#[derive(Clone, Debug)]
+struct Body {
+    stack: Stack,
+    synchronization: Synchronization,
+    /// Whether it makes generic addresses of shared memory.
+    shares: bool,
+}
+
+impl Body {
+    fn new(facts: FunctionFacts<'_>) -> Self {
+        Self {
+            stack: Stack::new(facts),
+            synchronization: Synchronization::of(facts),
+            shares: makes_address(facts, StateSpace::Shared),
+        }
+    }
 }
 
 /// What the functions of a module give to each other, kept while the module changes: the uniformity of each function is then that of a new
@@ -115,7 +154,8 @@ pub(super) struct Given {
 #[derive(Clone, Default, Debug)]
 pub struct IncrementalUniformity {
     is_optimistic: bool,
-    stacks: Vec<Option<Stack>>,
+    bodies: Vec<Option<Body>>,
+    summaries: Summaries,
     runs: Runs<Inputs, Output>,
     /// What each function was evaluated with at last.
     inputs: Vec<Option<Inputs>>,
@@ -123,6 +163,8 @@ pub struct IncrementalUniformity {
     revisions: Vec<u32>,
     /// Whether the address of a variable in local memory is more than the function that declares it uses.
     any_escapes: bool,
+    /// Whether a function makes generic addresses of shared memory.
+    any_shared: bool,
 }
 
 impl IncrementalUniformity {
@@ -147,9 +189,9 @@ impl IncrementalUniformity {
 
     /// Takes the bodies of all functions.
     pub fn enter_all(&mut self, facts: &ModuleFacts<'_>) {
-        let stacks = map_functions(facts, |id, of| (id, Stack::new(of)));
-        for (id, stack) in stacks {
-            self.take_body(id, stack);
+        let bodies = map_functions(facts, |id, of| (id, Body::new(of)));
+        for (id, body) in bodies {
+            self.take_body(id, body);
         }
     }
 
@@ -157,16 +199,16 @@ impl IncrementalUniformity {
     pub fn enter(&mut self, facts: &ModuleFacts<'_>, changed: &[FuncId]) {
         for id in changed {
             if let Some(of) = facts.function(*id) {
-                self.take_body(*id, Stack::new(of));
+                self.take_body(*id, Body::new(of));
             }
         }
     }
 
-    fn take_body(&mut self, id: FuncId, stack: Stack) {
-        if self.stacks.len() <= id.index() {
-            self.stacks.resize(id.index() + 1, None);
+    fn take_body(&mut self, id: FuncId, body: Body) {
+        if self.bodies.len() <= id.index() {
+            self.bodies.resize(id.index() + 1, None);
         }
-        self.stacks[id.index()] = Some(stack);
+        self.bodies[id.index()] = Some(body);
         self.runs.forget(id);
     }
 
@@ -180,19 +222,23 @@ impl IncrementalUniformity {
     ) -> bool {
         let module = facts.module();
         let count = module.functions().len();
-        let escapes = |id: FuncId| {
-            let stack = self.stacks.get(id.index());
-            stack.is_some_and(|s| s.as_ref().is_some_and(|s| s.escapes))
+        let body = |id: FuncId| self.bodies.get(id.index())?.as_ref();
+        let definitions = module.definitions();
+        let bodies: Vec<&Body> = definitions.filter_map(|(id, ..)| body(id)).collect();
+        self.any_escapes = has_local_variables(module) || bodies.iter().any(|b| b.stack.escapes);
+        self.any_shared = bodies.iter().any(|b| b.shares);
+        let own = |id: FuncId| body(id).map(|b| b.synchronization);
+        self.summaries = match self.is_optimistic {
+            true => Summaries::default(),
+            false => Summaries::new(count, calls, own),
         };
-        let mut definitions = module.definitions();
-        self.any_escapes = has_local_variables(module) || definitions.any(|(id, ..)| escapes(id));
         let mut inputs = vec![None; count];
         for (id, ..) in module.definitions() {
             if is_alone(module, calls, id)
                 && let Some(of) = facts.function(id)
             {
                 let context = self.context(of, id);
-                inputs[id.index()] = Some(Inputs::new(&context, calls, |_| None));
+                inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
             }
         }
         let mut connected = Connected::new(facts, calls, self, budget);
@@ -257,7 +303,7 @@ impl IncrementalUniformity {
         is_same: impl Fn(FuncId) -> bool,
     ) {
         let same = |id| function(id).filter(|_| is_same(id));
-        renumbered(&mut self.stacks, same);
+        renumbered(&mut self.bodies, same);
         renumbered(&mut self.revisions, &function);
         renumbered(&mut self.inputs, same);
         for inputs in &mut self.inputs {
@@ -295,23 +341,38 @@ impl IncrementalUniformity {
         calls: &CallGraph,
     ) -> Outcome {
         context.is_optimistic = self.is_optimistic;
-        if let Some(Some(stack)) = self.stacks.get(context.function.index()) {
-            context.cells = stack.cells.clone();
+        if let Some(Some(body)) = self.bodies.get(context.function.index()) {
+            context.cells = body.stack.cells.clone();
         }
         let results = |symbol: SymbolId, index: usize| {
             let callee = calls.function(symbol)?;
             let at = inputs.results.binary_search_by_key(&callee, |(id, _)| *id);
             inputs.results.get(at.ok()?)?.1.get(index).copied()
         };
-        analyze(facts, &context, &results)
+        let synchronization = |symbol: SymbolId| {
+            let of = &inputs.synchronization;
+            let callee = calls.function(symbol);
+            let at = callee.and_then(|id| of.binary_search_by_key(&id, |(id, _)| *id).ok());
+            at.map_or(Synchronization::UNKNOWN, |at| of[at].1)
+        };
+        let callees = Callees {
+            results: &results,
+            synchronization: &synchronization,
+        };
+        analyze(facts, &context, &callees)
     }
 
     /// What is known of a function before its callers are looked at.
     pub(super) fn context(&self, facts: FunctionFacts<'_>, id: FuncId) -> Context {
         let mut context = Context::new(facts, id);
         context.local_pointers = self.any_escapes;
+        context.shared_pointers = self.any_shared;
         context.is_optimistic = self.is_optimistic;
         context
+    }
+
+    pub(super) const fn summaries(&self) -> &Summaries {
+        &self.summaries
     }
 
     pub(super) const fn is_optimistic(&self) -> bool {
@@ -336,6 +397,7 @@ impl IncrementalUniformity {
                 callee: calls.function(call.callee)?,
                 arguments: call.arguments,
                 executed: call.executed,
+                before: call.before,
             })
         });
         let mut output = Output {

@@ -18,13 +18,19 @@
 //!   ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and of a guarded write also the guard and the old value.
 //! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
 //! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
-//! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. Weak loads from memory that may
-//!   be written are the same at most in a warp; those from shared memory in the CTA, if no thread of it can store to shared memory between the barriers around the
-//!   load. Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other function gets its address; else it differs.
+//! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. So are weak loads from global
+//!   memory before which no thread of the CTA can have synchronized with threads of other CTAs, if all threads of the CTA met at a barrier, or the grid began, and the thread cannot
+//!   have synchronized with another one since. If threads of the CTA may have synchronized with others, or each CTA has its own memory there, weak loads after such a barrier are the same at
+//!   most in the CTA; so are those from shared memory, if no thread of the CTA can store to it between the barriers around the load. Other weak loads are the same at most in a warp.
+//!   Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other function gets its address; else it differs.
 //! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of what other
 //!   modules pass to functions that they may call, of functions whose address is taken, and of calls through addresses.
 //!
 //! # Assumptions
+//!
+//! The analysis assumes that programs have no data race, as compilers do: of two accesses of different threads to the same memory of which one writes, and which are
+//! not both strong and of a scope that includes both threads, one happens before the other. The PTX ISA manual gives no meaning to programs with such a race. Threads that wait for
+//! a flag with volatile loads and without a fence have one.
 //!
 //! For weak loads from memory that other threads may write, for special registers that change, and for exchanges between the lanes of a warp, the analysis
 //! assumes that the lanes of a warp that separate at a branch meet again at its immediate post-dominator, and that lanes which go the same way in between stay
@@ -35,6 +41,8 @@
 //! Cost: linear in the values, their reads, the edges and the frontiers of branches. A function is analyzed again when the arguments or results of its calls
 //! change; after eight times, nothing is assumed of these. [`Ssa::new`](crate::ssa::Ssa::new) refuses some functions: all of their values count as varying.
 
+mod acquires;
+mod barriers;
 mod blocks;
 mod cells;
 mod connected;
@@ -47,11 +55,12 @@ mod pass;
 mod phases;
 mod stack;
 mod statement;
+mod visible;
 
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
-use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId, SymbolId};
+use ptx_ir::{EntityId as _, FuncId, FunctionKind, StmtId};
 
 pub use incremental::IncrementalUniformity;
 pub use ptx_isa::Uniformity;
@@ -61,7 +70,7 @@ use crate::cfg::BlockId;
 use crate::function_analysis::map_functions;
 use crate::incremental::Budget;
 use context::Context;
-use function::analyze;
+use function::{Callees, analyze};
 use incremental::is_alone;
 use stack::Stack;
 
@@ -110,7 +119,7 @@ impl FunctionUniformity {
         if context.kind != FunctionKind::Entry {
             context.give_up();
         }
-        analyze(facts, &context, &|_: SymbolId, _: usize| None).uniformity
+        analyze(facts, &context, &Callees::UNKNOWN).uniformity
     }
 
     /// The registers that a statement writes, by their number.

@@ -4,15 +4,18 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::RegLane;
 use ptx_ir::facts::{Flow, FunctionFacts};
-use ptx_ir::{Binding, EntityId as _, Operand, Statement, StmtId, SymbolId, VarId};
+use ptx_ir::{Binding, EntityId as _, Operand, Statement, StmtId, VarId};
 use ptx_isa::Uniformity;
 
+use super::barriers::Barriers;
 use super::blocks::executions;
 use super::cells::Cells;
 use super::context::Context;
 use super::control::{Changes, Control};
+use super::function::Callees;
 use super::graphs::Graphs;
 use super::phases::Phases;
+use super::visible::Visible;
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
@@ -21,9 +24,6 @@ use crate::threads::ThreadValues;
 
 /// How often what barriers compute is looked at again, since it depends on which threads come there; then nothing is known of it.
 const ROUNDS: u32 = 16;
-
-/// In which threads the results of a function are the same, if that is known; its callers share it.
-pub(super) type Results<'a> = &'a dyn Fn(SymbolId, usize) -> Option<Uniformity>;
 
 /// What has to be looked at again.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Pass<'a> {
     pub(super) variables: &'a Variables,
     pub(super) ssa: &'a Ssa,
     pub(super) context: &'a Context,
-    pub(super) results: Results<'a>,
+    pub(super) callees: &'a Callees<'a>,
     pub(super) control: Control<'a>,
     pub(super) cells: Cells,
     /// Values in single threads, if likely sizes of CTAs are assumed.
@@ -54,6 +54,8 @@ pub(super) struct Pass<'a> {
     /// What reads a value after a loop around its definition.
     crossing: Vec<Item>,
     pub(super) phases: Phases,
+    pub(super) visible: Visible,
+    barriers: Barriers,
     /// Statements whose results depend on whether all threads of the CTA execute them.
     pub(super) collective: Vec<StmtId>,
     work: Vec<Item>,
@@ -67,7 +69,7 @@ impl<'a> Pass<'a> {
         graphs: &'a Graphs,
         (variables, ssa): (&'a Variables, &'a Ssa),
         context: &'a Context,
-        results: Results<'a>,
+        callees: &'a Callees<'a>,
     ) -> Self {
         let statements = facts.body().statement_table().len();
         let mut blocks = vec![None; statements];
@@ -82,7 +84,7 @@ impl<'a> Pass<'a> {
             variables,
             ssa,
             context,
-            results,
+            callees,
             control: Control::new(graphs),
             cells: Cells::new(facts, graphs, context),
             threads: context
@@ -96,6 +98,8 @@ impl<'a> Pass<'a> {
             phis: Csr::new(0, core::iter::empty()),
             crossing: Vec::new(),
             phases: Phases::new(facts, graphs, context),
+            visible: Visible::new(facts, graphs, context, callees),
+            barriers: Barriers::new(facts, graphs, context, callees),
             collective: Vec::new(),
             work: Vec::new(),
             waiting: [vec![false; statements], vec![false; ssa.len()]],
@@ -171,10 +175,7 @@ impl<'a> Pass<'a> {
         for round in 0.. {
             self.sweep();
             let found = executions(self.graphs, &self.branches, self.context.entry);
-            let disturbed = match round < ROUNDS {
-                true => self.phases.update(self.graphs, &self.branches, &found),
-                false => self.phases.give_up(),
-            };
+            let disturbed = self.look_at_memory(round < ROUNDS, &found);
             if found == self.executions && disturbed.is_empty() {
                 return;
             }
@@ -189,6 +190,19 @@ impl<'a> Pass<'a> {
                 }
             }
         }
+    }
+
+    /// Looks again at what loads see, now that it is known which threads execute blocks; gives the loads that may see more.
+    fn look_at_memory(&mut self, goes_on: bool, executions: &[Uniformity]) -> Vec<StmtId> {
+        if !goes_on {
+            let mut loads = self.phases.give_up();
+            loads.extend(self.visible.give_up());
+            return loads;
+        }
+        let meeting = self.barriers.meeting(executions);
+        let mut loads = self.phases.update(self.graphs, &self.branches, &meeting);
+        loads.extend(self.visible.update(self.graphs, &meeting));
+        loads
     }
 
     /// The values that exist before the function begins, and each statement once.

@@ -8,10 +8,11 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts, MemoryAccess, Space};
-use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
-use ptx_isa::{Access, Action, Marks, Modifier, Proxy, StateSpace, Uniformity};
+use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
+use ptx_ir::{FunctionKind, InstId, Statement, StmtId};
+use ptx_isa::{Access, Action, Modifier, Proxy, StateSpace, Uniformity};
 
+use super::barriers::uses_barrier;
 use super::context::Context;
 use super::graphs::Graphs;
 use crate::cfg::BlockId;
@@ -73,31 +74,30 @@ impl Phases {
         self.undisturbed.binary_search(&load).is_ok()
     }
 
-    /// Looks again at what is stored, now that more is known of branches and of the threads that execute blocks; gives the loads of which nothing is known any more.
+    /// Looks again at what is stored, now that more is known of branches and of the barriers at which all threads meet; gives the loads of which nothing is known any more.
     pub(super) fn update(
         &mut self,
         graphs: &Graphs,
         branches: &[Uniformity],
-        executions: &[Uniformity],
+        meeting: &[StmtId],
     ) -> Vec<StmtId> {
         if self.undisturbed.is_empty() {
             return Vec::new();
         }
-        let is_same = |of: &[Uniformity], block: usize| of[block] <= Uniformity::Cta;
-        let stored_after = self.stored_after(graphs, &|block| is_same(executions, block));
+        let meets = |stmt: StmtId| meeting.binary_search(&stmt).is_ok();
+        let stored_after = self.stored_after(graphs, &meets);
         let mut stored_before = vec![false; self.events.len()];
         let mut found = Vec::new();
         let mut work: Vec<BlockId> = graphs.order.order().to_vec();
         work.reverse();
         while let Some(id) = work.pop() {
             let at = id.as_u32() as usize;
-            let meets = is_same(executions, at);
             let mut stored = stored_before[at];
-            for (_, kind) in &self.events[at] {
-                stored = after(*kind, stored, meets);
+            for (stmt, kind) in &self.events[at] {
+                stored = after(*kind, stored, meets(*stmt));
             }
             // Other threads may go another way, on which something is stored.
-            stored |= stored_after[at] && !is_same(branches, at);
+            stored |= stored_after[at] && branches[at] > Uniformity::Cta;
             for &to in graphs.cfg.successors(id) {
                 let before = &mut stored_before[to.as_u32() as usize];
                 if stored && !*before {
@@ -107,13 +107,8 @@ impl Phases {
             }
         }
         for (at, events) in self.events.iter().enumerate() {
-            let meets = is_same(executions, at);
-            disturbed(
-                events,
-                (stored_before[at], stored_after[at]),
-                meets,
-                &mut found,
-            );
+            let stored = (stored_before[at], stored_after[at]);
+            disturbed(events, stored, &meets, &mut found);
         }
         found.retain(|load| self.is_undisturbed(*load));
         self.undisturbed.retain(|load| !found.contains(load));
@@ -126,14 +121,14 @@ impl Phases {
     }
 
     /// Of each block, whether something may be stored after it and before the next barrier.
-    fn stored_after(&self, graphs: &Graphs, meets: &dyn Fn(usize) -> bool) -> Vec<bool> {
+    fn stored_after(&self, graphs: &Graphs, meets: &dyn Fn(StmtId) -> bool) -> Vec<bool> {
         let mut stored_after = vec![false; self.events.len()];
         let mut work: Vec<BlockId> = graphs.order.order().to_vec();
         while let Some(id) = work.pop() {
             let at = id.as_u32() as usize;
             let mut stored = stored_after[at];
-            for (_, kind) in self.events[at].iter().rev() {
-                stored = after(*kind, stored, meets(at));
+            for (stmt, kind) in self.events[at].iter().rev() {
+                stored = after(*kind, stored, meets(*stmt));
             }
             for &from in graphs.cfg.predecessors(id) {
                 let slot = &mut stored_after[from.as_u32() as usize];
@@ -160,7 +155,7 @@ const fn after(kind: Kind, stored: bool, meets: bool) -> bool {
 fn disturbed(
     events: &[(StmtId, Kind)],
     (mut before, mut later): (bool, bool),
-    meets: bool,
+    meets: &dyn Fn(StmtId) -> bool,
     found: &mut Vec<StmtId>,
 ) {
     let mut add = |stmt: StmtId, kind: Kind, stored: bool| {
@@ -170,11 +165,11 @@ fn disturbed(
     };
     for &(stmt, kind) in events {
         add(stmt, kind, before);
-        before = after(kind, before, meets);
+        before = after(kind, before, meets(stmt));
     }
     for &(stmt, kind) in events.iter().rev() {
         add(stmt, kind, later);
-        later = after(kind, later, meets);
+        later = after(kind, later, meets(stmt));
     }
 }
 
@@ -190,7 +185,7 @@ fn kind(facts: FunctionFacts<'_>, inst: InstId) -> Result<Option<Kind>, NotFollo
     if !follows || of.memory().any(|access| is_remote(&access)) {
         return Err(NotFollowed);
     }
-    if is_full_barrier(facts, inst, &of) {
+    if uses_barrier(&of) {
         return Ok(Some(Kind::Barrier));
     }
     if of.memory().any(|access| may_store(&access)) {
@@ -223,25 +218,4 @@ pub(super) fn is_load(access: &MemoryAccess) -> bool {
         && access.access == Access::Read
         && access.order == Some(Modifier::Weak)
         && access.proxy == Proxy::Generic
-}
-
-/// Whether an instruction waits for all threads of the CTA, each time it is executed.
-fn is_full_barrier(facts: FunctionFacts<'_>, inst: InstId, of: &Facts<'_>) -> bool {
-    let waits = matches!(
-        of.action(),
-        Some(Action::BarrierSync | Action::BarrierReduce)
-    );
-    if !waits || of.guard().is_some() {
-        return false;
-    }
-    let is_counted = match of.action() {
-        Some(Action::BarrierReduce) => of.marked(Marks::THREAD_COUNT).next().is_some(),
-        _ => facts.body().operands(inst).len() != 1,
-    };
-    let is_number = |operand: Operand| facts.body().pool().integer(operand).is_some();
-    let number = match of.marked(Marks::PARTICIPANTS).next() {
-        Some(number) => Some(number),
-        None => facts.body().operands(inst).first().copied(),
-    };
-    !is_counted && number.is_some_and(is_number)
 }

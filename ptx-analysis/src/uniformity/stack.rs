@@ -47,9 +47,11 @@ impl Stack {
     pub(super) fn new(facts: FunctionFacts<'_>) -> Self {
         let body = facts.body();
         if !body.vars().values().any(|v| is_local(v.space)) {
-            let mut insts = body.insts().map(|(id, _)| id);
-            let escapes = insts.any(|id| makes_local_address(facts, id));
-            return if escapes { Self::UNKNOWN } else { Self::NONE };
+            return if makes_address(facts, StateSpace::Local) {
+                Self::UNKNOWN
+            } else {
+                Self::NONE
+            };
         }
         let mut statements = body.statements();
         if statements.any(|(_, s)| matches!(s, Statement::Opaque(_))) {
@@ -86,14 +88,13 @@ fn is_local(space: StateSpace) -> bool {
     space.base() == StateSpace::Local
 }
 
-/// Whether an instruction converts an address in local memory to a generic one.
-fn makes_local_address(facts: FunctionFacts<'_>, inst: InstId) -> bool {
-    if facts.inst(inst).action() != Some(Action::ToGeneric) {
-        return false;
-    }
-    let signature = facts.body().inst(inst).map(|i| i.sig);
-    let signature = signature.map(|s| facts.module().signature(s));
-    signature.is_some_and(|s| s.state_spaces().any(is_local))
+/// Whether a function converts an address of a state space to a generic one.
+pub(super) fn makes_address(facts: FunctionFacts<'_>, space: StateSpace) -> bool {
+    let mut insts = facts.body().insts();
+    insts.any(|(id, inst)| {
+        let mut spaces = facts.module().signature(inst.sig).state_spaces();
+        spaces.any(|of| of.base() == space) && facts.inst(id).action() == Some(Action::ToGeneric)
+    })
 }
 
 /// What an address in local memory points into.

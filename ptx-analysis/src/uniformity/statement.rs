@@ -9,6 +9,7 @@ use ptx_isa::{
 use super::cells::each_operand;
 use super::pass::Pass;
 use super::phases::is_load;
+use super::visible::is_weak_load;
 use crate::cfg::BlockId;
 use crate::ssa::{Value, ValueId};
 
@@ -65,7 +66,7 @@ impl Pass<'_> {
             if self.context.cells.of(stmt).is_empty() {
                 level = level.join(match self.phases.is_undisturbed(stmt) && is_load(&access) {
                     true => sources.join(Uniformity::Cta),
-                    false => self.loaded(&facts, &access, sources, block),
+                    false => self.loaded(&facts, &access, sources, (stmt, block)),
                 });
             }
         }
@@ -154,7 +155,7 @@ impl Pass<'_> {
         facts: &Facts<'_>,
         access: &MemoryAccess,
         address: Uniformity,
-        block: BlockId,
+        (stmt, block): (StmtId, BlockId),
     ) -> Uniformity {
         if self.context.is_optimistic && access.is_mbarrier {
             // Threads wait for the same phase.
@@ -173,21 +174,35 @@ impl Pass<'_> {
                     Some(Operand::Var(var)) => self.variable(var, block),
                     base => self.cells.level(base),
                 },
-                StateSpace::Global | StateSpace::Shared => self.changing(access, address, block),
+                StateSpace::Global => self.changing(access, (address, false), (stmt, block)),
+                StateSpace::Shared => self.changing(access, (address, true), (stmt, block)),
                 _ => Uniformity::Varying,
             },
             Space::Generic if self.context.local_pointers => Uniformity::Varying,
-            Space::Generic => self.changing(access, address, block),
+            Space::Generic => {
+                let shared = self.context.shared_pointers;
+                self.changing(access, (address, shared), (stmt, block))
+            }
             Space::Texture => address,
             _ => Uniformity::Varying,
         }
     }
 
-    /// The same of memory that other threads may change.
-    fn changing(&self, access: &MemoryAccess, address: Uniformity, block: BlockId) -> Uniformity {
-        match access.order {
-            Some(Modifier::Weak) => self.at_most_warp(address, block),
-            _ => Uniformity::Varying,
+    /// The same of memory that other threads may change; `shared`: whether each CTA may have its own.
+    fn changing(
+        &self,
+        access: &MemoryAccess,
+        (address, shared): (Uniformity, bool),
+        (stmt, block): (StmtId, BlockId),
+    ) -> Uniformity {
+        if access.order != Some(Modifier::Weak) {
+            return Uniformity::Varying;
+        }
+        let before = self.visible.before(stmt);
+        match is_weak_load(access) && !before.since_barrier {
+            true if before.beyond || shared => address.join(Uniformity::Cta),
+            true => address,
+            false => self.at_most_warp(address, block),
         }
     }
 
@@ -331,7 +346,7 @@ impl Pass<'_> {
             .call_lists()
             .filter(|(_, access)| *access == Access::Write);
         for (at, operand) in lists.flat_map(|(list, _)| list).enumerate() {
-            let returned = callee.and_then(|id| (self.results)(id, at));
+            let returned = callee.and_then(|id| (self.callees.results)(id, at));
             let returned = returned.unwrap_or(unknown);
             match *operand {
                 Operand::Var(var) => self.store(var, returned.join(guard)),

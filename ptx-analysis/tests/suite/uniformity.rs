@@ -125,7 +125,7 @@ fn exchanges_and_memory() {
     assert_eq!(after("barrier.cta.red.popc.u32 %r1, 0, %p1;"), "cta");
     assert_eq!(after("barrier.cta.red.popc.u32 %r1, 0, 64, %p1;"), "warp");
     let load = |how: &str| value(&format!("ld.param.u64 %rd1, [data]; {how} %r1, [%rd1];"));
-    assert_eq!(load("ld.global.u32"), "warp");
+    assert_eq!(load("ld.global.u32"), "grid");
     assert_eq!(load("ld.global.nc.u32"), "grid");
     assert_eq!(load("ld.relaxed.gpu.global.u32"), "varying");
     assert_eq!(load("ld.local.u32"), "varying");
@@ -311,7 +311,8 @@ fn in_shared(body: &str) -> &'static str {
 
 #[test]
 fn shared_memory_between_barriers() {
-    let load = "ld.shared.u32 %r1, [tile+64];";
+    // The fence may synchronize with another thread.
+    let load = "fence.acq_rel.cta; ld.shared.u32 %r1, [tile+64];";
     let store = "st.shared.u32 [%r6], %r2;";
     let after = |rest: &str| format!("{store} bar.sync 0; {rest}");
     assert_eq!(in_shared(&after(load)), "cta");
@@ -362,7 +363,7 @@ fn shared_memory_between_barriers() {
 
 #[test]
 fn shared_memory_and_branches() {
-    let load = "ld.shared.u32 %r1, [tile];";
+    let load = "fence.acq_rel.cta; ld.shared.u32 %r1, [tile];";
     let arms = |condition: &str| {
         format!(
             "bar.sync 0; setp.eq.u32 %p1, {condition}, 0; @%p1 bra S; {load} bra E; S: st.shared.u32 [tile], %r2; E: bar.sync 0;"
@@ -379,4 +380,103 @@ fn shared_memory_and_branches() {
     };
     assert_eq!(in_shared(&reduction("mov.u32 %r8, %ntid.x;")), "cta");
     assert_ne!(in_shared(&reduction("mov.u32 %r8, %tid.x;")), "cta");
+}
+
+/// What `%r1` is, with the address of a buffer and the index of the thread.
+fn in_global(before: &str, body: &str) -> &'static str {
+    let start = "ld.param.u64 %rd1, [data]; mov.u32 %r2, %tid.x; mov.u32 %r7, %ctaid.x; setp.eq.u32 %p1, %r2, 0;";
+    found("", before, &format!("{start}{body}"))[0]
+}
+
+#[test]
+fn weak_loads_before_synchronization() {
+    let after = |before: &str| in_global("", &format!("{before} ld.global.u32 %r1, [%rd1];"));
+    assert_eq!(after(""), "grid");
+    assert_eq!(
+        after("mad.wide.u32 %rd1, %r7, 4, %rd1;"),
+        "cta",
+        "the address"
+    );
+    // Without synchronization, what other threads write is not seen.
+    assert_eq!(after("@%p1 st.global.u32 [%rd1], 5;"), "grid");
+    assert_eq!(after("atom.global.add.u32 %r3, [%rd1+8], 1;"), "grid");
+    assert_eq!(after("ld.volatile.global.u32 %r3, [%rd1+8];"), "grid");
+    assert_eq!(after("fence.acq_rel.gpu;"), "warp");
+    assert_eq!(after("membar.gl;"), "warp");
+    assert_eq!(after("bar.warp.sync -1;"), "warp");
+    assert_eq!(
+        after("barrier.cluster.arrive; barrier.cluster.wait;"),
+        "warp"
+    );
+    assert_eq!(after("ld.acquire.gpu.global.u32 %r3, [%rd1+8];"), "warp");
+    assert_eq!(
+        after("atom.acquire.gpu.global.add.u32 %r3, [%rd1+8], 1;"),
+        "warp"
+    );
+    assert_eq!(after("@%p1 fence.acq_rel.cta;"), "warp");
+    let again =
+        "L: ld.global.u32 %r1, [%rd1]; bar.warp.sync -1; setp.gt.u32 %p2, %r1, 3; @%p2 bra L;";
+    assert_eq!(in_global("", again), "warp");
+    // Other loads.
+    let load = |load: &str| in_global("", &format!("{load} %r1, [%rd1];"));
+    assert_eq!(load("ld.volatile.global.u32"), "varying");
+    assert_eq!(load("ld.relaxed.gpu.global.u32"), "varying");
+    assert_eq!(in_shared("ld.shared.u32 %r1, [tile];"), "cta");
+}
+
+#[test]
+fn weak_loads_after_barriers() {
+    let after = |before: &str| in_global("", &format!("{before} ld.global.u32 %r1, [%rd1];"));
+    assert_eq!(after("bar.sync 0;"), "grid");
+    assert_eq!(after("fence.acq_rel.cta; bar.sync 0;"), "grid");
+    // Another thread of the CTA may have synchronized with other CTAs.
+    assert_eq!(after("@%p1 membar.gl; bar.sync 0;"), "cta");
+    assert_eq!(after("bar.sync 0; membar.gl;"), "warp");
+    assert_eq!(after("bar.sync 0; bar.warp.sync -1;"), "warp");
+    // Not all threads meet.
+    assert_eq!(after("bar.sync 0, 64;"), "warp");
+    assert_eq!(after("@%p1 barrier.sync 0;"), "warp");
+    assert_eq!(after("barrier.sync %r7;"), "warp");
+    assert_eq!(after("@%p1 bra A; barrier.sync 0; A:"), "warp");
+    let arm = |number: u32| format!("@%p1 bra A; barrier.sync {number}; A: bar.sync 0;");
+    assert_eq!(after(&arm(1)), "grid");
+    assert_eq!(after(&arm(0)), "warp", "some meet others at another place");
+    assert_eq!(after(&format!("{} bar.sync 2;", arm(0))), "grid");
+}
+
+#[test]
+fn weak_loads_through_generic_addresses() {
+    let load = "ld.u32 %r1, [%rd1];";
+    assert_eq!(in_global("", load), "grid");
+    let tile = ".shared .align 4 .b8 tile[64];";
+    assert_eq!(in_global(tile, load), "grid");
+    let converts =
+        ".shared .align 4 .b8 tile[64];\n.func g() { .reg .b64 a; cvta.shared.u64 a, tile; ret; }";
+    assert_eq!(in_global(converts, load), "cta");
+}
+
+#[test]
+fn weak_loads_and_calls() {
+    let function = |body: &str| {
+        format!(
+            ".extern .func other();\n.func g() {{ {body} ret; }}\n.func (.reg .b32 r) f(.reg .b64 a) {{ ld.global.u32 r, [a]; ret; }}"
+        )
+    };
+    let after = |body: &str, before: &str| {
+        in_global(
+            &function(body),
+            &format!("{before} ld.global.u32 %r1, [%rd1];"),
+        )
+    };
+    assert_eq!(after("", "call g;"), "grid");
+    assert_eq!(after("fence.acq_rel.gpu;", "call g;"), "warp");
+    assert_eq!(after("fence.acq_rel.gpu;", "call g; bar.sync 0;"), "cta");
+    assert_eq!(after("fence.acq_rel.cta;", "call g; bar.sync 0;"), "grid");
+    assert_eq!(after("bar.sync 0;", "call g; bar.sync 0;"), "warp");
+    assert_eq!(after("", "call other;"), "warp");
+    let called =
+        |before: &str| in_global(&function(""), &format!("{before} call (%r1), f, (%rd1);"));
+    assert_eq!(called(""), "grid");
+    assert_eq!(called("membar.gl; bar.sync 0;"), "cta");
+    assert_eq!(called("membar.gl;"), "warp");
 }

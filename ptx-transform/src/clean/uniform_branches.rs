@@ -1,7 +1,8 @@
 //! Uniform branches: a branch says that all threads which execute it go the same way, where that is proven.
 //!
 //! A branch that may part a warp has to be prepared for that in the machine code. What decides a marked branch is the same in all threads of a CTA that execute
-//! it, so that it does not matter which threads of a warp are executed together. Nothing is assumed of other functions.
+//! it, so that it does not matter which threads of a warp are executed together. Nothing is assumed of other functions. As in [`ptx_analysis::uniformity`], the program has no
+//! data race.
 
 use alloc::vec::Vec;
 

@@ -16,6 +16,7 @@ use ptx_vm::{
 };
 
 use super::instances::{Shape, Thread};
+use super::missed::Sources;
 use super::tally::Tally;
 
 /// Something that threads may hold or do alike.
@@ -45,6 +46,7 @@ pub(crate) struct Seen {
 struct Function {
     shape: Shape,
     variables: Variables,
+    sources: Sources,
     /// Whether other modules may call it, so that nothing can be known of its arguments.
     is_open: bool,
     /// By instruction.
@@ -82,6 +84,7 @@ impl Function {
         Self {
             insts: facts.body().insts().map(inst).collect(),
             variables: Variables::new(facts.body()),
+            sources: Sources::new(facts),
             is_open,
             shape,
         }
@@ -215,12 +218,23 @@ impl<'a> Observer<'a> {
             return;
         }
         for (what, seen) in &state.seen {
-            let What::Def(function, ..) = what else {
-                tally.count(seen, false, || format!("{name}: {}", self.text(*what)));
+            let text = || format!("{name}: {}", self.text(*what));
+            let What::Def(id, inst, variable) = what else {
+                tally.count(seen, None, text);
                 continue;
             };
-            let is_open = self.functions[function].is_open;
-            tally.count(seen, !is_open, || format!("{name}: {}", self.text(*what)));
+            let function = &self.functions[id];
+            let cause = |group| {
+                let stmt = function.shape.place(*inst).map(|(_, stmt, _)| stmt);
+                let claims = self.uniformity.function(*id).unwrap();
+                function
+                    .sources
+                    .cause(claims, (stmt.unwrap(), *variable), group)
+            };
+            match function.is_open {
+                true => tally.count(seen, None, text),
+                false => tally.count(seen, Some(&cause), text),
+            }
         }
         tally.blocks(name, &state.wrong_blocks);
     }
