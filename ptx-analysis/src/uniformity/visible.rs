@@ -13,6 +13,9 @@
 //! thread of their CTAs synchronized with threads of others: a write of the CTA before the barrier would race with the load of the other one. That does not hold if
 //! only one CTA executes the load; then the one before is.
 //!
+//! Loops that compare and swap often begin with a weak load of what other threads change at the same time. That is a race, but it is common, so nothing is assumed of
+//! functions with atomic operations on memory outside of shared memory.
+//!
 //! Nothing is assumed of other instructions that may synchronize ([`Acquires`]), of loops with several entries, and of functions that other modules may call.
 
 use alloc::vec::Vec;
@@ -86,6 +89,9 @@ impl Visible {
         callees: &Callees<'_>,
     ) -> Self {
         if context.is_optimistic || context.before == Before::ANYTHING {
+            return Self::default();
+        }
+        if has_atomics(facts) {
             return Self::default();
         }
         let mut loops = graphs.loops.iter();
@@ -206,4 +212,15 @@ pub(super) fn is_weak_load(access: &MemoryAccess) -> bool {
         && access.access == Access::Read
         && access.order == Some(Modifier::Weak)
         && access.proxy == Proxy::Generic
+}
+
+/// Whether a function has atomic operations on memory that the grid shares.
+fn has_atomics(facts: FunctionFacts<'_>) -> bool {
+    let is_elsewhere = |space| matches!(space, Space::State(of) if of.base() == StateSpace::Shared);
+    facts.body().insts().any(|(inst, _)| {
+        let of = facts.inst(inst);
+        let mut accesses = of.memory();
+        of.callees().is_none()
+            && accesses.any(|a| a.reads() && a.writes() && !is_elsewhere(a.space))
+    })
 }

@@ -399,7 +399,9 @@ fn weak_loads_before_synchronization() {
     );
     // Without synchronization, what other threads write is not seen.
     assert_eq!(after("@%p1 st.global.u32 [%rd1], 5;"), "grid");
-    assert_eq!(after("atom.global.add.u32 %r3, [%rd1+8], 1;"), "grid");
+    assert_eq!(after("atom.shared.add.u32 %r3, [%r2], 1;"), "grid");
+    // Loops that compare and swap begin with a weak load of what others change.
+    assert_eq!(after("atom.global.add.u32 %r3, [%rd1+8], 1;"), "warp");
     assert_eq!(after("ld.volatile.global.u32 %r3, [%rd1+8];"), "grid");
     assert_eq!(after("fence.acq_rel.gpu;"), "warp");
     assert_eq!(after("membar.gl;"), "warp");
