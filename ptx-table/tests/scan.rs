@@ -203,9 +203,10 @@ fn columns_that_are_computed_if_they_are_asked_for() {
 
 #[test]
 fn findings_of_lints_have_their_functions_and_places() {
-    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.entry a() { ret; }\n.entry b()\n{\n\
-        .reg .b32 %r<2>; .shared .align 16 .b32 s[1024];\nmov.u32 %r0, %tid.x;\nmov.b32 %r1, s;\nmad.lo.u32 %r1, %r0, 16, %r1;\n\
-        st.shared.b32 [%r1], %r0;\n  mov.b32 %r1, 3;\nret;\n}\n";
+    let text = ".version 8.5\n.target sm_90\n.address_size 64\n.entry a() { ret; }\n.entry b(.param .u64 p)\n{\n\
+        .reg .b32 %r<3>; .reg .b64 %d<1>; .shared .align 16 .b32 s[1024];\nmov.u32 %r0, %tid.x;\nmov.b32 %r1, s;\n\
+        mad.lo.u32 %r1, %r0, 16, %r1;\nst.shared.b32 [%r1], %r0;\nbar.sync 0;\nld.shared.b32 %r2, [s];\n\
+        ld.param.u64 %d0, [p];\nst.global.b32 [%d0], %r2;\nadd.u32 %r1, %r0, 3;\nret;\n}\n";
     let options = ScanOptions::new(&[TableName::Lints]);
     let columns = ["function", "lint", "code", "certainty", "degree", "line"];
     let options = options.columns(TableName::Lints, &columns).unwrap();
@@ -214,8 +215,8 @@ fn findings_of_lints_have_their_functions_and_places() {
     let all: Vec<&str> = all.lines().collect();
     assert_eq!(all.len(), 2, "{all:#?}");
     let wanted = [
-        ["b", "bank-conflict", "PTX1514", "definite", "4,", "10,"],
-        ["b", "dead-code", "PTX1512", "definite", "null,", "11,"],
+        ["b", "bank-conflict", "PTX1514", "definite", "4,", "11,"],
+        ["b", "dead-code", "PTX1512", "definite", "null,", "16,"],
     ];
     for (row, wanted) in all.iter().zip(wanted) {
         for text in wanted {
