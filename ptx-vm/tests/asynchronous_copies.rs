@@ -1,7 +1,7 @@
 //! Kernels with asynchronous copies: what `ptx_analysis::asynchrony` calls definite happens when `ptx-vm` runs them, and the kernels without a
 //! violation have no report.
 //!
-//! The kernels are those of the file tests of the lint `async-copy-wait`, whose parameters are `src`, `dst` and for some `n`.
+//! The kernels are those of the file tests of the lint `async-copy-wait`, whose parameters are buffers and numbers of iterations.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use std::fs;
@@ -9,8 +9,9 @@ use std::path::Path;
 
 use ptx_analysis::asynchrony::{Certainty, Rule, violations};
 use ptx_analysis::function_analysis::FunctionAnalysis;
+use ptx_analysis::values::LaunchBounds;
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Module, Statement};
+use ptx_ir::{FuncId, Statement};
 use ptx_vm::{Checker, Launch, Machine, StopReason};
 
 const THREADS: u32 = 128;
@@ -24,29 +25,43 @@ fn line(text: &str, offset: u32) -> usize {
     text[..offset as usize].matches('\n').count() + 1
 }
 
+/// The number of threads that run a kernel: those of `.reqntid`, else one if nothing depends on the thread.
+fn threads(facts: &ModuleFacts<'_>, id: FuncId, name: &str, text: &str) -> u32 {
+    let bounds = LaunchBounds::of(facts.function(id).unwrap());
+    if let Some(threads) = bounds.threads {
+        return threads.iter().product();
+    }
+    let start = text.find(&format!(" {name}(")).unwrap();
+    let end = text[start..].find("\n}").unwrap() + start;
+    match text[start..end].contains("%tid") {
+        true => THREADS,
+        false => 1,
+    }
+}
+
 /// The lines of the reports of a launch, and why it ended early.
-fn run(module: &Module, id: FuncId, text: &str) -> (Vec<usize>, Option<StopReason>) {
+fn run(facts: &ModuleFacts<'_>, id: FuncId, text: &str) -> (Vec<usize>, Option<StopReason>) {
+    let module = facts.module();
     let mut machine = Machine::new(module);
     let function = module.functions().get(id).unwrap();
     let name = module.name(function.name);
-    // What does not depend on the thread is for one.
-    let start = text.find(&format!(" {name}(")).unwrap();
-    let end = text[start..].find("\n}").unwrap() + start;
-    let threads = match text[start..end].contains("%tid") {
-        true => THREADS,
-        false => 1,
-    };
+    let threads = threads(facts, id, name, text);
     let mut launch = Launch::new(name).shape(1, threads);
     let checkers = [Checker::Synccheck, Checker::Racecheck];
     launch.checks = checkers.into_iter().collect();
     launch.limits.steps = 200_000;
-    for _ in 0..2 {
-        let at = machine.allocate(BYTES).unwrap();
-        machine.write(at, &vec![0; BYTES as usize]).unwrap();
-        launch = launch.argument(at.to_le_bytes());
-    }
-    if function.interface.params.len > 2 {
-        launch = launch.argument(4u32.to_le_bytes());
+    for param in function.interface.params.of(module.params()) {
+        let size = param.layout(module.pool()).and_then(|layout| layout.size);
+        let argument = match size.unwrap() {
+            4 => 4u32.to_le_bytes().to_vec(),
+            8 => {
+                let at = machine.allocate(BYTES).unwrap();
+                machine.write(at, &vec![0; BYTES as usize]).unwrap();
+                at.to_le_bytes().to_vec()
+            }
+            size => vec![0; size as usize],
+        };
+        launch = launch.argument(argument);
     }
     let stopped = machine.launch(&launch).err().map(|error| error.reason);
     let spans = machine.reports().iter().flat_map(|report| {
@@ -84,7 +99,7 @@ fn definite_violations_happen_and_correct_kernels_have_no_reports() {
         for (id, function, _) in module.definitions() {
             let name = module.name(function.name);
             let expected = expected(&facts, id, &text);
-            let (lines, stopped) = run(&module, id, &text);
+            let (lines, stopped) = run(&facts, id, &text);
             if matches!(stopped, Some(StopReason::Unsupported(_))) {
                 continue;
             }
