@@ -170,7 +170,7 @@ codes! {
     UnusedFunction = 703, "an unused function";
     Deprecated = 704, "a deprecated instruction or modifier";
     UnwrittenRegister = 705, "a register that is read but never written";
-    MisalignedAccess = 706, "an access to an address that is not aligned";
+    MisalignedAccess = 706, "a misaligned access to a variable";
 
     MixedModifiers = 801, "inconsistent modifiers in a function";
     UndefinedFunction = 802, "an undefined function";
@@ -204,40 +204,40 @@ codes! {
     BelowLimit = 1202, "a value below its limit";
     DeniedInstruction = 1203, "a denied instruction";
 
-    AddressOutOfBounds = 1301, "an access to an address that no memory has";
-    MisalignedAddress = 1302, "an access to an address that is not a multiple of its size";
-    Trap = 1303, "a `trap` that was executed";
-    Deadlock = 1304, "threads that wait for each other";
+    AddressOutOfBounds = 1301, "an access to an invalid address";
+    MisalignedAddress = 1302, "a misaligned access";
+    Trap = 1303, "an executed `trap`";
+    Deadlock = 1304, "a deadlock";
     StepLimit = 1305, "more executed instructions than the limit";
     StackLimit = 1306, "more nested calls or local memory than the limit";
     BadJump = 1307, "a jump or a call to a target that does not exist";
-    Unsupported = 1308, "an instruction that is not executed without a GPU";
+    Unsupported = 1308, "an instruction that `ptxkit run` does not support";
     CallWithoutBody = 1309, "a call of a function without a body";
-    FailedAssertion = 1310, "an assertion that failed";
+    FailedAssertion = 1310, "a failed assertion";
     UndefinedBehavior = 1311, "an operation without a defined result";
 
     OutsideAllocation = 1401, "an access outside of allocated memory";
-    UseAfterFree = 1402, "an access to memory that was freed";
+    UseAfterFree = 1402, "an access to freed memory";
     InvalidFree = 1403, "an invalid call of `free`";
-    UnwrittenMemory = 1411, "a read of memory that was never written";
-    UnsetRegister = 1412, "a read of a register that was never written";
+    UnwrittenMemory = 1411, "a read of unwritten memory";
+    UnsetRegister = 1412, "a read of an unwritten register";
     MissingThreads = 1421, "a barrier that not all threads reach";
     DivergentBarrier = 1422, "an aligned barrier in divergent code";
-    BarrierCount = 1423, "threads that disagree about a barrier";
-    LaneMask = 1424, "a mask that does not name the lanes that execute the instruction";
+    BarrierCount = 1423, "different thread counts at a barrier";
+    LaneMask = 1424, "a member mask that does not match the executing lanes";
     MissingMbarrier = 1425, "an operation on memory without an mbarrier object";
-    RepeatedMbarrier = 1426, "an mbarrier object that is initialized again";
-    MbarrierCount = 1427, "a count of an mbarrier object that is out of range";
+    RepeatedMbarrier = 1426, "a second initialization of an mbarrier object";
+    MbarrierCount = 1427, "an mbarrier count out of range";
     MbarrierAccess = 1428, "an ordinary access to an mbarrier object";
     PendingCopy = 1429, "an access before an asynchronous copy is complete";
     RepeatedArrival = 1430, "a second arrival at the barrier of the cluster";
-    UniformBranch = 1431, "a uniform branch whose lanes go different ways";
+    UniformBranch = 1431, "a divergent branch with `.uni`";
     DataRace = 1441, "a data race";
 
     BarrierDivergence = 1501, "a barrier in divergent code";
-    WarpMask = 1502, "a warp instruction whose mask does not name the lanes that execute it";
-    AsyncCopyWait = 1503, "an access before an asynchronous copy was waited for";
-    WgmmaProtocol = 1504, "a product of a warpgroup without a fence or a wait";
+    WarpMask = 1502, "a member mask that does not match the executing lanes";
+    AsyncCopyWait = 1503, "an access to memory of a pending asynchronous copy";
+    WgmmaProtocol = 1504, "a `wgmma` operation without a fence or a wait";
     Tcgen05Protocol = 1505, "tensor memory that is accessed, allocated or freed at the wrong time";
     MbarrierInit = 1506, "an mbarrier object that is used before it is initialized";
     ProxyFence = 1507, "a missing proxy fence";
@@ -248,8 +248,8 @@ codes! {
     DeadCode = 1512, "code without effect";
     Uncoalesced = 1513, "an access to global memory that is not coalesced";
     BankConflict = 1514, "an access to shared memory with bank conflicts";
-    MissedVector = 1515, "adjacent accesses that could be one";
-    GenericSpace = 1516, "a generic access whose state space is known, or an address of the wrong kind";
+    MissedVector = 1515, "adjacent accesses that could be one vector access";
+    GenericSpace = 1516, "a generic access to a known state space, or an address of the wrong kind";
     DeprecatedFeature = 1517, "a deprecated feature";
 }
 

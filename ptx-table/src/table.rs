@@ -120,7 +120,7 @@ impl TableName {
     pub const fn text(self) -> &'static str {
         match self {
             Self::Instructions => {
-                "A row for each instruction of a function and each statement in a function that was not recognized, in the order of the text."
+                "A row for each instruction of a function and each unrecognized statement in a function, in text order."
             }
             Self::Memory => "A row for each memory access of an instruction.",
             Self::Blocks => "A row for each basic block.",
@@ -128,10 +128,10 @@ impl TableName {
             Self::Functions => "A row for each function with a body.",
             Self::Modules => "A row for each PTX file and each PTX module in a container.",
             Self::Diagnostics => {
-                "A row for each error and warning that `ptxkit check` reports without options and without regard to comments that turn warnings off, and for each file or part of a file that cannot be read."
+                "A row for each error and warning of `ptxkit check` without options, including those suppressed by comments, and for each unreadable file or part of a file."
             }
             Self::Lints => {
-                "A row for each finding of `ptxkit lint`, without regard to comments that turn lints off, in the order of the text."
+                "A row for each finding of `ptxkit lint`, including those suppressed by comments, in text order."
             }
             Self::Requirements => {
                 "A row for each architecture family on which a module, a function or a feature is legal: the lowest target and the lowest PTX version."
@@ -207,7 +207,7 @@ pub fn page() -> String {
         for column in table.columns() {
             let null = if column.nullable { ", may be null" } else { "" };
             let asked = if column.on_request {
-                " Only if it is asked for."
+                " Only computed on request."
             } else {
                 ""
             };

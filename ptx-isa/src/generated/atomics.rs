@@ -17,7 +17,7 @@ const ATOM_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64, M::S32
 const ATOM_VEC_16_BIT: &Slot = &slot(".vec_16_bit", &[M::V2, M::V4, M::V8]);
 const ATOM_VEC_32_BIT: &Slot = &slot(".vec_32_bit", &[M::V2, M::V4]);
 static ATOM_EFFECTS: [Effect; 2] = [effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))];
-static ATOM_DIFFERENCES: [&str; 1] = ["bitwise operations, and an exchange with an additional operand: accepted by ptxas"];
+static ATOM_DIFFERENCES: [&str; 1] = ["ptxas also accepts bitwise operations, and an exchange with an additional operand"];
 static ATOM_OPERANDS: [FormOperand; 4] = [
     op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
     op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
@@ -127,7 +127,7 @@ pub(crate) static ATOM: [Form; 14] = [ // atom
         .with_effects(&ATOM_EFFECTS)
         .computing("d = [a]; [a] = if .and then d & b else if .or then d | b else if .xor then d ^ b else if .exch then b else if .add then d + b else if .inc then (if d >= b then 0 else d + 1) else if .dec then (if d == 0 then b else if d > b then b else d - 1) else if .min then min(d, b) else max(d, b)", &[set(To::Operand(0), X::Memory(1)), set(To::Memory(1), X::If(&[X::Has(M::And), X::Call(F::And, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Or), X::Call(F::Or, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Xor), X::Call(F::Xor, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Exch), X::Operand(2), X::If(&[X::Has(M::Add), X::Call(F::Add, &[X::Assigned(0), X::Operand(2)]), X::If(&[X::Has(M::Inc), X::If(&[X::Call(F::GreaterEqual, &[X::Assigned(0), X::Operand(2)]), X::Integer(0), X::Call(F::Add, &[X::Assigned(0), X::Integer(1)])]), X::If(&[X::Has(M::Dec), X::If(&[X::Call(F::Equal, &[X::Assigned(0), X::Integer(0)]), X::Operand(2), X::If(&[X::Call(F::Greater, &[X::Assigned(0), X::Operand(2)]), X::Operand(2), X::Call(F::Sub, &[X::Assigned(0), X::Integer(1)])])]), X::If(&[X::Has(M::Min), X::Call(F::Min, &[X::Assigned(0), X::Operand(2)]), X::Call(F::Max, &[X::Assigned(0), X::Operand(2)])])])])])])])])]))])
         .with_differences(&[
-            "bitwise operations, and an exchange with an additional operand: accepted by ptxas",
+            "ptxas also accepts bitwise operations, and an exchange with an additional operand",
             "`_` as the result crashes ptxas, also with `.bf16x2`; `red` has the same effect"]),
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref]).with_operands(&ATOM_OPERANDS_4).with_rules(&ATOM_RULES)

@@ -7,15 +7,15 @@
 pub enum ExprFunction {
     /// `a + b`: The sum.
     Add,
-    /// `a - b`: The difference; of integers it may be negative, whatever their types are.
+    /// `a - b`: The difference; it may be negative, even for unsigned integers.
     Sub,
-    /// `a * b`: The product, with all its bits.
+    /// `a * b`: The full product.
     Mul,
-    /// `a / b`: The quotient; of integers it is truncated towards zero.
+    /// `a / b`: The quotient; for integers, it is truncated towards zero.
     Div,
-    /// `a % b`: The remainder of the quotient that is truncated towards zero.
+    /// `a % b`: The remainder of the division truncated towards zero.
     Rem,
-    /// `-a`: The negative.
+    /// `-a`: The negated value.
     Negate,
     /// `a & b`: Bitwise and of integers in two's complement; the logical operation on predicates.
     And,
@@ -63,7 +63,7 @@ pub enum ExprFunction {
     Flush,
     /// `truncate(n, a)`: The number rounded towards zero to `n` significant bits.
     Truncate,
-    /// `number(a)`: The number that `a` is. It is rounded when it is assigned, whereas an operand is copied bit by bit.
+    /// `number(a)`: The value of `a` as a number. It is rounded on assignment, whereas an operand is copied bit by bit.
     Number,
     /// `integral(a)`: The number rounded to an integer, by the rounding modifier.
     Integral,

@@ -21,9 +21,9 @@ bitflags::bitflags! {
         const WIDEN = 1 << 6;
         /// One byte or half-word may be selected: `a.b0`, `a.h1`.
         const LANES = 1 << 7;
-        /// Two half-words of one or two registers may be selected: `a.h10`; of a result, those that are written.
+        /// Two half-words of one or two registers may be selected: `a.h10`; for a result, the half-words that are written.
         const LANES16 = 1 << 8;
-        /// Four bytes of one or two registers may be selected: `a.b3210`; of a result, those that are written.
+        /// Four bytes of one or two registers may be selected: `a.b3210`; for a result, the bytes that are written.
         const LANES8 = 1 << 9;
         /// The address may be followed by `.unified`.
         const UNIFIED = 1 << 10;
@@ -91,11 +91,11 @@ bitflags::bitflags! {
         const LANE_VALUE = 1 << 41;
         /// With `.idx`, the index of a lane.
         const LANE_INDEX = 1 << 42;
-        /// Bits 8 to 12 of the value are the bits of the index of a lane that say in which segment it is.
+        /// Bits 8 to 12 of the value select the bits of the lane index that determine the segment.
         const LANE_SEGMENT = 1 << 43;
-        /// The value says which threads execute the instruction together.
+        /// The value determines the threads that execute the instruction together.
         const PARTICIPANTS = 1 << 44;
-        /// The value says how many threads execute the instruction together; others may do so another time.
+        /// The value is the number of threads that execute the instruction together; other threads may execute it at another time.
         const THREAD_COUNT = 1 << 45;
     }
 }

@@ -107,7 +107,7 @@ pub(crate) static MMA: [Form; 12] = [ // mma
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue8m0])], &[&[4], &[4], &[2], &[4]], &[ptx(9, 1, &t::SM_120A_SM_120F)]), 
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue4m3])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 7, &t::SM_120A), ptx(8, 8, &t::SM_120F)])])])
         .with_effects(&MMA_EFFECTS).does(Action::MatrixMultiply)
-        .with_differences(&["with `.scale_vec::4X`, ptxas accepts only the byte 0, and only as a constant; this table accepts others, also for sparse matrices"]),
+        .with_differences(&["with `.scale_vec::4X`, ptxas accepts only byte 0, and only as a constant; this table also accepts others, including for sparse matrices"]),
     form("9.7.14.5.14", ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_KIND_3, l::BLOCK_SCALE, MMA_SCALE_VEC_SIZE_OPT_2, l::F32, MMA_ATYPE_3, MMA_BTYPE_3, l::F32, MMA_STYPE_2], &[])
         .with_operands(&[
             op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Table).with_marks(&[K::DISCARD, K::EXACT_ELEMENT_TYPE]),
@@ -252,7 +252,7 @@ pub(crate) static MOVMATRIX: [Form; 1] = [ // movmatrix
             op("d", 0, R::Def).with_ty(T::Scalar(S::B32)).with_marks(&[K::ALLOW_PRED]),
             op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::REG, K::ALLOW_PRED])]).with_rules(&[deny(C::Operand(1, Q::Function))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::MatrixMove)]).does(Action::MatrixTranspose)
-        .with_differences(&["predicate registers: accepted by ptxas"]),
+        .with_differences(&["ptxas also accepts predicate registers"]),
 ];
 
 const MMA_2_ATYPE: &Slot = &slot(".atype", &[M::E4m3, M::E5m2, M::E3m2, M::E2m3, M::E2m1]);

@@ -111,7 +111,7 @@ const LD_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 const LD_SS_OPT: &Slot = &slot(".ss", &[M::Const, M::Global, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]).optional();
 const LD_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64, M::F32, M::F64]);
 const LD_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
-static LD_DIFFERENCES: [&str; 1] = ["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"];
+static LD_DIFFERENCES: [&str; 1] = ["vectors of eight bytes or half-words: accepted by ptxas, not documented in the PTX ISA manual"];
 static LD_OPERANDS: [FormOperand; 3] = [
     op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
     op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
@@ -791,7 +791,7 @@ const CVT_STYPE: &Slot = &slot(".stype", &[M::E4m3x2, M::E5m2x2, M::E2m3x2, M::E
 const CVT_TYPE: &Slot = &slot(".type", &[M::F16x2, M::Bf16x2]);
 static CVT_NOTES: [&str; 2] = ["operands of .bf16 and .tf32 have exactly their width", "the random bits must be in a register of a bits type"];
 static CVT_DIFFERENCES: [&str; 2] = [
-    "the layout of `.tf32`, which the PTX ISA manual leaves open, is that of `.f32` with 13 low bits that are zero: ptxas computes such constants",
+    "the layout of `.tf32`, which the PTX ISA manual does not specify, is that of `.f32` with the 13 low bits zero, as in constants computed by ptxas",
     "from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"];
 static CVT_OPERANDS: [FormOperand; 2] = [
     op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]), op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])];

@@ -78,11 +78,11 @@ impl Rows for Diagnostics {
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
         column("file", Word(|r| Some(r.file)), "The path of the file."),
-        column("code", Word(|r| Some(&r.code)), "A code such as `PTX0104`, which `ptxkit explain` describes; `unreadable` for a file that the system cannot read."),
+        column("code", Word(|r| Some(&r.code)), "A code such as `PTX0104`, which `ptxkit explain` describes; `unreadable` for a file that cannot be opened or read."),
         column("severity", Word(|r| Some(r.severity)), "`error` or `warning`."),
-        column("message", Text(|r, each| each(r.message)), "What was found and what was expected."),
-        optional("start", Int(|r| r.position(|d, _| d.span.start)), "Where it is, in bytes; null for a file that cannot be read."),
-        optional("end", Int(|r| r.position(|d, _| d.span.end)), "Where it ends."),
+        column("message", Text(|r, each| each(r.message)), "The message, with the expected and the actual input."),
+        optional("start", Int(|r| r.position(|d, _| d.span.start)), "The start of its span, as a byte offset; null for an unreadable file."),
+        optional("end", Int(|r| r.position(|d, _| d.span.end)), "The end, as a byte offset."),
         optional("line", Int(|r| r.position(|d, lines| lines.position(d.span.start).line)), "The line of its start."),
         optional("column", Int(|r| r.position(|d, lines| lines.position(d.span.start).column)), "The column of its start."),
         optional("end_line", Int(|r| r.position(|d, lines| lines.position(d.span.end).line)), "The line of its end."),

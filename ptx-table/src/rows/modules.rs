@@ -57,13 +57,13 @@ impl Rows for Modules {
 
     #[rustfmt::skip]
     const COLUMNS: &'static [Column<Self>] = &[
-        column("file", Word(|r| Some(r.file)), "The path of the file; of a module in a container `FILE!NAME`."),
+        column("file", Word(|r| Some(r.file)), "The path of the file; for a module in a container, `FILE!NAME`."),
         optional("ptx", Word(|r| r.version.as_deref()), "The PTX version of the header."),
         optional("target", Word(|r| r.module.header().target.map(|t| t.text())), "The target of the header."),
         column("address_size", Int(|r| Some(r.module.header().address_size.map_or(32, u32::from))), "The size of addresses in bits."),
         column("bytes", Long(|r| Some(r.module.source().len() as i64)), "The size of the source."),
         column("lines", Int(|r| r.lines()), "Its lines; a last line without a newline counts."),
-        column("errors", Int(|r| r.count(Severity::Error)), "The errors of the parser; `diagnostics` has all."),
+        column("errors", Int(|r| r.count(Severity::Error)), "The errors of the parser; `diagnostics` contains all errors."),
         column("warnings", Int(|r| r.count(Severity::Warning)), "Its warnings."),
         column("kernels", Int(|r| r.functions(FunctionKind::Entry)), "Kernels with a body."),
         column("device", Int(|r| r.functions(FunctionKind::Func)), "Other functions with a body."),

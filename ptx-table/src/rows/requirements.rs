@@ -48,7 +48,7 @@ impl Rows for Requirements {
         column("of", Word(|r| Some(r.of)), "`module`, `function`, or `reason`: a feature that is not available everywhere."),
         optional("function", Word(|r| r.function), "The name of the function."),
         optional("what", Word(|r| r.reason.map(|c| c.what.as_str())), "The feature, such as an instruction."),
-        optional("line", Int(|r| r.reason.map(|c| c.line)), "The line where the feature occurs first."),
+        optional("line", Int(|r| r.reason.map(|c| c.line)), "The line of the first occurrence of the feature."),
         optional("column", Int(|r| r.reason.map(|c| c.column)), "The column."),
         optional("count", Int(|r| r.reason.map(|c| c.count as u32)), "How often it occurs."),
         column("target", Word(|r| Some(r.pair.target)), "The lowest target of an architecture family."),

@@ -10,8 +10,8 @@ use super::blocks::Block;
 const INTRODUCTION: &str = "\
 # Differences between the PTX ISA manual, ptxas and the tables
 
-The tables describe what ptxas accepts. Where ptxas differs from the PTX ISA manual, or where a table deliberately accepts more
-or less than ptxas, the block of the instruction has a `differs` line; forms and rules that are implemented by ptxas but
+The tables describe the instructions that ptxas accepts. If ptxas differs from the PTX ISA manual, or if a table deliberately accepts more
+or less than ptxas, the block of the instruction has a `differs` line. Forms and rules that are implemented by ptxas but
 not documented in the PTX ISA manual are marked `ptxas`. This page lists both.
 
 ";

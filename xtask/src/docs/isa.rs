@@ -16,11 +16,11 @@ const INTRODUCTION: &str = "\
 # The instructions of PTX
 
 All instructions of chapter 9.7 of the PTX ISA manual, generated from the tables of `ptx-isa`. `ptxkit explain` prints the
-same for one instruction; for a mnemonic with modifiers it prints only what applies.
+same text for one instruction; for a mnemonic with modifiers, it prints only the parts that apply.
 
 In the syntax, braces enclose optional parts, and a placeholder such as `.type` is defined in the list below it. A line
 that does not apply to all forms of its section ends with the numbers of the forms it applies to. `sm_90 and newer` means
-that target and all newer ones, `sm_90a` that target alone, `the sm_100f family` the targets of that family from there on.
+sm_90 and all newer targets, `sm_90a` means only sm_90a, and `the sm_100f family` means sm_100f and the newer targets of its family.
 
 ";
 
