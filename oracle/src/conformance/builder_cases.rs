@@ -234,14 +234,20 @@ mod tests {
         wrong
     }
 
+    /// One case in four, all with `PTXKIT_SEED`, which CI sets.
     #[test]
     fn every_accepted_case_is_made() {
+        let part = match std::env::var_os("PTXKIT_SEED") {
+            Some(_) => 1,
+            None => 4,
+        };
         let mut wrong = Vec::new();
         let mut count = 0;
         for set in [&BASE, &NEWER] {
             let verdicts = set.read().unwrap();
             let mut groups: BTreeMap<(Target, Setting), Vec<&Verdict>> = BTreeMap::new();
-            for v in verdicts.iter().filter(|v| v.kind == "form") {
+            let forms = verdicts.iter().filter(|v| v.kind == "form");
+            for v in forms.step_by(part) {
                 if let Some(target) = v.targets.first() {
                     groups.entry((*target, v.setting)).or_default().push(v);
                     count += 1;
@@ -252,7 +258,7 @@ mod tests {
             }
         }
         println!("{count} cases, {} not made", wrong.len());
-        assert!(count > 5000, "{count}");
+        assert!(count > 5000 / part, "{count}");
         assert!(
             wrong.is_empty(),
             "{} of {count}:\n{}",

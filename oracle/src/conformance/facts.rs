@@ -51,19 +51,28 @@ mod tests {
         legal == Some(true)
     }
 
+    /// Those of one instruction in four, of all with `PTXKIT_SEED`, which CI sets.
     #[test]
     fn facts_of_immediates_are_known_where_they_are_legal() {
+        let part = match std::env::var_os("PTXKIT_SEED") {
+            Some(_) => 1,
+            None => 4,
+        };
         let mut wrong = Vec::new();
         let mut checked = 0;
         for (set, target) in [(&BASE, Target::Sm100a), (&NEWER, Target::Sm107a)] {
             let verdicts = set.read().unwrap();
             for setting in Setting::ALL {
                 let lines = verdicts.iter().filter(|v| v.setting == setting);
+                let lines = lines.step_by(part);
                 let text = Module::new(set.newest(), target, setting, lines.map(|v| &*v.line)).text;
                 checked += check(&text, &mut wrong);
             }
         }
-        assert!(checked > 10_000, "only {checked} cases have an immediate");
+        assert!(
+            checked > 10_000 / part,
+            "only {checked} cases have an immediate"
+        );
         let (count, some) = (wrong.len(), &wrong[..wrong.len().min(20)]);
         assert_eq!(count, 0, "of {checked}: {some:#?}");
     }

@@ -449,8 +449,16 @@ mod tests {
 
     use super::{LazyLock, Pool, PtxVersion, make};
 
+    /// More with `PTXKIT_SEED`, which CI sets.
+    fn cases() -> u32 {
+        match std::env::var_os("PTXKIT_SEED") {
+            Some(_) => 24,
+            None => 6,
+        }
+    }
+
     proptest! {
-        #![proptest_config(Config { cases: 24, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
+        #![proptest_config(Config { cases: cases(), rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
 
         /// Every module that can be made is legal, and its text reads back as the same module.
         #[test]

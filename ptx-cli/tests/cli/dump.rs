@@ -300,7 +300,7 @@ fn rebuilt(records: &[Value]) -> String {
 /// Larger files take too long.
 const MOST: usize = 200_000;
 
-/// Every file of the corpus can be made again from its records.
+/// Every file of the corpus can be made again from its records: one in four here, all with `PTXKIT_SEED`, which CI sets.
 #[test]
 fn records_contain_the_module() {
     let mut files = files("corpus/hand");
@@ -308,8 +308,12 @@ fn records_contain_the_module() {
         files.extend(self::files(&format!("corpus/compiled/{compiler}")));
     }
     assert!(files.len() > 50, "{} files", files.len());
+    let part = match std::env::var_os("PTXKIT_SEED") {
+        Some(_) => 1,
+        None => 4,
+    };
     let mut failed = Vec::new();
-    for file in files {
+    for file in files.into_iter().step_by(part) {
         let path = file.to_str().unwrap();
         let source = fs::read(&file).unwrap();
         if source.len() > MOST {

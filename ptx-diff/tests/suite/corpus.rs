@@ -20,6 +20,14 @@ const BOTH: [Equality; 2] = [Equality::Statements, Equality::Values];
 /// Files up to this size.
 const MOST_BYTES: u64 = 150_000;
 
+/// Which part of the files is compared: all of them with `PTXKIT_SEED`, which CI sets.
+fn part() -> usize {
+    match std::env::var_os("PTXKIT_SEED") {
+        Some(_) => 1,
+        None => 3,
+    }
+}
+
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")];
     let mut files = Vec::new();
@@ -37,7 +45,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     assert!(files.len() > 200, "{}", files.len());
-    files
+    files.into_iter().step_by(part()).collect()
 }
 
 fn parse(text: &[u8]) -> Module {
@@ -204,7 +212,7 @@ fn a_changed_instruction_is_a_difference() {
         }
     }
     assert!(
-        changed - unused > 300 && run_to_end > 20,
+        changed - unused > 300 / part() && run_to_end > 20 / part(),
         "{changed} {unused} {run_to_end}"
     );
 }
@@ -274,5 +282,5 @@ fn lines_are_all_statements_in_their_order() {
             changed += 1;
         }
     }
-    assert!(changed > 100, "{changed}");
+    assert!(changed > 100 / part(), "{changed}");
 }

@@ -38,7 +38,12 @@ fn seed() -> u64 {
 fn random_functions_keep_their_effects() {
     let mut random = Random::new(seed());
     let (mut changes, mut effects, mut shorter) = (0, 0, 0);
-    for nth in 0..1500 {
+    // All of them with `PTXKIT_SEED`, which CI sets.
+    let part = match std::env::var_os("PTXKIT_SEED") {
+        Some(_) => 1,
+        None => 5,
+    };
+    for nth in 0..1500 / part {
         let mut program = program(&mut random);
         if nth % 2 == 1 {
             // One that returns something to its caller.
@@ -67,7 +72,7 @@ fn random_functions_keep_their_effects() {
         }
     }
     assert!(
-        changes > 20_000 && effects > 20_000 && shorter > 5000,
+        changes > 20_000 / part && effects > 20_000 / part && shorter > 5000 / part,
         "{changes} {effects} {shorter}"
     );
 }
