@@ -14,7 +14,7 @@ pub trait Device: Send + Sync {
     /// The number of its architecture, 90 for `sm_90`; `None` if it runs modules for every target.
     fn architecture(&self) -> Option<u32>;
 
-    /// Takes the text of a module, and gives it memory of its own.
+    /// Takes the text of a module, and gives it its own memory.
     ///
     /// # Errors
     ///

@@ -9,6 +9,9 @@ use ptx_vm::Launch;
 
 use crate::device::{Device, Loaded};
 
+/// The oldest version of CUDA whose driver has all functions that are called: 12.5.
+const OLDEST: i32 = 12_050;
+
 /// A GPU.
 #[derive(Debug)]
 pub struct Gpu {
@@ -37,10 +40,14 @@ impl Gpu {
                 return Ok(None);
             }
         };
-        let (major, minor) = context.compute_capability()?;
         let mut version = 0;
         // SAFETY: the driver writes one number.
         unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+        if version < OLDEST {
+            eprintln!("!!! THE DRIVER {version} IS TOO OLD, NOTHING WAS RUN ON A GPU !!!");
+            return Ok(None);
+        }
+        let (major, minor) = context.compute_capability()?;
         Ok(Some(Self {
             name: context.name()?,
             capability: u32::try_from(major * 10 + minor)?,
@@ -80,7 +87,7 @@ impl Device for Gpu {
     }
 }
 
-/// A module in a context of its own. Memory and module end with the context.
+/// A module in its own context. Memory and module end with the context.
 struct OnGpu {
     context: Arc<CudaContext>,
     module: sys::CUmodule,
@@ -131,7 +138,7 @@ fn parameters(function: sys::CUfunction) -> Vec<usize> {
     let mut sizes = Vec::new();
     loop {
         let (mut offset, mut size) = (0, 0);
-        // SAFETY: the function belongs to a loaded module, and the driver writes two numbers, or reports that there is no such parameter.
+        // SAFETY: the function belongs to a loaded module, and the driver writes two numbers, or reports that the kernel has fewer parameters.
         let found = unsafe {
             sys::cuFuncGetParamInfo(function, sizes.len(), &raw mut offset, &raw mut size)
         };

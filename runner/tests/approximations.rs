@@ -86,7 +86,7 @@ fn what_is_read_back_is_what_the_device_gave() {
         assert_eq!(read.header().device, "ptx-vm");
         if of.name.ends_with(".f32") {
             let inputs: Vec<u32> = (0..1000)
-                .map(|n| n * 0x0041_8937 & !((1 << SKIP) - 1))
+                .map(|n| (n * 0x0041_8937) & !((1 << SKIP) - 1))
                 .collect();
             let results = results(&VirtualMachine, &of.name, &inputs);
             for (input, result) in inputs.iter().zip(results) {
@@ -143,7 +143,7 @@ fn other_devices_have_other_tables() {
         assert_eq!(own.hash(), read.hash());
         assert_ne!(own.hash(), other.hash(), "{name}");
         let inputs: Vec<u32> = (0..1000)
-            .map(|n| n * 0x0041_8937 & !((1 << SKIP) - 1))
+            .map(|n| (n * 0x0041_8937) & !((1 << SKIP) - 1))
             .collect();
         for (input, result) in inputs.iter().zip(results(&device, name, &inputs)) {
             let found = read.evaluate(*input).unwrap();

@@ -1,5 +1,5 @@
 //! The steps of the machine code around the hardware's tables of 32 bits, which take no subnormal numbers and give none: arguments are scaled,
-//! and results are scaled back, with a rounding of their own. Where scaling back is exact, as for square roots, the result is the same without
+//! and results are scaled back, which rounds them again. Where scaling back is exact, as for square roots, the result is the same without
 //! these steps.
 
 use ptx_isa::{Expr, ExprFunction as Function, Modifier, ScalarType};

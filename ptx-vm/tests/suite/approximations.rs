@@ -62,8 +62,11 @@ const LEAST: f32 = f32::MIN_POSITIVE;
 const TWO_TO_24: f32 = 16_777_216.0;
 const TWO_TO_126: f32 = 8.507_059e37;
 
+type OneSource = fn(f32) -> f32;
+type TwoSources = fn(f32, f32) -> f32;
+
 /// The machine code that ptxas generates, with these tables.
-const ONE_SOURCE: [(&str, fn(f32) -> f32); 15] = [
+const ONE_SOURCE: [(&str, OneSource); 15] = [
     ("rcp.approx.f32", |x| {
         let mut scale = if x.abs() < LEAST { TWO_TO_24 } else { 1.0 };
         if x.abs() > TWO_TO_126 {
@@ -147,7 +150,7 @@ fn quarter(turns: f64) -> (i32, f64) {
     ((quarters as i32).rem_euclid(4), rest)
 }
 
-const TWO_SOURCES: [(&str, fn(f32, f32) -> f32); 4] = [
+const TWO_SOURCES: [(&str, TwoSources); 4] = [
     ("div.approx.f32", |a, b| match b.abs() < LEAST {
         true => table(|x| 1.0 / x, b * TWO_TO_24) * (a * TWO_TO_24),
         false => table(|x| 1.0 / x, b) * a,

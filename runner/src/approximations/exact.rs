@@ -87,8 +87,7 @@ fn sine(turns: f64) -> f64 {
 /// The results for a binade.
 pub(super) fn binade(of: &Approximation, domain: Domain, binade: usize) -> Vec<u32> {
     let mut results = vec![0; domain.size()];
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = results.len().div_ceil(threads).max(1 << 12);
+    let part = part(results.len());
     std::thread::scope(|scope| {
         for (number, own) in results.chunks_mut(part).enumerate() {
             scope.spawn(move || {
@@ -100,4 +99,10 @@ pub(super) fn binade(of: &Approximation, domain: Domain, binade: usize) -> Vec<u
         }
     });
     results
+}
+
+/// How many results a thread of the host looks at.
+pub(super) fn part(results: usize) -> usize {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    results.div_ceil(threads).max(1 << 12)
 }

@@ -1,12 +1,14 @@
 //! Records what an instruction returns for all inputs.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use ptx_isa::ScalarType;
 use ptx_vm::Launch;
 
 use super::domain::Domain;
+use super::exact::part;
 use super::form::Approximation;
 use super::table::{BLOCK, Header, Rule, Table, sum};
 use super::{exact, runs};
@@ -126,17 +128,39 @@ fn step(table: &Table, binade: usize, first: u32) -> Result<Option<u32>> {
     Ok((step * whole == difference).then_some(step as u32))
 }
 
-/// Whether the results are those that a function gives: first some, then all.
-fn holds(results: &[u32], value: impl Fn(usize) -> Result<u32>) -> Result<bool> {
+/// Whether the results are those that a function gives: first some, then all, on all threads of the host.
+fn holds(results: &[u32], value: impl Fn(usize) -> Result<u32> + Sync) -> Result<bool> {
     let distance = results.len().div_ceil(SAMPLE);
-    for step in [distance, 1] {
-        for (at, result) in results.iter().enumerate().step_by(step) {
-            if value(at)? != *result {
-                return Ok(false);
-            }
+    for (at, result) in results.iter().enumerate().step_by(distance) {
+        if value(at)? != *result {
+            return Ok(false);
         }
     }
-    Ok(true)
+    let differs = AtomicBool::new(false);
+    let part = part(results.len());
+    let compare = &|number: usize, own: &[u32]| {
+        for (at, result) in own.iter().enumerate() {
+            if value(number * part + at)? != *result {
+                differs.store(true, Ordering::Relaxed);
+            }
+            if differs.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        anyhow::Ok(())
+    };
+    std::thread::scope(|scope| {
+        let parts = results.chunks(part).enumerate();
+        let threads: Vec<_> = parts
+            .map(|(number, own)| scope.spawn(move || compare(number, own)))
+            .collect();
+        for thread in threads {
+            let ended = thread.join();
+            ended.map_err(|_| anyhow!("a comparison failed"))??;
+        }
+        anyhow::Ok(())
+    })?;
+    Ok(!differs.into_inner())
 }
 
 /// The results of a device.

@@ -14,7 +14,7 @@ use crate::kernel::{self, EACH, Stored};
 use crate::program::{Program, Source, bytes};
 use crate::report;
 
-/// Threads of a launch, each with inputs of its own.
+/// Threads of a launch, each with its own inputs.
 const THREADS: usize = 32;
 
 /// The version and the target of a module.

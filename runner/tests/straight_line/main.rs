@@ -34,7 +34,7 @@ use template::{Template, targets_of};
 
 /// Instructions of a program.
 const STEPS: usize = 100;
-/// How often a GPU gets each template, at least.
+/// In how many programs a GPU gets each template.
 const ROUNDS: usize = 4;
 /// The tests among which the programs of a GPU are divided.
 const PARTS: usize = 16;
@@ -82,7 +82,8 @@ fn main() {
         let trial = Trial::test(format!("programs_{part}::gpu"), move || {
             let gpu = gpu.as_deref().ok_or("there is no GPU")?;
             let abilities = abilities.ok_or("there is no GPU")?;
-            let tally = part_on(gpu, abilities, &all, &mut rng)?;
+            let own: Vec<&Template> = all.iter().skip(part).step_by(PARTS).collect();
+            let tally = compare_on(gpu, abilities, &own, &mut rng)?;
             let mut total = total.lock().map_err(|e| e.to_string())?;
             total.0 += 1;
             total.1.add(tally);
@@ -94,28 +95,27 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Compares the programs of a part, which together have each template with the same probability.
-fn part_on(
-    gpu: &dyn Device,
+/// Compares programs that together have each template as often as there are rounds.
+fn compare_on(
+    device: &dyn Device,
     abilities: Abilities,
-    all: &[Template],
+    templates: &[&Template],
     rng: &mut Rng,
 ) -> Result<Tally, String> {
     let mut order: Vec<&Template> = Vec::new();
     for _ in 0..ROUNDS {
-        let mut own: Vec<&Template> = all.iter().collect();
-        rng.shuffle(&mut own);
-        own.truncate(all.len().div_ceil(PARTS));
-        order.extend(own);
+        let mut all = templates.to_vec();
+        rng.shuffle(&mut all);
+        order.extend(all);
     }
+    let place = Place {
+        version: abilities.version,
+        target: abilities.target,
+    };
     let mut total = Tally::default();
     for templates in order.chunks(STEPS) {
-        let place = Place {
-            version: abilities.version,
-            target: abilities.target,
-        };
         let program = Program::random(templates, rng);
-        total.add(compare::compare(&program, place, gpu, rng)?);
+        total.add(compare::compare(&program, place, device, rng)?);
     }
     Ok(total)
 }

@@ -15,6 +15,9 @@ use crate::report::accepted;
 use crate::template::Template;
 use crate::{STEPS, seed, templates};
 
+/// A change of the text of a module.
+type Defect = fn(&str) -> String;
+
 /// Programs of each target that are compared without a GPU.
 const PROGRAMS: usize = 4;
 
@@ -103,7 +106,7 @@ fn error(all: &[Template], opcode: &str, defect: fn(&str) -> String) -> Result<S
 /// The error names the instruction that the device executes wrongly, and shows a kernel of it alone.
 fn wrong_instructions_are_found() -> Result<(), String> {
     let all = instances();
-    let cases: [(&str, fn(&str) -> String); 4] = [
+    let cases: [(&str, Defect); 4] = [
         ("xor.b32", |text| text.replace("xor.b32 ", "or.b32 ")),
         ("min.s32", |text| text.replace("min.s32 ", "max.s32 ")),
         ("subc.cc.u32", |text| {
