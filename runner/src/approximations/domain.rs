@@ -40,6 +40,11 @@ impl Domain {
         1 << (self.fraction - self.skip)
     }
 
+    /// The recorded inputs of a block that has a hash: those of 2^20 consecutive ones.
+    pub(super) fn block(self) -> usize {
+        1 << 20u32.saturating_sub(self.skip)
+    }
+
     /// How many binades there are.
     pub(super) fn binades(self) -> usize {
         1 << (self.bits - self.fraction)

@@ -8,7 +8,7 @@ use ptx_isa::{PtxVersion, Target};
 
 use super::domain::Domain;
 use super::form::Approximation;
-use super::table::{BLOCK, Header, Rule, Table};
+use super::table::{Header, Rule, Table};
 
 /// The first line; the number changes with the format.
 const FIRST: &str = "ptxkit approximations 1";
@@ -84,7 +84,7 @@ impl Table {
             Domain::new(of.element, skip).context("as many bits are not in the fraction")?;
         let hash = lines.field("hash")?;
         let mut table = Self::new(header, of, domain);
-        let blocks = domain.inputs().div_ceil(BLOCK as u64) as usize;
+        let blocks = domain.inputs().div_ceil(domain.block() as u64) as usize;
         while table.hashes.len() < blocks {
             for hash in lines.field("blocks")?.split(' ') {
                 table.hashes.push(u64::from_str_radix(hash, 16)?);

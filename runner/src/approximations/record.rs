@@ -10,7 +10,7 @@ use ptx_vm::Launch;
 use super::domain::Domain;
 use super::exact::part;
 use super::form::Approximation;
-use super::table::{BLOCK, Header, Rule, Table, sum};
+use super::table::{Header, Rule, Table, sum};
 use super::{exact, runs};
 use crate::device::{Device, Loaded};
 use crate::version::Abilities;
@@ -48,7 +48,7 @@ pub fn record(
     for binade in 0..domain.binades() {
         let results = source.binade(binade)?;
         pending.extend(&results);
-        if pending.len() >= BLOCK || binade + 1 == domain.binades() {
+        if pending.len() >= domain.block() || binade + 1 == domain.binades() {
             table.add_hashes(&std::mem::take(&mut pending));
         }
         let rule = rule(&table, binade, &results)?;

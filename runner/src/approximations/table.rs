@@ -52,9 +52,6 @@ pub(super) enum Rule {
     Differences(Vec<u8>),
 }
 
-/// The inputs of a block that has a hash.
-pub(super) const BLOCK: usize = 1 << 20;
-
 impl Table {
     pub(super) fn new(header: Header, of: Approximation, domain: Domain) -> Self {
         Self {
@@ -161,7 +158,7 @@ impl Table {
 
     /// Adds the hashes of some results, which begin with a block.
     pub(super) fn add_hashes(&mut self, results: &[u32]) {
-        for block in results.chunks(BLOCK) {
+        for block in results.chunks(self.domain.block()) {
             let mut hash = Fnv::default();
             block.iter().for_each(|r| hash.write_u32(*r));
             self.hashes.push(hash.finish());
@@ -174,15 +171,15 @@ impl Table {
     ///
     /// If the compressed results are damaged.
     pub fn check(&self) -> Result<Result<(), usize>> {
-        let (size, mut block) = (self.domain.size(), 0);
+        let (size, each, mut block) = (self.domain.size(), self.domain.block(), 0);
         let mut results: Vec<u32> = Vec::new();
         for binade in 0..self.domain.binades() {
             for at in 0..size {
                 results.push(self.result(binade, at)?);
             }
             let last = binade + 1 == self.domain.binades();
-            while results.len() >= BLOCK || last && !results.is_empty() {
-                let rest = results.split_off(results.len().min(BLOCK));
+            while results.len() >= each || last && !results.is_empty() {
+                let rest = results.split_off(results.len().min(each));
                 let mut hash = Fnv::default();
                 results.iter().for_each(|r| hash.write_u32(*r));
                 if self.hashes.get(block) != Some(&hash.finish()) {

@@ -1,6 +1,7 @@
 //! Tests of the generator and of the comparison that need no GPU.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use fastrand::Rng;
 use libtest_mimic::Trial;
@@ -77,10 +78,13 @@ fn agrees_with_itself(target: Target) -> Result<(), String> {
     }
 }
 
-fn instances() -> Vec<Template> {
-    let place = place(Target::Sm90);
-    let rng = &mut Rng::with_seed(seed());
-    templates(place.version, place.target, rng)
+fn instances() -> &'static [Template] {
+    static ALL: OnceLock<Vec<Template>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let place = place(Target::Sm90);
+        let rng = &mut Rng::with_seed(seed());
+        templates(place.version, place.target, rng)
+    })
 }
 
 /// Programs of the instances of some opcode, on a device with a defect.
@@ -117,7 +121,7 @@ fn wrong_instructions_are_found() -> Result<(), String> {
         }),
     ];
     for (opcode, defect) in cases {
-        let shown = error(&all, opcode, defect)?;
+        let shown = error(all, opcode, defect)?;
         let kernel = shown.split_once("alone, too:\n").map(|(_, kernel)| kernel);
         let kernel = kernel.ok_or(format!("not reduced: {shown}"))?;
         let same = kernel.lines().filter(|l| l.starts_with(opcode)).count();
@@ -131,7 +135,7 @@ fn wrong_instructions_are_found() -> Result<(), String> {
 /// An approximation that is too far from that of `ptx-vm` is found.
 fn wrong_approximations_are_found() -> Result<(), String> {
     let defect = |text: &str| text.replace("sin.approx", "cos.approx");
-    let shown = error(&instances(), "sin.approx", defect)?;
+    let shown = error(instances(), "sin.approx", defect)?;
     match shown.starts_with("`sin.approx") {
         true => Ok(()),
         false => Err(shown),
