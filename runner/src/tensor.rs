@@ -1,7 +1,7 @@
 //! Tensor maps: what a kernel gives to bulk copies of tiles.
 
 use anyhow::{Result, bail};
-use cudarc::driver::{DeviceRepr, sys};
+use cudarc::driver::sys;
 
 /// A matrix in a buffer, and the tile that one copy moves.
 #[derive(Copy, Clone, Debug)]
@@ -41,27 +41,23 @@ impl Element {
     }
 }
 
-/// A tensor map as a parameter of a kernel: 128 bytes, 64 of alignment.
-#[derive(Clone)]
-#[repr(transparent)]
-pub(crate) struct Map(sys::CUtensorMap);
-
-// SAFETY: plain bytes that the driver made for the device.
-unsafe impl DeviceRepr for Map {}
-
-impl Map {
-    /// Has the driver make the map of a tensor at an address of the device.
-    pub(crate) fn of(tensor: &Tensor, address: sys::CUdeviceptr) -> Result<Self> {
+impl Tensor {
+    /// The bytes of a parameter, aligned to 64, that the driver makes for the matrix at an address of the device.
+    ///
+    /// # Errors
+    ///
+    /// If the driver makes no such map.
+    pub fn map(&self, address: u64) -> Result<Vec<u8>> {
         use sys::CUtensorMapSwizzle_enum as S;
-        let swizzle = match tensor.swizzle {
+        let swizzle = match self.swizzle {
             0 => S::CU_TENSOR_MAP_SWIZZLE_NONE,
             32 => S::CU_TENSOR_MAP_SWIZZLE_32B,
             64 => S::CU_TENSOR_MAP_SWIZZLE_64B,
             128 => S::CU_TENSOR_MAP_SWIZZLE_128B,
             other => bail!("no swizzle of {other} bytes"),
         };
-        let (element, bytes) = tensor.element.of_driver();
-        let rows = [tensor.size[0] * bytes];
+        let (element, bytes) = self.element.of_driver();
+        let rows = [self.size[0] * bytes];
         let steps = [1, 1];
         let mut map = sys::CUtensorMap { opaque: [0; 16] };
         // SAFETY: all pointers are to arrays of this function that are as long as the rank, 2 (strides: one less).
@@ -71,9 +67,9 @@ impl Map {
                 element,
                 2,
                 address as *mut std::ffi::c_void,
-                tensor.size.as_ptr(),
+                self.size.as_ptr(),
                 rows.as_ptr(),
-                tensor.tile.as_ptr(),
+                self.tile.as_ptr(),
                 steps.as_ptr(),
                 sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
                 swizzle,
@@ -82,6 +78,7 @@ impl Map {
             )
         };
         result.result()?;
-        Ok(Self(map))
+        let words = map.opaque.iter();
+        Ok(words.flat_map(|w| w.to_le_bytes()).collect())
     }
 }

@@ -1,14 +1,29 @@
-//! The kernels of the examples, and what rewriting makes of them, on a GPU beside the CPU. Without a GPU a loud line, and nothing
-//! is run.
+//! The kernels of the examples, and what rewriting makes of them, on a GPU beside the CPU. Without a GPU these tests are ignored, and what can
+//! be run by `ptx-vm` is run by it.
 #![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+
+mod common;
+
+use std::sync::Arc;
 
 use half::f16;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_examples::{Element, Kernel, Parameter};
 use ptx_ir::Module;
+use ptx_isa::Target;
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
 use ptx_transform::{Minify, clean};
-use runner::{Argument, Gpu, Launch, Tensor};
+use ptx_vm::Launch;
+use runner::{Abilities, Device, VirtualMachine};
+
+/// What a kernel is given for one of its parameters.
+enum Argument {
+    Value(Vec<u8>),
+    /// The address of a buffer with this content.
+    Buffer(Vec<u8>),
+    /// A map of a tensor with this content.
+    Map(Vec<u8>, Parameter),
+}
 
 /// The content of a buffer, by index: small whole numbers, whose products and sums are exact in every format.
 fn content(of: usize, at: usize) -> i32 {
@@ -37,32 +52,47 @@ fn arguments(kernel: &Kernel) -> (Vec<Argument>, Vec<Vec<f32>>) {
         bytes
     };
     let arguments = kernel.parameters.iter().map(|parameter| match parameter {
-        Parameter::U32(value) => Argument::U32(*value),
-        Parameter::F32(value) => Argument::F32(*value),
+        Parameter::U32(value) => Argument::Value(value.to_le_bytes().into()),
+        Parameter::F32(value) => Argument::Value(value.to_le_bytes().into()),
         Parameter::Buffer { element, count, .. } => Argument::Buffer(fill(*element, *count)),
-        Parameter::Map {
-            element,
-            size,
-            tile,
-            swizzle,
-            ..
-        } => {
+        Parameter::Map { element, size, .. } => {
             let content = fill(*element, (size[0] * size[1]) as usize);
-            let element = match element {
-                Element::F16 => runner::Element::F16,
-                Element::F32 => runner::Element::F32,
-                Element::U32 => runner::Element::U32,
-            };
-            let tensor = Tensor {
-                element,
-                size: *size,
-                tile: *tile,
-                swizzle: *swizzle,
-            };
-            Argument::Tensor(content, tensor)
+            Argument::Map(content, parameter.clone())
         }
     });
     (arguments.collect(), inputs)
+}
+
+/// The bytes of the map of a tensor at an address.
+#[cfg(feature = "cuda")]
+fn map(parameter: &Parameter, address: u64) -> Result<Vec<u8>, Failed> {
+    let Parameter::Map {
+        element,
+        size,
+        tile,
+        swizzle,
+        ..
+    } = parameter
+    else {
+        return Err("no tensor".into());
+    };
+    let element = match element {
+        Element::F16 => runner::Element::F16,
+        Element::F32 => runner::Element::F32,
+        Element::U32 => runner::Element::U32,
+    };
+    let tensor = runner::Tensor {
+        element,
+        size: *size,
+        tile: *tile,
+        swizzle: *swizzle,
+    };
+    Ok(tensor.map(address)?)
+}
+
+#[cfg(not(feature = "cuda"))]
+fn map(_: &Parameter, _: u64) -> Result<Vec<u8>, Failed> {
+    Err("only a driver makes maps of tensors".into())
 }
 
 /// What a kernel should leave in the buffer that it writes, from the content of all.
@@ -170,16 +200,43 @@ fn rewritten(example: &Example, how: Rewriting) -> Result<String, Failed> {
     Ok(String::from_utf8(how(module))?)
 }
 
-fn compare(gpu: &Gpu, example: &Example, how: Rewriting) -> Result<(), Failed> {
+/// Runs a kernel; gives the buffers as it left them.
+fn run(
+    device: &dyn Device,
+    text: &str,
+    kernel: &Kernel,
+    arguments: Vec<Argument>,
+) -> Result<Vec<Vec<u8>>, Failed> {
+    let mut module = device.load(text)?;
+    let mut launch = Launch::new(kernel.name);
+    (launch.grid, launch.block) = (kernel.grid, kernel.block);
+    let mut buffers = Vec::new();
+    for argument in arguments {
+        let mut hold = |content: &[u8]| -> Result<u64, Failed> {
+            let address = module.allocate(content.len() as u64)?;
+            module.write(address, content)?;
+            Ok(address)
+        };
+        launch.arguments.push(match argument {
+            Argument::Value(bytes) => bytes,
+            Argument::Buffer(content) => {
+                let address = hold(&content)?;
+                buffers.push((address, content.len()));
+                address.to_le_bytes().into()
+            }
+            Argument::Map(content, parameter) => map(&parameter, hold(&content)?)?,
+        });
+    }
+    module.launch(&launch)?;
+    let read = |(address, bytes)| Ok(module.read(address, bytes)?);
+    buffers.into_iter().map(read).collect()
+}
+
+fn compare(device: &dyn Device, example: &Example, how: Rewriting) -> Result<(), Failed> {
     let kernel = &example.kernel;
     let (arguments, inputs) = arguments(kernel);
-    let launch = Launch {
-        grid: kernel.grid,
-        block: kernel.block,
-        shared: 0,
-    };
     let text = rewritten(example, how)?;
-    let mut buffers = gpu.run(&text, kernel.name, launch, &arguments)?.into_iter();
+    let mut buffers = run(device, &text, kernel, arguments)?.into_iter();
     let expected = (example.expected)(&inputs, kernel);
     for parameter in &kernel.parameters {
         let Parameter::Buffer {
@@ -201,39 +258,38 @@ fn compare(gpu: &Gpu, example: &Example, how: Rewriting) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The target that a text is for, as a number, and whether no other will do: 90 and yes for `sm_90a`.
-fn target(kernel: &Kernel) -> Option<(u32, bool)> {
-    let target = ptx_parse::parse_str(&kernel.text).module.header().target?;
-    let text = target.text().strip_prefix("sm_")?;
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    Some((digits.parse().ok()?, digits.len() < text.len()))
-}
-
 fn main() {
     let options = Arguments::from_args();
-    let gpu = Gpu::find().unwrap();
-    let capability = gpu.as_ref().map(|g| g.capability().unwrap());
-    let gpu = std::sync::Arc::new(gpu);
+    let gpu: Option<Arc<dyn Device>> = common::gpu().map(Into::into);
+    let abilities = gpu.as_deref().map(|gpu| Abilities::of(gpu, Target::Sm90));
+    let abilities = abilities.transpose().unwrap();
     let mut trials = Vec::new();
     for example in examples() {
-        let (needs, exact) = target(&example.kernel).unwrap();
-        let runs = capability.is_some_and(|c| c == needs || c > needs && !exact);
-        let example = std::sync::Arc::new(example);
+        let module = ptx_parse::parse_str(&example.kernel.text).module;
+        let runs = gpu.as_deref().zip(abilities.as_ref());
+        let runs = runs.is_some_and(|(gpu, abilities)| abilities.run(gpu, &module));
+        let mut parameters = example.kernel.parameters.iter();
+        let maps = parameters.any(|p| matches!(p, Parameter::Map { .. }));
+        let example = Arc::new(example);
         for &(name, how) in REWRITINGS {
-            let (gpu, example) = (gpu.clone(), example.clone());
+            let on_gpu = (gpu.clone(), example.clone());
+            let trial = Trial::test(format!("{} {name} gpu", example.name), move || {
+                let (gpu, example) = on_gpu;
+                let gpu = gpu.as_deref().ok_or("there is no GPU")?;
+                compare(gpu, &example, how)
+            });
+            trials.push(trial.with_ignored_flag(!runs));
+            let example = example.clone();
+            let title = format!("{} {name}", example.name);
             // Without a GPU, that every text can be made and is read without errors is still to be seen.
-            let title = match runs {
-                true => format!("{} {name}", example.name),
-                false => format!("{} {name} (not run: no GPU for it)", example.name),
-            };
             trials.push(Trial::test(title, move || {
                 let text = rewritten(&example, how)?;
                 if ptx_parse::parse_str(&text).has_errors() {
                     return Err("the text has errors".into());
                 }
-                match &*gpu {
-                    Some(gpu) if runs => compare(gpu, &example, how),
-                    _ => Ok(()),
+                match maps {
+                    false => compare(&VirtualMachine, &example, how),
+                    true => Ok(()),
                 }
             }));
         }

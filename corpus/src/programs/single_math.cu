@@ -55,7 +55,8 @@ void program() {
   launch("elementary", {1, n}, bx, be);
   expect(be, e, ulps(4));
   launch("fast", {1, n}, bx, bf);
-  expect(bf, f, relative(1e-5));
+  // One of the sines is close to zero, and `sin.approx` has an absolute error of 2^-20.5.
+  expect(bf, f, relative(1e-3));
   launch("modes", {1, n}, bx, by, bm);
   expect(bm, m);
   launch("conversions", {1, n}, bx, bc);

@@ -7,6 +7,9 @@ use ptx_isa::{
     StateSpace, TableKind,
 };
 
+/// Registers of each type: enough for the longest vector.
+pub(crate) const REGISTERS: u16 = 160;
+
 /// An operand of a case.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Operand {

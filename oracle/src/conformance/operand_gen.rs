@@ -9,8 +9,7 @@ use ptx_isa::{
 };
 
 use super::case::Case;
-use super::operand::{Kind, Operand, Sign, ask};
-use super::preamble::REGISTERS;
+use super::operand::{Kind, Operand, REGISTERS, Sign, ask};
 
 /// How often operands with problems are changed.
 const ROUNDS: usize = 60;

@@ -7,12 +7,10 @@ use std::path::Path;
 use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use super::case::Setting;
-use super::operand::{bare, variable};
+use super::operand::{REGISTERS, bare, variable};
 
 /// Follows every case, so that a case without an end affects nothing else.
 pub(crate) const PADDING: &str = "mov.b32 b32_0, b32_1;";
-/// Registers of each type: enough for the longest vector.
-pub(crate) const REGISTERS: u16 = 160;
 /// Bytes of each variable.
 const BYTES: u16 = 1024;
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
+use super::assign::{SCRATCH, assign};
 use super::template::Register;
 
 /// The text of a kernel, and where the values of its cases are stored.
@@ -31,9 +32,6 @@ pub(super) struct Valued<'a> {
     pub(super) carry: Option<bool>,
     pub(super) writes_carry: bool,
 }
-
-/// What holds values of each width that `mov` does not make.
-const SCRATCH: &str = ".reg .b32 word; .reg .b64 low, high;";
 
 impl Kernel {
     /// Adds a case.
@@ -88,23 +86,6 @@ impl Kernel {
         let offset = 16 * self.stores.len() as u32;
         let _ = writeln!(self.text, "st.global.{ty} [out+{offset}], {name};");
         self.stores.push(Store { case, offset, bits });
-    }
-}
-
-/// The statements that give a register its value.
-fn assign(register: &Register, bits: u128) -> String {
-    let name = &register.name;
-    match register.declared.bits() {
-        _ if register.declared == ScalarType::Pred => {
-            format!("mov.b32 word, {bits};\nsetp.ne.u32 {name}, word, 0;\n")
-        }
-        8 => format!("mov.b32 word, {bits};\ncvt.u8.u32 {name}, word;\n"),
-        128 => format!(
-            "mov.b64 low, {:#x};\nmov.b64 high, {:#x};\nmov.b128 {name}, {{low, high}};\n",
-            bits as u64,
-            (bits >> 64) as u64
-        ),
-        width => format!("mov.b{width} {name}, {bits:#x};\n"),
     }
 }
 

@@ -5,12 +5,14 @@
 //!
 //! `ptx-vm` runs the same kernels, and must store the values that `fold` computes.
 
+mod assign;
 mod bugs;
 mod disassembler;
 mod expected;
 mod kernel;
 mod machine;
 mod module;
+mod places;
 mod sass;
 mod tally;
 mod template;
@@ -59,7 +61,8 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         disassembler,
     };
     let mut rng = Rng::with_seed(shared.seed());
-    let mut templates = template::all(assemblers, &mut rng);
+    let places = |case: &_| places::places(assemblers, case);
+    let mut templates = template::all(&places, &mut rng);
     templates.retain(module::is_computed);
     println!(
         "{}: {} instructions",

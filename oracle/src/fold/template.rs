@@ -2,10 +2,10 @@
 
 use fastrand::Rng;
 use ptx_isa::{
-    EffectKind, Form, FormOperand, Instruction, PtxVersion, Role, ScalarType, Target, TargetSet,
+    EffectKind, Form, FormOperand, Instruction, PtxVersion, Role, ScalarType, SlotAssignment,
+    Target, TargetSet,
 };
 
-use crate::assembler::Assemblers;
 use crate::conformance::case::Case;
 use crate::conformance::coverage::cover;
 use crate::conformance::operand::{Kind, Operand, ask};
@@ -15,6 +15,9 @@ use crate::conformance::operand::{Kind, Operand, ask};
 pub(super) struct Template {
     pub(super) case: Case,
     pub(super) form: &'static Form,
+    /// The modifiers in the slots of the form.
+    #[allow(dead_code, reason = "the crate `runner` uses it")]
+    pub(super) slots: SlotAssignment,
     pub(super) sources: Vec<Register>,
     pub(super) results: Vec<Register>,
     pub(super) reads_carry: bool,
@@ -29,28 +32,24 @@ pub(super) struct Template {
 pub(super) struct Register {
     pub(super) name: String,
     pub(super) declared: ScalarType,
+    /// The operand of the form that it is, or is an element of.
+    #[allow(dead_code, reason = "the crate `runner` uses it")]
+    pub(super) operand: usize,
     /// The type of its value, if the form says it.
     pub(super) ty: Option<ScalarType>,
 }
 
-/// Versions that are tried in this order; the last ones for forms that newer versions removed.
-const VERSIONS: [PtxVersion; 3] = [
-    PtxVersion::new(9, 2),
-    PtxVersion::CURRENT,
-    PtxVersion::new(6, 3),
-];
-
-/// The targets of the modules, if they have the form; otherwise its lowest one.
-const TARGETS: [Target; 3] = [Target::Sm80, Target::Sm90, Target::Sm120a];
+/// The version and the targets of an instruction in modules; `None` if it is to be left out.
+pub(super) type Places<'a> = &'a dyn Fn(&Case) -> Option<(PtxVersion, Vec<Target>)>;
 
 /// The templates of all forms.
-pub(super) fn all(assemblers: &Assemblers, rng: &mut Rng) -> Vec<Template> {
+pub(super) fn all(places: Places<'_>, rng: &mut Rng) -> Vec<Template> {
     let mut templates = Vec::new();
     for instruction in Instruction::ALL {
         for &form in instruction.forms() {
             if form.operands().iter().all(is_value) {
                 let cases = cover(instruction, form, rng).into_iter();
-                templates.extend(cases.filter_map(|c| template(assemblers, instruction, form, c)));
+                templates.extend(cases.filter_map(|c| template(places, instruction, form, c)));
             }
         }
     }
@@ -61,31 +60,23 @@ fn is_value(operand: &FormOperand) -> bool {
     matches!(operand.role(), Role::Def | Role::Use | Role::Imm)
 }
 
-/// The template of a case, if it reads and writes registers, and some ptxas generates code for it.
+/// The template of a case, if it reads and writes registers, and has a place.
 fn template(
-    assemblers: &Assemblers,
+    places: Places<'_>,
     instruction: &Instruction,
     form: &'static Form,
     case: Case,
 ) -> Option<Template> {
-    let (version, targets) = VERSIONS.into_iter().find_map(|version| {
-        let legal = targets_of(&case, version);
-        let usable = |t: &Target| {
-            legal.contains(*t) && assemblers.of(*t, version).is_some_and(|a| a.knows(*t))
-        };
-        let mut usual: Vec<Target> = TARGETS.into_iter().filter(usable).collect();
-        if usual.is_empty() {
-            usual.extend(legal.iter().filter(|t| t.until().is_none()).find(usable));
-        }
-        (!usual.is_empty()).then_some((version, usual))
-    })?;
+    let (version, targets) = places(&case)?;
     let slots = form.match_modifiers(case.modifiers.get(instruction.words().len()..)?)?;
     let (mut sources, mut results) = (Vec::new(), Vec::new());
     for (declared, number) in registers(&case.operands)? {
-        let operand = form.operands().get(usize::from(number / 4))?;
+        let index = usize::from(number / 4);
+        let operand = form.operands().get(index)?;
         let register = Register {
             name: Operand::register(declared, number).to_string(),
             declared,
+            operand: index,
             ty: operand.ty().scalar_type(&slots, form),
         };
         match operand.role() {
@@ -102,6 +93,7 @@ fn template(
         writes_carry: has(EffectKind::CarryWrite),
         case,
         form,
+        slots,
         sources,
         results,
         version,
@@ -110,7 +102,7 @@ fn template(
 }
 
 /// The targets on which a case is legal.
-fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
+pub(super) fn targets_of(case: &Case, version: PtxVersion) -> TargetSet {
     ask(case.opcode, &case.modifiers, &case.operands, |q| {
         q.targets(version)
     })

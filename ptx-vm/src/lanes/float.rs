@@ -156,10 +156,30 @@ fn long(operation: Float, [a, b, c]: [u64; 3]) -> u64 {
         // The same on every host, unlike those of the standard library.
         Float::Exp2 => one(libm::exp2(x)),
         Float::Log2 => one(libm::log2(x)),
-        Float::Sin => one(libm::sin(x)),
-        Float::Cos => one(libm::cos(x)),
+        Float::Sin => one(sine(x)),
+        Float::Cos => one(cosine(x)),
         Float::Tanh => one(libm::tanh(x)),
     }
+}
+
+/// The sine of a number of turns; exactly zero for half ones.
+fn sine(turns: f64) -> f64 {
+    let fraction = turns % 1.0;
+    // Half a turn and a quarter less are the same, and so are a turn and nothing.
+    let small = match fraction.abs() {
+        0.75.. => fraction - 1f64.copysign(fraction),
+        0.25.. => 0.5f64.copysign(fraction) - fraction,
+        _ => fraction,
+    };
+    match small == 0.0 {
+        true => 0f64.copysign(turns),
+        false => libm::sin(small * core::f64::consts::TAU),
+    }
+}
+
+/// The cosine of a number of turns; exactly zero, and not negative, for odd quarters.
+fn cosine(turns: f64) -> f64 {
+    sine(0.25 - (turns % 1.0).abs()) + 0.0
 }
 
 /// The number in the 16 bits of a binary16.

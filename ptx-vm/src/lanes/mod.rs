@@ -159,6 +159,7 @@ pub(crate) enum Float {
     /// Two to the power of a number. This function and the next ones are for numbers of 64 bits.
     Exp2,
     Log2,
+    /// Of a number of turns.
     Sin,
     Cos,
     Tanh,

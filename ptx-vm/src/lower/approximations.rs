@@ -1,14 +1,22 @@
 //! Results that the hardware approximates: the exact value is computed in 64 bits and rounded to nearest, which is within the error that the PTX
-//! ISA manual allows.
+//! ISA manual allows. The steps of the machine code around the hardware's tables are those of GPUs (`steps.rs`).
 
 use ptx_isa::{Expr, ExprFunction as Function, ScalarType};
 
 use super::Lowering;
 use crate::lanes::{Conversion, Float, Integer, Kind, Place};
 
+/// One divided by two pi, in 32 bits, as the machine code has it.
+const TURNS: u32 = 0x3e22_f983;
+
 impl Lowering<'_> {
     /// The bits of a number of a type that an expression is about.
     pub(super) fn approximation(&mut self, expr: Expr, ty: ScalarType) -> Option<Place> {
+        if ty == ScalarType::F32
+            && let Some(value) = self.in_steps(expr)
+        {
+            return self.finished(value, ty);
+        }
         let value = self.in_64_bits(expr)?;
         match ty {
             ScalarType::F64 => self.finished(value, ty),
@@ -22,7 +30,7 @@ impl Lowering<'_> {
     }
 
     /// The value of an expression, each operation rounded to 64 bits.
-    fn in_64_bits(&mut self, expr: Expr) -> Option<Place> {
+    pub(super) fn in_64_bits(&mut self, expr: Expr) -> Option<Place> {
         if let Some(place) = self.number(expr, true) {
             return Some(place);
         }
@@ -37,8 +45,14 @@ impl Lowering<'_> {
             Function::Sqrt => Float::Sqrt,
             Function::Exp2 => Float::Exp2,
             Function::Log2 => Float::Log2,
-            Function::Sin => Float::Sin,
-            Function::Cos => Float::Cos,
+            Function::Sin | Function::Cos => {
+                let turns = self.turns(*arguments.first()?)?;
+                let operation = match function {
+                    Function::Sin => Float::Sin,
+                    _ => Float::Cos,
+                };
+                return Some(self.float(operation, [turns; 3]));
+            }
             Function::Tanh => Float::Tanh,
             Function::Flush => return self.flushed_as(*arguments.first()?, *arguments.get(1)?),
             Function::Truncate => {
@@ -70,15 +84,31 @@ impl Lowering<'_> {
             self.code.double(kind, [single.index(), 0, 0]),
         ))
     }
+
+    /// An angle as a number of turns. The hardware rounds the product towards zero.
+    fn turns(&mut self, angle: Expr) -> Option<Place> {
+        let angle = self.in_64_bits(angle)?;
+        let factor = f64::from(f32::from_bits(TURNS)).to_bits();
+        let factor = Place::Double(self.code.constant_double(factor));
+        let product = self.float(Float::Mul, [angle, factor, factor]);
+        self.without_low_bits(product, f32::MANTISSA_DIGITS)
+    }
+
     /// A number rounded towards zero to a number of significant bits, the first of which is not stored.
     fn truncated_to(&mut self, bits: Expr, value: Expr) -> Option<Place> {
         let Expr::Integer(bits) = bits else {
             return None;
         };
-        let dropped = 53 - u32::try_from(bits).ok().filter(|b| (1..=53).contains(b))?;
-        let value = self.in_64_bits(value)?.index();
+        let value = self.in_64_bits(value)?;
+        self.without_low_bits(value, u32::try_from(bits).ok()?)
+    }
+
+    fn without_low_bits(&mut self, value: Place, bits: u32) -> Option<Place> {
+        let dropped = 53 - Some(bits).filter(|b| (1..=53).contains(b))?;
         let kept = self.code.constant_double(u64::MAX << dropped);
         let kind = Kind::Double(Integer::And);
-        Some(Place::Double(self.code.double(kind, [value, kept, kept])))
+        Some(Place::Double(
+            self.code.double(kind, [value.index(), kept, kept]),
+        ))
     }
 }

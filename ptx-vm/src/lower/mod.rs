@@ -11,6 +11,7 @@ mod integers;
 mod numbers;
 mod packed;
 mod range;
+mod steps;
 
 pub(crate) use code::Code;
 

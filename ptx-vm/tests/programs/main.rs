@@ -4,56 +4,35 @@
 
 mod case;
 mod compare;
+mod list;
+mod machine;
 mod run;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use case::Line;
 use libtest_mimic::{Arguments, Trial};
-use ptx_vm::{Checker, Checks};
+use machine::Checked;
+use ptx_vm::{Checker, Checks, Machine};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let compiled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/compiled");
     let own = std::env::var_os("PROGRAMS").map(PathBuf::from);
-    let mut files: Vec<PathBuf> = fs::read_dir(own.unwrap_or(compiled.join("programs")))
-        .expect("the programs")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.sort();
     let mut trials = Vec::new();
-    for file in files
-        .iter()
-        .filter(|f| f.extension().is_some_and(|e| e == "case"))
-    {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let text = fs::read_to_string(file).expect("a text");
-        let lines = case::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let named = lines.iter().filter_map(|line| match line {
-            Line::Module(path) => Some(compiled.join(path)),
-            _ => None,
-        });
-        let prefix = format!("{name}.");
-        let own = files.iter().filter(|f| {
-            let of = f.file_name().unwrap_or_default().to_string_lossy();
-            of.starts_with(&prefix) && of.ends_with(".ptx")
-        });
-        for module in named.chain(own.cloned()) {
-            let kernels = module.file_stem().unwrap_or_default().to_string_lossy();
-            let title = match kernels.strip_prefix(&prefix) {
-                Some(variant) => format!("{name}::{variant}"),
-                None => format!("{name}::{kernels}"),
-            };
-            for (title, checks) in [
-                (format!("{title}::checked"), checkers(&title)),
-                (title, Checks::NONE),
-            ] {
-                let (text, module) = (text.clone(), module.clone());
-                let check = move || Ok(check(&text, &module, checks)?);
-                trials.push(Trial::test(title, check));
-            }
+    for program in list::programs(own) {
+        let list::Program {
+            title,
+            steps,
+            module,
+        } = program;
+        for (title, checks) in [
+            (format!("{title}::checked"), checkers(&title)),
+            (title, Checks::NONE),
+        ] {
+            let (text, module) = (steps.clone(), module.clone());
+            let check = move || Ok(check(&text, &module, checks)?);
+            trials.push(Trial::test(title, check));
         }
     }
     trials.push(Trial::test("differences_are_found", || {
@@ -83,7 +62,13 @@ fn checkers(title: &str) -> Checks {
 /// Runs the steps of a program with the kernels of a file.
 fn check(text: &str, module: &Path, checks: Checks) -> Result<(), String> {
     let module = fs::read(module).map_err(|e| e.to_string())?;
-    run::run(text, &module, checks)
+    let parsed = ptx_parse::parse(&module);
+    if let Some(error) = parsed.diagnostics.first() {
+        return Err(error.message.to_string());
+    }
+    let machine = Machine::new(&parsed.module);
+    run::run(text, &mut Checked::new(machine, checks))?;
+    Ok(())
 }
 
 /// A result that differs from the expected one by more than allowed is reported.

@@ -1,120 +1,144 @@
-//! Runs the steps of a program.
+//! Runs the steps of a program on anything that has memory and runs launches: the machine, and in the crate `runner` a GPU.
 
-use ptx_vm::{Checks, Launch, Machine};
-
-use super::case::{self, Data, Line, Part, Place};
+use super::case::{self, Allowed, Data, Line, Part, Place, Type};
 use super::compare;
 
+/// What has memory and runs launches.
+pub(crate) trait Host {
+    /// Allocates bytes, all zero; gives their address.
+    fn allocate(&mut self, bytes: u64) -> Result<u64, String>;
+    /// The address of a variable of the module.
+    fn variable(&mut self, name: &str) -> Result<u64, String>;
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String>;
+    fn read(&mut self, address: u64, bytes: usize) -> Result<Vec<u8>, String>;
+    /// Gives what the kernel printed, if that is known.
+    fn launch(
+        &mut self,
+        launch: &case::Launch,
+        arguments: Vec<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>, String>;
+    /// Whether errors of launches name what failed, and the steps after them can be run.
+    fn survives_errors(&self) -> bool;
+}
+
+/// What memory had where a program states what it expects; zeros in the place of addresses.
+pub(crate) struct Found {
+    #[allow(dead_code, reason = "for comparisons of two hosts")]
+    pub(crate) line: usize,
+    #[allow(dead_code, reason = "for comparisons of two hosts")]
+    pub(crate) bytes: Vec<u8>,
+    #[allow(dead_code, reason = "for comparisons of two hosts")]
+    pub(crate) ty: Type,
+    #[allow(dead_code, reason = "for comparisons of two hosts")]
+    pub(crate) allowed: Allowed,
+}
+
 /// A run of a program.
-struct Run<'m> {
-    machine: Machine<'m>,
+struct Run<'h, H> {
+    host: &'h mut H,
     /// The addresses of the buffers.
     buffers: Vec<u64>,
     /// What the next launch fails with.
     error: Option<String>,
-    output: Vec<u8>,
-    checks: Checks,
+    output: Option<Vec<u8>>,
+    found: Vec<Found>,
+    /// Whether a launch failed, as expected, and the host cannot go on.
+    ended: bool,
 }
 
-/// Runs the steps of a program with the kernels of a module; the checkers find nothing.
-pub(crate) fn run(text: &str, module: &[u8], checks: Checks) -> Result<(), String> {
-    let parsed = ptx_parse::parse(module);
-    if let Some(error) = parsed.diagnostics.first() {
-        return Err(error.message.to_string());
-    }
+/// Runs the steps of a program and compares with what it expects.
+pub(crate) fn run(text: &str, host: &mut impl Host) -> Result<Vec<Found>, String> {
     let mut run = Run {
-        machine: Machine::new(&parsed.module),
+        host,
         buffers: Vec::new(),
         error: None,
-        output: Vec::new(),
-        checks,
+        output: None,
+        found: Vec::new(),
+        ended: false,
     };
     for (n, line) in case::parse(text)?.iter().enumerate() {
-        run.line(line).map_err(|e| format!("line {}: {e}", n + 1))?;
+        if !run.ended {
+            let ran = run.line(n + 1, line);
+            ran.map_err(|e| format!("line {}: {e}", n + 1))?;
+        }
     }
-    Ok(())
+    Ok(run.found)
 }
 
-impl Run<'_> {
-    fn line(&mut self, line: &Line) -> Result<(), String> {
+impl<H: Host> Run<'_, H> {
+    fn line(&mut self, number: usize, line: &Line) -> Result<(), String> {
         match line {
             Line::Module(_) => {}
             Line::Buffer(bytes, content) => {
-                let address = self.machine.allocate(*bytes).ok_or("no memory")?;
+                let address = self.host.allocate(*bytes)?;
                 self.buffers.push(address);
-                // What has no content is zero.
-                self.machine.set_written(address, *bytes);
                 self.write(address, content)?;
             }
             Line::Variable(name, content) => {
-                let (address, _) = self.machine.variable(name).ok_or("no such variable")?;
+                let address = self.host.variable(name)?;
                 self.write(address, content)?;
             }
             Line::Write(to, content) => self.write(self.address(*to), content)?,
-            Line::Fill(to, bytes, value) => self.store(self.address(*to), &vec![*value; *bytes])?,
+            Line::Fill(to, bytes, value) => {
+                self.host.write(self.address(*to), &vec![*value; *bytes])?
+            }
             Line::Copy { to, from, bytes } => {
-                let content = self.machine.read(self.address(*from), *bytes);
-                let content = content.map_err(|e| e.to_string())?;
-                self.store(self.address(*to), &content)?;
+                let content = self.host.read(self.address(*from), *bytes)?;
+                self.host.write(self.address(*to), &content)?;
             }
             Line::Launch(launch) => self.launch(launch)?,
             Line::Error(words) => self.error = Some(words.clone()),
             Line::Output(expected) => {
-                if sorted(&self.output) != sorted(expected) {
-                    let output = String::from_utf8_lossy(&self.output);
+                if let Some(output) = &self.output
+                    && sorted(output) != sorted(expected)
+                {
+                    let output = String::from_utf8_lossy(output);
                     return Err(format!("it printed {output:?}"));
                 }
             }
             Line::Expect(expected) => {
                 let address = match &expected.place {
                     Place::Buffer(at) => self.address(*at),
-                    Place::Variable(name) => self.machine.variable(name).ok_or("no variable")?.0,
+                    Place::Variable(name) => self.host.variable(name)?,
                 };
                 let data = self.bytes(&expected.data);
-                let found = self.machine.read(address, data.len());
-                let found = found.map_err(|e| e.to_string())?;
-                compare::compare(&found, &data, expected.ty, expected.allowed)?;
+                let mut bytes = self.host.read(address, data.len())?;
+                compare::compare(&bytes, &data, expected.ty, expected.allowed)?;
+                clear_addresses(&mut bytes, &expected.data);
+                self.found.push(Found {
+                    line: number,
+                    bytes,
+                    ty: expected.ty,
+                    allowed: expected.allowed,
+                });
             }
         }
         Ok(())
     }
 
-    fn launch(&mut self, of: &case::Launch) -> Result<(), String> {
-        let mut launch = Launch::new(&of.kernel);
-        (launch.grid, launch.block) = (of.grid, of.block);
-        (launch.cluster, launch.shared) = (of.cluster, of.shared);
-        launch.arguments = of.arguments.iter().map(|a| self.bytes(a)).collect();
-        launch.limits.steps = 20_000_000;
-        launch.checks = self.checks;
-        let result = self.machine.launch(&launch);
-        // What a checker reports does not end the launch.
-        let result = match self.machine.reports().first() {
-            Some(report) => Err(format!(
-                "{}: {}",
-                report.diagnostic(),
-                report.at.instruction
-            )),
-            None => result.map_err(|e| e.to_string()),
-        };
+    fn launch(&mut self, launch: &case::Launch) -> Result<(), String> {
+        let arguments = launch.arguments.iter().map(|a| self.bytes(a)).collect();
+        let result = self.host.launch(launch, arguments);
+        let survives = self.host.survives_errors();
         match (result, self.error.take()) {
-            (Ok(outcome), None) => {
-                self.output = outcome.output;
+            (Ok(output), None) => {
+                self.output = output;
                 Ok(())
             }
             (Err(error), None) => Err(error),
             (Ok(_), Some(words)) => Err(format!("no error with the words {words:?}")),
+            (Err(_), Some(_)) if !survives => {
+                self.ended = true;
+                Ok(())
+            }
             (Err(error), Some(words)) if error.contains(&words) => Ok(()),
             (Err(error), Some(words)) => Err(format!("{error}: not {words:?}")),
         }
     }
 
     fn write(&mut self, address: u64, content: &Data) -> Result<(), String> {
-        self.store(address, &self.bytes(content))
-    }
-
-    fn store(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
-        let written = self.machine.write(address, bytes);
-        written.map_err(|e| e.to_string())
+        let bytes = self.bytes(content);
+        self.host.write(address, &bytes)
     }
 
     fn address(&self, at: case::Pointer) -> u64 {
@@ -133,6 +157,22 @@ impl Run<'_> {
             }
         }
         bytes
+    }
+}
+
+/// Replaces the addresses of a content by zeros.
+fn clear_addresses(bytes: &mut [u8], data: &Data) {
+    let mut at = 0;
+    for part in data {
+        match part {
+            Part::Bytes(all) => at += all.len(),
+            Part::Pointer(_) => {
+                if let Some(address) = bytes.get_mut(at..at + 8) {
+                    address.fill(0);
+                }
+                at += 8;
+            }
+        }
     }
 }
 

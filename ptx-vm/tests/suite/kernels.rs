@@ -242,46 +242,6 @@ fn an_error_names_the_place() {
 }
 
 #[test]
-fn approximations_are_the_rounded_exact_values() {
-    let cases: [(&str, f32, f32); 9] = [
-        ("sin.approx.f32", 1.0, 0.841_470_96),
-        ("cos.approx.ftz.f32", 1.0, 0.540_302_3),
-        ("ex2.approx.f32", 0.5, core::f32::consts::SQRT_2),
-        ("lg2.approx.ftz.f32", 10.0, core::f32::consts::LOG2_10),
-        ("rcp.approx.f32", 3.0, 0.333_333_34),
-        ("rsqrt.approx.f32", 2.0, core::f32::consts::FRAC_1_SQRT_2),
-        ("sqrt.approx.ftz.f32", 2.0, core::f32::consts::SQRT_2),
-        ("tanh.approx.f32", 0.5, 0.462_117_16),
-        // A subnormal number counts as zero.
-        ("rcp.approx.ftz.f32", 1e-40, f32::INFINITY),
-    ];
-    for (instruction, from, expected) in cases {
-        let body = format!(
-            "mov.b32 %f1, {};\n{instruction} %f2, %f1;\nst.global.f32 [%mine], %f2;",
-            from.to_bits()
-        );
-        let found = threads("", &body, 1).first().map(|w| f32::from_bits(*w));
-        assert_eq!(found, Some(expected), "{instruction}");
-    }
-}
-
-#[test]
-fn first_guesses_have_the_high_half_of_the_exact_values() {
-    let body = "mov.b64 %rd1, {-1, 0x40080000};\nmov.b64 %rd2, {1, 0};\n\
-                rcp.approx.ftz.f64 %rd3, %rd1;\nrcp.approx.ftz.f64 %rd4, %rd2;\nrsqrt.approx.ftz.f64 %rd5, %rd1;\n\
-                st.global.b64 [%out], %rd3;\nst.global.b64 [%out+8], %rd4;\nst.global.b64 [%out+16], %rd5;";
-    let found = run(&kernel("", body), 1, 1, &[7; 6]).unwrap();
-    // Only the high half of 3.000001 is read, and a subnormal number counts as zero.
-    let high = |value: f64| (value.to_bits() >> 32) as u32;
-    let expected = [
-        high(1.0 / 3.0),
-        high(f64::INFINITY),
-        high(1.0 / 3f64.sqrt()),
-    ];
-    assert_eq!(found, [0, expected[0], 0, expected[1], 0, expected[2]]);
-}
-
-#[test]
 fn threads_wait_for_a_phase_of_an_mbarrier() {
     let before = ".shared .align 8 .b64 barrier;\n.shared .align 16 .b8 words[512];";
     // One thread expects the bytes of the copy; all threads wait for them.

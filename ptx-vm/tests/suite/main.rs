@@ -2,6 +2,7 @@
 
 mod agreement;
 mod any_kernel;
+mod approximations;
 mod asynchronous;
 mod checkers;
 #[path = "../common/mod.rs"]

@@ -1,0 +1,121 @@
+//! Random straight-line programs on a GPU and on `ptx-vm`: the bytes of all results are equal where the tables define them, and approximations
+//! are as close as they state. Without a GPU these tests are ignored; the generator and the comparison are then tested with `ptx-vm` in both
+//! places, and with defective devices. `PTX_SEED=n` selects other programs.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers outside #[test] functions
+
+#[path = "../../../oracle/src/fold/assign.rs"]
+mod assign;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+#[allow(dead_code, reason = "comparisons with ptxas use the rest")]
+mod conformance;
+mod error;
+#[path = "../../../oracle/src/fold/expected.rs"]
+mod expected;
+mod kernel;
+mod program;
+mod report;
+#[path = "../../../oracle/src/fold/template.rs"]
+mod template;
+mod tests;
+#[path = "../../../oracle/src/fold/values.rs"]
+mod values;
+
+use std::sync::{Arc, Mutex};
+
+use compare::{Place, Tally};
+use fastrand::Rng;
+use libtest_mimic::{Arguments, Trial};
+use program::Program;
+use ptx_isa::{PtxVersion, Target};
+use runner::{Abilities, Device};
+use template::{Template, targets_of};
+
+/// Instructions of a program.
+const STEPS: usize = 100;
+/// In how many programs a GPU gets each template.
+const ROUNDS: usize = 4;
+/// The tests among which the programs of a GPU are divided.
+const PARTS: usize = 16;
+
+/// Selects the programs.
+fn seed() -> u64 {
+    let given = std::env::var("PTX_SEED").ok();
+    given.and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// The instances of all forms whose results the tables compute from registers and constants.
+fn templates(version: PtxVersion, target: Target, rng: &mut Rng) -> Vec<Template> {
+    let legal = |case: &_| {
+        let targets = targets_of(case, version);
+        targets.contains(target).then(|| (version, vec![target]))
+    };
+    let mut all = template::all(&legal, rng);
+    let place = Place { version, target };
+    all.retain(|t| {
+        // The generator does not know which parts of registers can be selected.
+        let mut is_legal = || report::accepted(&Program::random(&[t], rng), place).is_ok();
+        let selects = t.case.operands.iter().any(|o| o.lanes.is_some());
+        t.form.computation().is_some() && (!selects || is_legal())
+    });
+    all
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let gpu: Option<Arc<dyn Device>> = common::gpu().map(Into::into);
+    let mut trials = tests::trials();
+    let abilities = gpu.as_deref().map(|gpu| {
+        let abilities = Abilities::of(gpu, Target::Sm90).expect("a target");
+        println!("{}, driver {}, {abilities:?}", gpu.name(), gpu.driver());
+        abilities
+    });
+    let rng = &mut Rng::with_seed(seed());
+    let all = abilities.map(|a| templates(a.version, a.target, rng));
+    let all = Arc::new(all.unwrap_or_default());
+    let total = Arc::new(Mutex::new((0, Tally::default())));
+    for part in 0..PARTS {
+        let (gpu, all, total) = (gpu.clone(), all.clone(), total.clone());
+        let ignored = gpu.is_none();
+        let mut rng = rng.fork();
+        let trial = Trial::test(format!("programs_{part}::gpu"), move || {
+            let gpu = gpu.as_deref().ok_or("there is no GPU")?;
+            let abilities = abilities.ok_or("there is no GPU")?;
+            let own: Vec<&Template> = all.iter().skip(part).step_by(PARTS).collect();
+            let tally = compare_on(gpu, abilities, &own, &mut rng)?;
+            let mut total = total.lock().map_err(|e| e.to_string())?;
+            total.0 += 1;
+            total.1.add(tally);
+            println!("{} of {PARTS} parts: {}", total.0, total.1);
+            Ok(())
+        });
+        trials.push(trial.with_ignored_flag(ignored));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Compares programs that together have each template as often as there are rounds.
+fn compare_on(
+    device: &dyn Device,
+    abilities: Abilities,
+    templates: &[&Template],
+    rng: &mut Rng,
+) -> Result<Tally, String> {
+    let mut order: Vec<&Template> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut all = templates.to_vec();
+        rng.shuffle(&mut all);
+        order.extend(all);
+    }
+    let place = Place {
+        version: abilities.version,
+        target: abilities.target,
+    };
+    let mut total = Tally::default();
+    for templates in order.chunks(STEPS) {
+        let program = Program::random(templates, rng);
+        total.add(compare::compare(&program, place, device, rng)?);
+    }
+    Ok(total)
+}
