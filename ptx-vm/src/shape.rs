@@ -45,14 +45,6 @@ pub(crate) fn check_declared(
             "the kernel requires CTAs of {x}, {y}, {z} threads (`.reqntid`)"
         ));
     }
-    if let Some(most) = declared(module, kernel, Directive::Maxntid)
-        && product(launch.block) > product(most)
-    {
-        let most = product(most);
-        return impossible(format!(
-            "the kernel allows CTAs of at most {most} threads (`.maxntid`)"
-        ));
-    }
     Ok(())
 }
 

@@ -68,8 +68,6 @@ fn launches_have_the_limits_of_gpus_and_of_the_kernel() {
         ("", [1, 1, 65], false),
         (".reqntid 8, 4", [8, 4, 1], true),
         (".reqntid 8, 4", [4, 8, 1], false),
-        (".maxntid 8, 4", [32, 1, 1], true),
-        (".maxntid 8, 4", [33, 1, 1], false),
     ];
     for (declared, block, possible) in blocks {
         let why = refusal(declared, one, block);
