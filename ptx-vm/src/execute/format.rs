@@ -111,16 +111,7 @@ pub(super) fn format(
                 return Err(StopReason::Invalid(what));
             }
         };
-        let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
-        // Infinity and NaN are filled with spaces.
-        let finite = !text.to_ascii_lowercase().ends_with(['n', 'f']);
-        let is_number = integer || finite && !matches!(kind, b'%' | b'p');
-        let digits = text.trim_start_matches(['-', '+', ' ']);
-        let digits = digits.strip_prefix("0x").unwrap_or(digits);
-        let digits = digits.strip_prefix("0X").unwrap_or(digits);
-        let sign = text.len() - digits.len();
-        conversion.zero &= is_number && !(integer && conversion.precision.is_some());
-        conversion.pad(&mut out, text.as_bytes(), sign);
+        conversion.pad_value(&mut out, kind, &text);
     }
     Ok((out, count))
 }
@@ -221,6 +212,19 @@ impl Conversion {
             true => text.to_ascii_uppercase(),
             false => text,
         }
+    }
+
+    /// Appends the text of a value other than a string.
+    fn pad_value(&mut self, out: &mut Vec<u8>, kind: u8, text: &str) {
+        let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
+        // Infinity and NaN are filled with spaces.
+        let finite = !text.to_ascii_lowercase().ends_with(['n', 'f']);
+        let is_number = integer || finite && !matches!(kind, b'%' | b'p');
+        let digits = text.trim_start_matches(['-', '+', ' ']);
+        let digits = digits.strip_prefix("0x").unwrap_or(digits);
+        let digits = digits.strip_prefix("0X").unwrap_or(digits);
+        self.zero &= is_number && !(integer && self.precision.is_some());
+        self.pad(out, text.as_bytes(), text.len() - digits.len());
     }
 
     /// Appends a text of at least the width. Zeros are put after the sign.
