@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use ptx_ir::{FunctionKind, Module};
 use ptx_isa::{SpecialReg, Target};
 
-use crate::check::{Allocations, Checker, Checkers, Checks, Owner, Report, Sites, WrittenBytes};
+use crate::check::{
+    Allocations, Checker, Checkers, Checks, Objects, Owner, Report, Sites, WrittenBytes,
+};
 use crate::error::{RunError, StopReason};
 use crate::execute::{self, Both, Grid, Observed, Observer, Observing};
 use crate::executor::{OneThread, Progress, RunOptions};
@@ -163,6 +165,8 @@ pub struct Machine<'m> {
     written: WrittenBytes,
     /// What the checkers have to know about instructions, without and with registers.
     sites: [OnceLock<Arc<Sites>>; 2],
+    /// The variables that instructions access.
+    objects: OnceLock<Arc<Objects>>,
     /// What the checkers of the last launch found.
     reports: Vec<Report>,
     profile: Option<Profile>,
@@ -196,6 +200,7 @@ impl<'m> Machine<'m> {
             allocations,
             written,
             sites: Default::default(),
+            objects: OnceLock::new(),
             reports: Vec::new(),
             profile: None,
             workspace: None,
@@ -279,6 +284,7 @@ impl<'m> Machine<'m> {
         let parameters = self.parameters(kernel, launch)?;
         let cluster = shape::cluster(self.module.get(), kernel, launch);
         shape::check(launch, cluster)?;
+        shape::check_declared(self.module.get(), kernel, launch)?;
         if self.program.variables.end > Device::LAST {
             return Err(impossible("the variables take more than 1 TiB"));
         }
@@ -373,7 +379,11 @@ impl<'m> Machine<'m> {
             let new = || Sites::new(self.module.get(), &self.program, registers).into();
             let sites = self.sites[usize::from(registers)].get_or_init(new).clone();
             let (allocations, written) = (self.allocations.clone(), self.written.clone());
-            add(Box::new(Checkers::new(checks, sites, allocations, written)));
+            let new = || Objects::new(self.module.get(), &self.program).into();
+            let objects = checks.has(Checker::Memcheck);
+            let objects = objects.then(|| self.objects.get_or_init(new).clone());
+            let checkers = Checkers::new(checks, sites, objects, allocations, written);
+            add(Box::new(checkers));
         }
         if launch.profile {
             add(Box::<Profiler>::default());

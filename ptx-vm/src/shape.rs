@@ -11,19 +11,41 @@ pub(crate) fn cluster(module: &Module, kernel: FuncId, launch: &Launch) -> [u32;
     if launch.cluster != [1; 3] {
         return launch.cluster;
     }
-    let interface = module.functions().get(kernel).map(|f| f.interface);
-    let directives = interface.map(|i| i.directives).unwrap_or_default();
-    let mut directives = directives.of(module.interface_directives()).iter();
-    let declared = directives.find(|d| d.directive == Directive::Reqnctapercluster);
+    declared(module, kernel, Directive::Reqnctapercluster).unwrap_or([1; 3])
+}
+
+/// The sizes that a directive of a kernel states.
+fn declared(module: &Module, kernel: FuncId, directive: Directive) -> Option<[u32; 3]> {
+    let interface = module.functions().get(kernel)?.interface;
+    let mut directives = interface
+        .directives
+        .of(module.interface_directives())
+        .iter();
+    let declared = directives.find(|d| d.directive == directive)?;
     let mut sizes = [1; 3];
-    if let Some(declared) = declared {
-        let pool = module.pool();
-        let numbers = pool.slice(declared.args).iter().map(|&o| pool.integer(o));
-        for (size, number) in sizes.iter_mut().zip(numbers) {
-            *size = number.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
-        }
+    let pool = module.pool();
+    let numbers = pool.slice(declared.args).iter().map(|&o| pool.integer(o));
+    for (size, number) in sizes.iter_mut().zip(numbers) {
+        *size = number.and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
     }
-    sizes
+    Some(sizes)
+}
+
+/// An error if the threads of a CTA are not those that the kernel declares.
+pub(crate) fn check_declared(
+    module: &Module,
+    kernel: FuncId,
+    launch: &Launch,
+) -> Result<(), RunError> {
+    let impossible = |why: String| Err(RunError::new(StopReason::Launch(why)));
+    if let Some([x, y, z]) = declared(module, kernel, Directive::Reqntid)
+        && launch.block != [x, y, z]
+    {
+        return impossible(format!(
+            "the kernel requires CTAs of {x}, {y}, {z} threads (`.reqntid`)"
+        ));
+    }
+    Ok(())
 }
 
 /// An error if a launch with clusters of this shape is impossible.
@@ -32,6 +54,9 @@ pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> 
     let threads = product(launch.block);
     if !(1..=1024).contains(&threads) {
         return impossible("a CTA has 1 to 1024 threads");
+    }
+    if launch.block[2] > 64 {
+        return impossible("a CTA has at most 64 threads in z");
     }
     if launch.grid.contains(&0) || cluster.contains(&0) {
         return impossible("a dimension is zero");
@@ -43,8 +68,9 @@ pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> 
     if product(cluster) > 16 {
         return impossible("a cluster has at most 16 CTAs");
     }
-    if product(launch.grid) > u128::from(u64::MAX) {
-        return impossible("the grid has more than 2^64 CTAs");
+    let [x, y, z] = launch.grid;
+    if x > i32::MAX as u32 || y.max(z) > u32::from(u16::MAX) {
+        return impossible("a grid has at most 2^31 - 1 CTAs in x and 65535 in y and z");
     }
     Ok(())
 }

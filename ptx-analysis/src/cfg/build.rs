@@ -8,7 +8,7 @@ use ptx_ir::{EntityId, InstId, LabelId, Operand, Statement, StmtId};
 use ptx_isa::Directive;
 
 use super::{Block, BlockId, Edge, EdgeKind};
-use crate::ranges::{self, Names};
+use crate::tables::{self, Tables};
 
 /// How a block ends.
 #[derive(Copy, Clone)]
@@ -63,7 +63,7 @@ struct Builder<'a> {
     unknown: Option<BlockId>,
     /// The table of each dispatch block; `None` for all labels.
     dispatch: Vec<Option<LabelId>>,
-    names: Names<'a>,
+    names: Tables<'a>,
 }
 
 #[derive(Copy, Clone)]
@@ -90,7 +90,7 @@ impl<'a> Builder<'a> {
             dispatch_unknown: false,
             unknown: None,
             dispatch: Vec::new(),
-            names: Names::default(),
+            names: Tables::default(),
         }
     }
 
@@ -153,7 +153,7 @@ impl<'a> Builder<'a> {
         let budget = 8 * body.statement_table().len() + 1024;
         let edges = self.tables.iter().map(|(&label, uses)| {
             let list = self.facts.table(label).unwrap_or_default();
-            uses.count.saturating_mul(ranges::size(body, list))
+            uses.count.saturating_mul(tables::size(body, list))
         });
         let edges = edges.fold(0usize, usize::saturating_add);
         let unknown = self.unknowns.saturating_mul(body.labels().len());

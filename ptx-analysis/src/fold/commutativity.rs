@@ -23,6 +23,7 @@ pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
             operands: &[],
             carry: None,
             video: Video::default(),
+            choose: false,
         };
         // The parts that they select would change places as well.
         if form.operands().iter().any(|o| o.marks().intersects(PARTS)) {

@@ -25,6 +25,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) operands: &'a [Option<u128>],
     pub(crate) carry: Option<bool>,
     pub(crate) video: Video,
+    /// Whether results that the PTX ISA manual leaves open are those of GPUs instead of nothing.
+    pub(crate) choose: bool,
 }
 
 impl Inputs<'_> {
@@ -85,7 +87,8 @@ impl Inputs<'_> {
             for (assignment, value) in assignments.iter().zip(results) {
                 match (assignment.target(), value) {
                     (Destination::Operand(at), value) if usize::from(at) == first => {
-                        found.value |= self.bits(part, value?)? << (lane * width);
+                        let bits = value.and_then(|value| self.bits(part, value));
+                        found.value |= bits.or_else(|| self.chosen(part))? << (lane * width);
                     }
                     (Destination::Operand(_), Some(Value::Predicate(bit))) => {
                         found.second = Some(bit)
@@ -156,6 +159,15 @@ impl Inputs<'_> {
         }
     }
 
+    /// The bits of an undefined value that GPUs give: all ones, of numbers but for the sign. In 64 bits they depend on the sources.
+    fn chosen(&self, ty: ScalarType) -> Option<u128> {
+        match (self.choose, ty.is_float()) {
+            (false, _) => None,
+            (true, true) => (ty.bits() < 64).then(|| mask(ty.bits()) >> 1),
+            (true, false) => Some(mask(ty.bits())),
+        }
+    }
+
     fn fitted(&self, ty: ScalarType, value: Exact) -> u128 {
         let positive = match self.has(Modifier::Relu) {
             true => value.max(exact(0)),
@@ -182,7 +194,7 @@ impl Inputs<'_> {
         match self.has(Modifier::Relu) && bits & format.sign() != 0 {
             false => Some(bits),
             // Whether -0 counts as negative is not defined.
-            true => (bits != format.sign()).then_some(0),
+            true => (self.choose || bits != format.sign()).then_some(0),
         }
     }
 

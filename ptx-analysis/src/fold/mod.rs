@@ -76,6 +76,36 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     computed(operation, &operands)
 }
 
+/// As [`fold`], with the bits that GPUs give where the PTX ISA manual leaves them open: of a NaN all but the sign, 0 for -0 with `.relu`, and
+/// all ones for other values. `None` where these depend on more than the operation, as in 64 bits. Each element of a packed type is
+/// decided by itself. Constant time.
+///
+/// ```
+/// use ptx_analysis::fold::{Operation, Video, fold, fold_with_choices};
+/// use ptx_isa::{Modifier, Opcode};
+/// let nan = Operation {
+///     opcode: Opcode::Add,
+///     modifiers: &[Modifier::F16x2],
+///     operands: &[0x3c00_7c00, 0x3c00_fc00],
+///     carry: None,
+///     video: Video::default(),
+/// };
+/// assert_eq!(fold(&nan), None);
+/// assert_eq!(fold_with_choices(&nan).map(|f| f.value), Some(0x4000_7fff));
+/// ```
+#[must_use]
+pub fn fold_with_choices(operation: &Operation<'_>) -> Option<Folded> {
+    let operands: Vec<_> = operation.operands.iter().copied().map(Some).collect();
+    let sources = (&*operands, operation.carry, operation.video);
+    with_form(operation.opcode, operation.modifiers, sources, |inputs| {
+        let inputs = computation::Inputs {
+            choose: true,
+            ..*inputs
+        };
+        inputs.evaluate()
+    })
+}
+
 /// The result of an instruction some operands of which are unknown (`None`), if those do not matter: a selection whose
 /// predicate is known, a product with zero, a conjunction with a false predicate. With all operands known it is
 /// [`fold`]. The first result alone is given where the unknown operands may change the others.
@@ -125,6 +155,7 @@ fn with_form<T>(
             operands,
             carry,
             video,
+            choose: false,
         };
         if inputs.fit() && inputs.are_legal() {
             return evaluate(&inputs);

@@ -124,6 +124,7 @@ pub fn definitions(
             operands: &operands,
             carry: None,
             video: Video::default(),
+            choose: false,
         };
         if !inputs.fit() || !inputs.are_legal() {
             continue;

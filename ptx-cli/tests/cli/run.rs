@@ -376,7 +376,17 @@ fn what_cannot_be_run() {
     let folder = Folder::new("run-arrays");
     let short = array(&folder, "short.npy", "<f4", &[4], Order::C, &[0; 15]);
     let text = folder.file("text.npy", "no array");
-    for (path, message) in [(short, "it has 15 of 16 bytes"), (text, "magic")] {
+    // The number of elements has more than 64 bits.
+    let header =
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 0), }\n";
+    let size = u16::try_from(header.len()).unwrap().to_le_bytes();
+    let huge = [&b"\x93NUMPY\x01\x00"[..], &size[..], header.as_bytes()].concat();
+    let huge = folder.file("huge.npy", &huge);
+    for (path, message) in [
+        (short, "it has 15 of 16 bytes"),
+        (text, "magic"),
+        (huge, "the array is too large"),
+    ] {
         let run = self::run(VECADD, &format!("--kernel fill in:{path} u8:1 u32:1"));
         assert_eq!(run.status, 2);
         assert!(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::allocations::Allocations;
 use super::blocks::Blocks;
 use super::clock::Clock;
+use super::objects::Objects;
 use super::places::Places;
 use super::published::Published;
 use super::reports::{Actor, Reports, Text};
@@ -24,6 +25,8 @@ pub(super) type Shared = (Option<u64>, u64);
 pub(crate) struct Checkers {
     pub(super) checks: Checks,
     pub(super) sites: Arc<Sites>,
+    /// The variables that instructions access; only `memcheck` needs them.
+    pub(super) objects: Option<Arc<Objects>>,
     pub(super) reports: Reports,
     pub(super) allocations: Allocations,
     /// The written bytes of global memory.
@@ -48,12 +51,14 @@ impl Checkers {
     pub(crate) fn new(
         checks: Checks,
         sites: Arc<Sites>,
+        objects: Option<Arc<Objects>>,
         allocations: Allocations,
         global: WrittenBytes,
     ) -> Self {
         Self {
             checks,
             sites,
+            objects,
             reports: Reports::default(),
             allocations,
             global,

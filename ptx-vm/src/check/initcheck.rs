@@ -30,15 +30,23 @@ impl Checkers {
         if !local && self.all_written(of, touch, allowed) {
             return;
         }
+        let used = self.sites.get(site).and_then(|s| s.used);
         let mut missing = Vec::new();
         let mut check = |written: &mut WrittenBytes, lane: usize| {
             let (at, bytes) = (touch.at[lane], touch.bytes);
             let first = match touch.usage {
-                Use::Read if !masked => written.first_missing(at, bytes),
+                Use::Read if masked => None,
+                Use::Read => match used {
+                    None => written.first_missing(at, bytes),
+                    Some(used) => (0..bytes.min(32))
+                        .filter(|byte| used >> byte & 1 == 1)
+                        .find_map(|byte| written.first_missing(at.saturating_add(byte), 1)),
+                },
                 Use::ReadWrite => written.first_missing(at, bytes),
                 _ => None,
             };
-            let whole = first.is_some() && written.lacks_element(at, bytes, touch.element);
+            let whole = first.is_some()
+                && (used.is_some() || written.lacks_element(at, bytes, touch.element));
             if touch.usage != Use::Read || first.is_some() && !defers {
                 // Each byte is reported once.
                 written.insert(at, bytes);

@@ -16,6 +16,7 @@ impl Checkers {
         let read_only = touch.memory == Memory::Parameter && touch.usage != Use::Read;
         let range = touch.range(touch.lanes);
         if !read_only && touch.is_aligned(touch.lanes) && self.has_range(touch, &range, end) {
+            self.leaves_variable(of, touch, touch.lanes);
             return touch.lanes;
         }
         let mut allowed = touch.lanes;
@@ -37,7 +38,39 @@ impl Checkers {
             self.read_only(of, touch);
             allowed = 0;
         }
+        self.leaves_variable(of, touch, allowed);
         allowed
+    }
+
+    /// Reports lanes whose accesses, which are possible, are not in the variable that their address is derived from.
+    fn leaves_variable(&mut self, of: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
+        let Some(objects) = &self.objects else { return };
+        let Some(object) = objects.get(of.id, of.at) else {
+            return;
+        };
+        let is_shared = matches!(touch.memory, Memory::Shared(_));
+        if object.is_shared != is_shared || !is_shared && touch.memory != Memory::Global {
+            return;
+        }
+        let (start, end) = (object.start, object.end);
+        let range = touch.range(mask);
+        if mask == 0 || start <= range.start && range.end <= end {
+            return;
+        }
+        let name = format!("`{}`", object.name);
+        for lane in lanes(mask) {
+            let at = touch.at[lane];
+            if start <= at && at.saturating_add(touch.bytes) <= end {
+                continue;
+            }
+            let what = access(touch.usage, touch.bytes);
+            let near = distance(at, touch.bytes, start, end, &name);
+            self.report(of, Code::OutsideAllocation, lane, || Text {
+                message: format!("{what} out of bounds at {at:#x}: {near}"),
+                other: None,
+                help: "compare the index with the size before the access, or make the variable larger",
+            });
+        }
     }
 
     /// Whether all bytes of a range are allocated; `end` is one past the last offset of a memory other than the global one.

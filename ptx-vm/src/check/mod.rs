@@ -18,6 +18,7 @@ mod copies;
 mod initcheck;
 mod mbarriers;
 mod memcheck;
+mod objects;
 mod observer;
 mod order;
 mod places;
@@ -40,5 +41,6 @@ pub use report::{Occurrence, Report};
 
 pub(crate) use allocations::{Allocations, Owner};
 pub(crate) use checkers::Checkers;
+pub(crate) use objects::Objects;
 pub(crate) use sites::Sites;
 pub(crate) use written_bytes::WrittenBytes;

@@ -3,8 +3,8 @@
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{Reaching, UseId};
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
-use ptx_ir::{FuncId, Module, Statement, StmtId};
-use ptx_isa::{AsyncPhase, Completion, Modifier};
+use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
+use ptx_isa::{AsyncPhase, Completion, Directive, Modifier};
 
 use super::scope::Scope;
 use super::unset::{self, Variable};
@@ -30,6 +30,8 @@ pub(super) struct Site {
     pub(super) masked: bool,
     /// Whether it is a load of what is only stored elsewhere on the stack, such as a field of a structure that is passed to a function.
     pub(super) copied: bool,
+    /// Of a load, the bytes that are used, as bits, if a pragma says so.
+    pub(super) used: Option<u32>,
     /// The variables that it reads and that may have no value.
     pub(super) reads: Vec<u32>,
     /// Whether it does nothing but compute registers that others need.
@@ -69,6 +71,9 @@ impl Sites {
             if let (Some(of), Some(facts)) = (of, facts.function(id)) {
                 let all = of.steps.iter().map(|s| site(&facts.inst(s.inst)));
                 sites.all.extend(all);
+                for (site, used) in sites.all[start..].iter_mut().zip(used_bytes(facts)) {
+                    site.used = used;
+                }
                 if registers {
                     variables = unwritten(facts, (id, of), &mut sites.all[start..]);
                 }
@@ -103,6 +108,38 @@ impl Sites {
     }
 }
 
+/// Of each instruction the value of the pragma `used_bytes_mask` right before it.
+fn used_bytes(facts: FunctionFacts<'_>) -> Vec<Option<u32>> {
+    let (module, body) = (facts.module(), facts.body());
+    let mut used = Vec::new();
+    let mut last = None;
+    for (_, statement) in body.statements() {
+        match statement {
+            Statement::Inst(_) => used.push(last.take()),
+            Statement::Directive(id) => {
+                let stmt = body.directives().get(id);
+                let stmt = stmt.filter(|d| d.directive == Directive::Pragma);
+                let args = stmt.map_or(&[][..], |d| body.pool().slice(d.args));
+                last = args.iter().rev().find_map(|arg| match *arg {
+                    Operand::Str(text) => used_bytes_mask(module.name(text)),
+                    _ => None,
+                });
+            }
+            _ => {}
+        }
+    }
+    used
+}
+
+fn used_bytes_mask(text: &str) -> Option<u32> {
+    let mask = text.trim_matches('"').strip_prefix("used_bytes_mask ")?;
+    let mask = mask.trim();
+    match mask.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => mask.parse().ok(),
+    }
+}
+
 fn site(facts: &Facts<'_>) -> Site {
     let access = facts.memory().find(|m| m.operand.is_some());
     let order = access.and_then(|a| a.order).or_else(|| facts.order());
@@ -123,6 +160,7 @@ fn site(facts: &Facts<'_>) -> Site {
         starts: starts.map(|(completion, _)| *completion),
         masked: false,
         copied: false,
+        used: None,
         reads: Vec::new(),
         computes: false,
         defers: false,

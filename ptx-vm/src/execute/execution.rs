@@ -1,6 +1,6 @@
 //! The execution of a step by lanes of a warp.
 
-use ptx_analysis::fold::{Operation, fold};
+use ptx_analysis::fold::{Operation, fold_with_choices};
 use ptx_isa::TypeKind;
 
 use super::block::Block;
@@ -134,7 +134,7 @@ impl Execution<'_> {
             operands.clear();
             operands.extend(of.sources.iter().map(|s| self.get(*s, lane)));
             let carry = Place::Predicate(crate::lower::Code::CARRY);
-            let folded = fold(&Operation {
+            let folded = fold_with_choices(&Operation {
                 opcode: of.opcode,
                 modifiers: &of.modifiers,
                 operands: &operands,
@@ -143,7 +143,7 @@ impl Execution<'_> {
             });
             let (value, ty) = match &folded {
                 Some(folded) => (folded.value, Some(folded.ty)),
-                None => (undefined(of.ty), of.ty),
+                None => (undefined(of.ty, &operands), of.ty),
             };
             self.write_result(of, lane, value, ty);
             if let (Some(second), Some(bit)) = (of.second, folded.as_ref().and_then(|f| f.second)) {
@@ -181,12 +181,18 @@ impl Execution<'_> {
 }
 
 /// The bits of a result that is not defined: the NaN that the hardware makes, or all ones.
-fn undefined(ty: Option<ptx_isa::ScalarType>) -> u128 {
+fn undefined(ty: Option<ptx_isa::ScalarType>, sources: &[u128]) -> u128 {
     let Some(ty) = ty else { return 0 };
     let bits = ty.bits().clamp(1, 127);
     let ones = (1u128 << bits) - 1;
     match (ty.is_float(), bits) {
-        (true, 64) => 0xfff8_0000_0000_0000,
+        (true, 64) => {
+            let mut all = [0; 3];
+            for (to, &from) in all.iter_mut().zip(sources) {
+                *to = from as u64;
+            }
+            crate::lanes::nan_of(all).into()
+        }
         (true, _) => ones >> 1,
         (false, _) => ones,
     }

@@ -14,6 +14,8 @@ struct Conversion {
     precision: Option<usize>,
     /// Whether an integer has 64 bits.
     long: bool,
+    /// How often `h` was written: an integer is converted to 16 bits, or to 8.
+    short: u8,
 }
 
 /// The arguments, one after the other at multiples of their size.
@@ -61,16 +63,27 @@ pub(super) fn format(
                 continue;
             }
             b's' => {
-                let mut text = string(arguments.next(8)?)?;
+                let mut text = match arguments.next(8)? {
+                    0 => b"(null)".to_vec(),
+                    address => string(address)?,
+                };
                 text.truncate(conversion.precision.unwrap_or(usize::MAX));
                 conversion.pad(&mut out, &text, 0);
                 continue;
             }
-            b'p' => format!("{:#x}", arguments.next(8)?),
+            b'p' => match arguments.next(8)? {
+                0 => "(nil)".into(),
+                address => format!("{address:#x}"),
+            },
             b'd' | b'i' => {
                 let value = match conversion.long {
                     true => arguments.next(8)? as i64,
                     false => i64::from(arguments.next(4)? as i32),
+                };
+                let value = match conversion.short {
+                    0 => value,
+                    1 => i64::from(value as i16),
+                    _ => i64::from(value as i8),
                 };
                 conversion.signed(
                     value < 0,
@@ -79,6 +92,11 @@ pub(super) fn format(
             }
             b'u' | b'x' | b'X' | b'o' => {
                 let value = arguments.next(if conversion.long { 8 } else { 4 })?;
+                let value = match conversion.short {
+                    0 => value,
+                    1 => value & 0xffff,
+                    _ => value & 0xff,
+                };
                 conversion.unsigned(kind, value)
             }
             b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
@@ -93,11 +111,7 @@ pub(super) fn format(
                 return Err(StopReason::Invalid(what));
             }
         };
-        let is_number = !matches!(kind, b'%' | b'p');
-        let sign = text.len() - text.trim_start_matches(['-', '+', ' ']).len();
-        let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
-        conversion.zero &= is_number && !(integer && conversion.precision.is_some());
-        conversion.pad(&mut out, text.as_bytes(), sign);
+        conversion.pad_value(&mut out, kind, &text);
     }
     Ok((out, count))
 }
@@ -140,7 +154,8 @@ impl Conversion {
                     }
                 }
                 b'l' | b'j' | b'z' | b't' => self.long = true,
-                b'h' | b'L' => {}
+                b'h' => self.short = self.short.saturating_add(1),
+                b'L' => {}
                 _ => break,
             }
             rest = after;
@@ -190,12 +205,26 @@ impl Conversion {
             _ if value.is_infinite() => "inf".into(),
             b'f' => format!("{value:.precision$}"),
             b'e' => exponential(value, precision),
+            b'a' => hexadecimal(value, self.precision),
             _ => general(value, precision.max(1), self.alternate),
         };
         match kind.is_ascii_uppercase() {
             true => text.to_ascii_uppercase(),
             false => text,
         }
+    }
+
+    /// Appends the text of a value other than a string.
+    fn pad_value(&mut self, out: &mut Vec<u8>, kind: u8, text: &str) {
+        let integer = matches!(kind, b'd' | b'i' | b'u' | b'x' | b'X' | b'o');
+        // Infinity and NaN are filled with spaces.
+        let finite = !text.to_ascii_lowercase().ends_with(['n', 'f']);
+        let is_number = integer || finite && !matches!(kind, b'%' | b'p');
+        let digits = text.trim_start_matches(['-', '+', ' ']);
+        let digits = digits.strip_prefix("0x").unwrap_or(digits);
+        let digits = digits.strip_prefix("0X").unwrap_or(digits);
+        self.zero &= is_number && !(integer && self.precision.is_some());
+        self.pad(out, text.as_bytes(), text.len() - digits.len());
     }
 
     /// Appends a text of at least the width. Zeros are put after the sign.
@@ -225,6 +254,32 @@ fn exponential(value: f64, precision: usize) -> String {
         None => ('+', exponent),
     };
     format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// `0x1.8p+3`: a hexadecimal digit and a fraction, of as many digits as needed if there is no precision, and the exponent of two.
+fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i64, bits & ((1 << 52) - 1));
+    let (mut digits, exponent) = match (exponent, fraction) {
+        (0, 0) => (0, 0),
+        (0, fraction) => (fraction, -1022),
+        (exponent, fraction) => (fraction | 1 << 52, exponent - 1023),
+    };
+    if let Some(precision @ 0..13) = precision {
+        // To nearest, a tie to the even digit.
+        let unit = 1u64 << (4 * (13 - precision));
+        let (down, rest) = (digits / unit, digits % unit);
+        let up = rest > unit / 2 || rest == unit / 2 && down % 2 == 1;
+        digits = (down + u64::from(up)) * unit;
+    }
+    let (first, fraction) = (digits >> 52, digits & ((1 << 52) - 1));
+    let fraction = format!("{fraction:013x}");
+    let fraction = match precision {
+        None => fraction.trim_end_matches('0').to_owned(),
+        Some(precision) => format!("{fraction:0<precision$}")[..precision].to_owned(),
+    };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("0x{first}{point}{fraction}p{exponent:+}")
 }
 
 /// The shorter one of the notations with and without exponent, by C's rule.

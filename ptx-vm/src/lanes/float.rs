@@ -15,9 +15,14 @@ fn canonical(value: f32) -> u32 {
 }
 
 pub(crate) fn canonical_long(value: f64, sources: [u64; 3]) -> u64 {
-    if !value.is_nan() {
-        return value.to_bits();
+    match value.is_nan() {
+        true => nan_of(sources),
+        false => value.to_bits(),
     }
+}
+
+/// The NaN that an operation on numbers of 64 bits gives.
+pub(crate) fn nan_of(sources: [u64; 3]) -> u64 {
     let nan = sources.into_iter().find(|&s| f64::from_bits(s).is_nan());
     nan.map_or(LONG_NAN, |s| s | QUIET)
 }
@@ -214,6 +219,18 @@ pub(crate) fn single_to_half(bits: u32) -> u32 {
     sign | ((rounded - 0x3800_0000) >> 13)
 }
 
+/// The number in the bits of a binary32; a NaN keeps its sign and its fraction.
+fn single_to_long(bits: u32) -> u64 {
+    let value = f32::from_bits(bits);
+    match value.is_nan() {
+        true => {
+            let (sign, fraction) = (u64::from(bits >> 31), u64::from(bits & 0x7f_ffff));
+            sign << 63 | 0x7ff8_0000_0000_0000 | fraction << 29
+        }
+        false => f64::from(value).to_bits(),
+    }
+}
+
 /// The nearest bfloat16.
 fn single_to_brain(bits: u32) -> u32 {
     if f32::from_bits(bits).is_nan() {
@@ -284,9 +301,7 @@ impl Registers {
         match conversion {
             Conversion::SingleToLong => {
                 let a = self.word(op.a);
-                to_double(self, &|i| {
-                    canonical_long(f64::from(f32::from_bits(a[i])), [0; 3])
-                });
+                to_double(self, &|i| single_to_long(a[i]));
             }
             Conversion::LongToSingle => {
                 let a = self.double(op.a);

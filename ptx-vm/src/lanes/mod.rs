@@ -4,7 +4,7 @@ mod float;
 mod integer;
 mod registers;
 
-pub(crate) use float::{canonical_long, half_to_single, single_to_half};
+pub(crate) use float::{canonical_long, half_to_single, nan_of, single_to_half};
 pub(crate) use integer::sign_extend;
 pub(crate) use registers::{Double, Registers};
 

@@ -56,13 +56,14 @@ pub(super) fn function(
         numbers,
         special: Vec::new(),
     };
-    let (labels, ranks) = positions(facts);
+    let (steps_of_labels, ranks) = positions(facts);
+    let mut labels = Labels::new(steps_of_labels);
     let mut steps = Vec::new();
     for (inst, _) in body.insts() {
         context.code.begin();
         let start = context.code.ops.len() as u32;
         let rank = ranks.get(steps.len()).copied().unwrap_or(u32::MAX);
-        let (guard, step) = instruction::decode(&mut context, queries, inst, &labels);
+        let (guard, step) = instruction::decode(&mut context, queries, inst, &mut labels);
         let all = context.code.ops.len() as u32;
         let end = match &step {
             Step::Lanes(..) => start,
@@ -92,7 +93,7 @@ pub(super) fn function(
 
 /// The step that follows each label, and the rank of each step: a block that post-dominates another one comes after it, so that lanes
 /// wait where they meet again.
-fn positions(facts: FunctionFacts<'_>) -> (Labels, Vec<u32>) {
+fn positions(facts: FunctionFacts<'_>) -> (HashMap<LabelId, u32>, Vec<u32>) {
     let body = facts.body();
     let cfg = Cfg::new(facts);
     // From the ends of the function: a block comes after those that it dominates in the reversed graph.

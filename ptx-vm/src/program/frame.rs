@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ptx_ir::{Binding, Body, Function, Module, Param, VarId};
 use ptx_isa::StateSpace;
 
+use super::members::Members;
 use crate::lanes::Place;
 
 /// The layout of what a function has on the stack of a thread; of a kernel, its parameters are elsewhere.
@@ -83,6 +84,7 @@ impl Frame {
             let parameter = frame.parameter(module, param, &mut layout, false, &register);
             frame.results.push(parameter);
         }
+        let ranges = Members::new(body);
         for (id, decl) in body.declarations().decls.iter() {
             if !matches!(decl.space.base(), StateSpace::Local | StateSpace::Param) {
                 continue;
@@ -92,20 +94,20 @@ impl Frame {
                     continue;
                 };
                 let members = body.pool().integer(declarator.count).unwrap_or(1);
-                let mut vars = Vec::new();
-                match declarator.binding {
-                    Binding::Var(var) => vars.push(var),
-                    _ => continue,
-                }
+                let Binding::Var(var) = declarator.binding else {
+                    continue;
+                };
                 // The members of a range follow each other.
-                for var in vars {
-                    let align = of.align.max(1);
-                    let size = of.size.unwrap_or(0).div_ceil(align).saturating_mul(align);
-                    let total = size.saturating_mul(members.max(1) as u64);
-                    let offset = layout.add(total, of.align);
-                    frame.places.insert(var, Position::Frame(offset));
-                    frame.sizes.insert(var, total);
-                    frame.add_members(body, var, offset, size);
+                let align = of.align.max(1);
+                let size = of.size.unwrap_or(0).div_ceil(align).saturating_mul(align);
+                let total = size.saturating_mul(members.max(1) as u64);
+                let offset = layout.add(total, of.align);
+                frame.places.insert(var, Position::Frame(offset));
+                frame.sizes.insert(var, total);
+                for &(member, number) in ranges.of(body, var) {
+                    let at = offset.saturating_add(size.saturating_mul(number.into()));
+                    frame.places.insert(member, Position::Frame(at));
+                    frame.sizes.insert(member, size);
                 }
             }
         }
@@ -132,21 +134,6 @@ impl Frame {
         self.places.insert(var, Position::Frame(offset));
         if let Some(parameter) = self.parameters.last_mut() {
             parameter.offset = offset;
-        }
-    }
-
-    /// The other members of a range of variables.
-    fn add_members(&mut self, body: &Body, first: VarId, offset: u64, size: u64) {
-        let Some(decl) = body.vars().get(first) else {
-            return;
-        };
-        let members = body.vars().iter().filter(|(_, var)| {
-            var.name == decl.name && var.scope == decl.scope && var.number.is_some()
-        });
-        for (id, var) in members {
-            let number = u64::from(var.number.unwrap_or(0));
-            let at = offset.saturating_add(size.saturating_mul(number));
-            self.places.insert(id, Position::Frame(at));
         }
     }
 

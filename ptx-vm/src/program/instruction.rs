@@ -1,9 +1,11 @@
 //! Decodes instructions.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptx_analysis::fold::Video;
-use ptx_ir::facts::{Callees, Facts, Flow, Targets};
+use ptx_analysis::tables::Tables;
+use ptx_ir::facts::{Callees, Facts, Flow, FunctionFacts, Targets};
 use ptx_ir::query::Queries;
 use ptx_ir::{InstId, LabelId, Operand, SymbolKind};
 use ptx_isa::{Destination, Expr, Length, Role, ScalarType, Selector};
@@ -16,18 +18,46 @@ use super::step::{Act, Argument, Call, Callee, Fold, Step, Window};
 use crate::lanes::{Integer, Kind, Place};
 use crate::lower::{Lowering, Source};
 
-/// The step that follows each label.
-pub(super) type Labels = HashMap<LabelId, u32>;
+/// Where the labels of a function lead.
+pub(super) struct Labels<'a> {
+    /// The step that follows each label.
+    pub(super) steps: HashMap<LabelId, u32>,
+    tables: Tables<'a>,
+    /// The steps of the targets of each table that was met.
+    decoded: HashMap<LabelId, Option<Arc<[u32]>>>,
+}
+
+impl<'a> Labels<'a> {
+    pub(super) fn new(steps: HashMap<LabelId, u32>) -> Self {
+        Self {
+            steps,
+            tables: Tables::default(),
+            decoded: HashMap::new(),
+        }
+    }
+
+    /// The steps that a table leads to, in order.
+    fn table(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Option<Arc<[u32]>> {
+        if let Some(known) = self.decoded.get(&table) {
+            return known.clone();
+        }
+        let targets = self.tables.targets(facts, table).into_iter();
+        let steps = targets.map(|label| self.steps.get(&label?).copied());
+        let steps: Option<Arc<[u32]>> = steps.collect();
+        self.decoded.insert(table, steps.clone());
+        steps
+    }
+}
 
 /// The registers that a value is divided among, and where it is.
 type Split = (Vec<Option<Place>>, Place);
 
 /// Decodes an instruction and its guard.
-pub(super) fn decode(
-    context: &mut Context<'_>,
+pub(super) fn decode<'a>(
+    context: &mut Context<'a>,
     queries: &mut Queries<()>,
     inst: InstId,
-    labels: &Labels,
+    labels: &mut Labels<'a>,
 ) -> (Option<(u32, bool)>, Step) {
     let facts = context.facts.inst(inst);
     let guard = facts.guard_register().and_then(|(place, negated)| {
@@ -43,7 +73,7 @@ pub(super) fn decode(
     let step = match facts.flow() {
         Flow::Next => ordinary(context, queries, inst),
         Flow::Jump => match facts.targets() {
-            Targets::Label(label) => labels.get(&label).map(|&to| Step::Jump(to)),
+            Targets::Label(label) => labels.steps.get(&label).map(|&to| Step::Jump(to)),
             _ => None,
         }
         .ok_or("its target is unknown"),
@@ -61,11 +91,11 @@ fn unsupported(why: &str) -> Step {
     Step::Unsupported(why.into())
 }
 
-fn table(
-    context: &mut Context<'_>,
+fn table<'a>(
+    context: &mut Context<'a>,
     inst: InstId,
     facts: &Facts<'_>,
-    labels: &Labels,
+    labels: &mut Labels<'a>,
 ) -> Option<Step> {
     let Targets::List(list) = facts.targets() else {
         return None;
@@ -75,12 +105,8 @@ fn table(
         [place] => place,
         _ => return None,
     };
-    let target = |operand: &Operand| match operand {
-        Operand::Label(label) => labels.get(label).copied(),
-        _ => None,
-    };
-    let targets: Option<Vec<u32>> = list.operands.iter().map(target).collect();
-    Some(Step::Table(index, targets?))
+    let targets = labels.table(context.facts, list.label)?;
+    Some(Step::Table(index, targets))
 }
 
 fn call(context: &mut Context<'_>, inst: InstId, facts: &Facts<'_>) -> Option<Step> {

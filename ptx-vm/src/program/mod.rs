@@ -6,6 +6,7 @@ mod chosen;
 mod decode;
 mod frame;
 mod instruction;
+mod members;
 mod operands;
 mod shared;
 mod sharing;
@@ -22,7 +23,7 @@ pub(crate) use step::{
     Step, Target, Window,
 };
 pub(crate) use variables::{
-    CODE, GLOBAL, LOCAL, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
+    CODE, GLOBAL, LOCAL, Object, PARAMETERS, SHARED, SHARED_STRIDE, Variables, function_at, window,
 };
 
 use sharing::Sharing;

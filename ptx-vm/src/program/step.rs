@@ -1,5 +1,7 @@
 //! What is executed.
 
+use std::sync::Arc;
+
 use ptx_ir::{FuncId, InstId};
 use ptx_isa::{Action, Modifier, Opcode, ScalarType, SpecialReg, StateSpace};
 
@@ -32,7 +34,7 @@ pub(crate) enum Step {
     Special(SpecialReg, Place),
     Jump(u32),
     /// Goes to one of several steps, by the value of an index.
-    Table(Place, Vec<u32>),
+    Table(Place, Arc<[u32]>),
     Call(Box<Call>),
     Return,
     Exit,

@@ -30,13 +30,18 @@ impl Users {
 pub(super) struct UsersOf {
     functions: HashMap<FuncId, Users>,
     symbols: HashMap<SymbolId, Users>,
+    /// Of each symbol the first one of its range.
+    first: Vec<SymbolId>,
 }
 
 impl UsersOf {
     /// Finds them. Linear.
     pub(super) fn new(facts: &ModuleFacts<'_>) -> Self {
         let module = facts.module();
-        let mut found = Self::default();
+        let mut found = Self {
+            first: module.first_symbols(),
+            ..Self::default()
+        };
         let kernels = module.definitions();
         let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
         let work: Vec<_> = kernels.map(|(id, ..)| (id, Users::One(id))).collect();
@@ -55,7 +60,8 @@ impl UsersOf {
 
     /// The kernels that use a variable of the module.
     pub(super) fn of_symbol(&self, symbol: SymbolId) -> Users {
-        let found = self.symbols.get(&symbol);
+        let first = self.first.get(symbol.as_u32() as usize);
+        let found = self.symbols.get(first.unwrap_or(&symbol));
         found.copied().unwrap_or(Users::Several)
     }
 
@@ -96,6 +102,8 @@ impl UsersOf {
         let kind = module.symbols().get(symbol).map(|s| s.kind);
         if matches!(kind, Some(SymbolKind::Variable(space, _)) if space.base() == StateSpace::Shared)
         {
+            let first = self.first.get(symbol.as_u32() as usize);
+            let symbol = first.copied().unwrap_or(symbol);
             let entry = self.symbols.entry(symbol).or_insert(users);
             *entry = entry.join(users);
         }

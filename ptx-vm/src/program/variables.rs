@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
+use ptx_analysis::values::VariableRef;
 use ptx_ir::{
-    Binding, Declarations, Declarator, FuncId, Module, Operand, OperandPool, SymbolId, SymbolKind,
-    VarDecl, VarId,
+    Binding, Declarations, Declarator, FuncId, Module, NameId, Operand, OperandPool, SymbolId,
+    SymbolKind, VarDecl, VarId,
 };
 use ptx_isa::StateSpace;
 
 use super::frame::Layout;
+use super::members::Members;
 use super::shared::{self, Name, SharedSizes};
 use super::users::UsersOf;
 
@@ -42,6 +44,8 @@ pub(crate) struct Variables {
     symbols: HashMap<SymbolId, u64>,
     /// Of variables that are declared inside functions.
     locals: HashMap<(FuncId, VarId), u64>,
+    /// The bytes of variables in `.global`, `.const` and `.shared` whose size is known.
+    sizes: HashMap<Name, u64>,
     /// What has to be written at the start.
     pub(crate) initial: Vec<Initial>,
     /// Ranges of addresses in `.global` and `.const`, by name.
@@ -49,6 +53,18 @@ pub(crate) struct Variables {
     /// The sizes of shared memory.
     pub(crate) shared: SharedSizes,
     /// One past the last address in `.global` and `.const`.
+    pub(crate) end: u64,
+}
+
+/// The bytes of a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Object {
+    pub(crate) name: Box<str>,
+    /// Whether it is in shared memory.
+    pub(crate) is_shared: bool,
+    /// The address of the first byte, in shared memory its offset.
+    pub(crate) start: u64,
+    /// One past the last one.
     pub(crate) end: u64,
 }
 
@@ -65,6 +81,22 @@ struct Layouts<'u> {
     global: Layout,
     shared: shared::Declarations,
     users: &'u UsersOf,
+    ranges: Vec<Range>,
+}
+
+/// Variables of one declarator with a count: `t<4>`.
+struct Range {
+    first: Name,
+    /// Bytes from one to the next one.
+    each: u64,
+}
+
+impl Layouts<'_> {
+    fn add_range(&mut self, members: Option<i64>, first: Name, each: u64) {
+        if members.is_some() {
+            self.ranges.push(Range { first, each });
+        }
+    }
 }
 
 impl Variables {
@@ -74,6 +106,7 @@ impl Variables {
             global: Layout::default(),
             shared: shared::Declarations::default(),
             users,
+            ranges: Vec::new(),
         };
         let declared = Declared {
             module,
@@ -103,6 +136,7 @@ impl Variables {
                 Name::Local(function, var) => variables.locals.insert((function, var), address),
             };
         }
+        variables.add_members(module, &layouts.ranges);
         variables.end = GLOBAL.saturating_add(layouts.global.bytes());
         for (declarator, address, decl) in written.drain(..) {
             variables.initialize(&declared, &declarator, &decl, address);
@@ -133,6 +167,14 @@ impl Variables {
             for declarator in declared.all.declarators(id) {
                 let layout = decl.layout(declarator, declared.pool);
                 let (size, align) = layout.map_or((Some(8), 8), |l| (l.size, l.align));
+                let members = declared.pool.integer(declarator.count);
+                let own = size;
+                let each = size.unwrap_or(0).checked_next_multiple_of(align.max(1));
+                let each = each.unwrap_or(u64::MAX);
+                let size = match members {
+                    Some(members) => Some(each.saturating_mul(members.max(1) as u64)),
+                    None => size,
+                };
                 if space == StateSpace::Shared {
                     // Where it is depends on the others.
                     if let Some(name) = self.name(declared, declarator, u64::MAX) {
@@ -141,6 +183,8 @@ impl Variables {
                             Name::Local(function, _) => layouts.users.of_function(function),
                         };
                         layouts.shared.add(name, size, align, users);
+                        layouts.add_range(members, name, each);
+                        self.sizes.extend(own.map(|size| (name, size)));
                     }
                     continue;
                 }
@@ -148,7 +192,9 @@ impl Variables {
                 // Variables are apart, so that a checker finds accesses past their ends.
                 layouts.global.add(GAP, 1);
                 let address = GLOBAL.saturating_add(at);
-                if self.name(declared, declarator, address).is_some() {
+                if let Some(first) = self.name(declared, declarator, address) {
+                    layouts.add_range(members, first, each);
+                    self.sizes.extend(own.map(|size| (first, size)));
                     let name = declared.module.name(declarator.name);
                     let end = address.saturating_add(size.unwrap_or(0));
                     self.ranges.push((name.into(), address, end));
@@ -180,6 +226,89 @@ impl Variables {
             }
             _ => None,
         }
+    }
+
+    /// Gives the other members of ranges their addresses.
+    fn add_members(&mut self, module: &Module, ranges: &[Range]) {
+        if ranges.is_empty() {
+            return;
+        }
+        let mut symbols: HashMap<NameId, Vec<(SymbolId, u64)>> = HashMap::new();
+        for (id, symbol) in module.symbols().iter() {
+            if let Some(number) = symbol.number {
+                let of_name = symbols.entry(symbol.name).or_default();
+                of_name.push((id, number.into()));
+            }
+        }
+        let mut members: HashMap<FuncId, Members> = HashMap::new();
+        for range in ranges {
+            match range.first {
+                Name::Symbol(first) => {
+                    let name = module.symbols().get(first).map(|s| s.name);
+                    let of_name = name.and_then(|name| symbols.get(&name));
+                    let Some(start) = self.symbols.get(&first).copied() else {
+                        continue;
+                    };
+                    for &(id, number) in of_name.into_iter().flatten() {
+                        let address = start.wrapping_add(range.each.wrapping_mul(number));
+                        self.symbols.insert(id, address);
+                        let size = self.sizes.get(&range.first).copied();
+                        self.sizes.extend(size.map(|size| (Name::Symbol(id), size)));
+                    }
+                }
+                Name::Local(function, first) => {
+                    let Some(body) = module.body(function) else {
+                        continue;
+                    };
+                    let members = members
+                        .entry(function)
+                        .or_insert_with(|| Members::new(body));
+                    let Some(start) = self.locals.get(&(function, first)).copied() else {
+                        continue;
+                    };
+                    for &(var, number) in members.of(body, first) {
+                        let address = start.wrapping_add(range.each.wrapping_mul(number.into()));
+                        self.locals.insert((function, var), address);
+                        let size = self.sizes.get(&range.first).copied();
+                        self.sizes
+                            .extend(size.map(|size| (Name::Local(function, var), size)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes of a variable that a function mentions, if its size is known and it is not on the stack.
+    pub(crate) fn object(
+        &self,
+        module: &Module,
+        function: FuncId,
+        variable: VariableRef,
+    ) -> Option<Object> {
+        let (key, start, name, number, space) = match variable {
+            VariableRef::Module(id) => {
+                let symbol = module.symbols().get(id)?;
+                let SymbolKind::Variable(space, _) = symbol.kind else {
+                    return None;
+                };
+                let start = *self.symbols.get(&id)?;
+                (Name::Symbol(id), start, symbol.name, symbol.number, space)
+            }
+            VariableRef::Local(id) => {
+                let var = module.body(function)?.vars().get(id)?;
+                let start = self.local(function, id)?;
+                let key = Name::Local(function, id);
+                (key, start, var.name, var.number, var.space)
+            }
+        };
+        let size = self.sizes.get(&key).copied().filter(|&size| size > 0)?;
+        let number = number.map_or_else(String::new, |n| n.to_string());
+        Some(Object {
+            name: format!("{}{number}", module.name(name)).into(),
+            is_shared: space.base() == StateSpace::Shared,
+            start,
+            end: start.checked_add(size)?,
+        })
     }
 
     /// The address of a variable or a function of the module.

@@ -15,9 +15,11 @@ mod kernels;
 #[path = "../common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod observe;
+mod printing;
 mod profile;
 #[path = "../common/random/mod.rs"]
 mod random;
+mod ranges;
 #[path = "../common/random/run.rs"]
 #[allow(dead_code, reason = "other tests need the rest")]
 mod run;
@@ -25,5 +27,6 @@ mod shape;
 mod shared;
 mod threads;
 mod trace;
+mod undefined;
 mod unsupported;
 mod work;

@@ -174,7 +174,7 @@ fn ctas_that_depend_on_each_other_run_on_one_thread() {
 fn no_cta_begins_after_the_error() {
     let module = module("", "trap;");
     let mut launch = Launch::new("k");
-    launch.grid = [1 << 31, 1 << 20, 1];
+    launch.grid = [1 << 30, 1 << 15, 1];
     let threads = Threads::default();
     let (_, _, error) = run(&module, &launch, RunOptions::new().on(&threads));
     assert_eq!(error.unwrap().block, [0; 3]);

@@ -72,7 +72,7 @@ impl Reader {
     /// Reads what a file says of its elements.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::new(fs::File::open(path)?);
-        let header = NpyHeader::from_reader(&mut file)?;
+        let header = header(&mut file)?;
         let layout = Layout {
             ty: header.dtype(),
             shape: header.shape().to_vec(),
@@ -118,6 +118,38 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// Reads the header of a file. The number of elements must be one of 64 bits, because the library multiplies the dimensions without a check.
+fn header(file: &mut impl Read) -> io::Result<NpyHeader> {
+    let mut text = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut text)?;
+    let size = match text.get(6) {
+        Some(1) => 2,
+        _ => 4,
+    };
+    let start = text.len();
+    file.by_ref().take(size).read_to_end(&mut text)?;
+    let size = text[start..].iter().rev();
+    let size = size.fold(0, |all, &byte| all << 8 | u64::from(byte));
+    file.by_ref().take(size).read_to_end(&mut text)?;
+    let elements = shape_text(&text).split(|b| !b.is_ascii_digit());
+    let elements = elements.filter(|digits| !digits.is_empty());
+    let elements = elements.filter(|digits| digits.iter().any(|&d| d != b'0'));
+    let count = elements.map(|digits| str::from_utf8(digits).ok()?.parse::<u64>().ok());
+    let mut count = count.map(|n| n.unwrap_or(u64::MAX));
+    if count.try_fold(1, u64::checked_mul).is_none() {
+        return Err(invalid("the array is too large".to_owned()));
+    }
+    NpyHeader::from_reader(&mut text.as_slice())
+}
+
+/// What is in parentheses after the name of the shape.
+fn shape_text(header: &[u8]) -> &[u8] {
+    let name = b"shape";
+    let at = header.windows(name.len()).position(|w| w == name);
+    let rest = at.map_or(&[][..], |at| &header[at..]);
+    rest.split(|&b| b == b')').next().unwrap_or_default()
 }
 
 fn invalid(why: String) -> io::Error {

@@ -6,19 +6,18 @@ use alloc::vec::Vec;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Body, EntityId, LabelId, NameId, Operand, OperandRef, ScopeId};
 
-/// The labels of a function by name; made when the first range is met.
-#[derive(Default)]
-pub(crate) struct Names<'a> {
+/// The targets of the tables of one function.
+///
+/// It has the labels of the function by name, which are looked up when the first range is met.
+#[derive(Clone, Default, Debug)]
+pub struct Tables<'a> {
     labels: Option<BTreeMap<&'a [u8], Vec<LabelId>>>,
 }
 
-impl<'a> Names<'a> {
-    /// The targets of the table that `table` names, in order; `None` for what is not recognized.
-    pub(crate) fn targets(
-        &mut self,
-        facts: FunctionFacts<'a>,
-        table: LabelId,
-    ) -> Vec<Option<LabelId>> {
+impl<'a> Tables<'a> {
+    /// The targets of the table that `table` names, in order; `None` for what is not recognized. `facts` are those of the same function
+    /// each time. Linear in the targets.
+    pub fn targets(&mut self, facts: FunctionFacts<'a>, table: LabelId) -> Vec<Option<LabelId>> {
         let body = facts.body();
         let mut targets = Vec::new();
         for &operand in facts.table(table).unwrap_or_default() {
