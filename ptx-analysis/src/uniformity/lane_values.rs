@@ -193,20 +193,21 @@ impl Pass<'_> {
                 }
             }
         }
-        let terms = Terms::new(self, (stmt, block), facts);
-        if !is_loaded && let Some(known) = terms.and_then(|terms| terms.result(variable)) {
-            return known;
-        }
         let start = LaneBits::uniform(self.specials(inst, block));
-        let mut found = self.ssa.uses(stmt).iter().fold(start, |all, of| {
+        let mixed = self.ssa.uses(stmt).iter().fold(start, |all, of| {
             let of = self.read_lanes(of.value, block);
             all.mixed(of)
         });
         if is_loaded {
-            found = found.mixed(LaneBits::uniform(Uniformity::Grid));
-        } else if let Some(bits) = self.exchanged_operands((stmt, inst), facts) {
-            found = found.exchanged(bits);
+            return mixed.mixed(LaneBits::uniform(Uniformity::Grid));
         }
-        found
+        let terms = Terms::new(self, (stmt, block), facts);
+        let computed = terms.and_then(|terms| terms.result(variable));
+        let computed = computed.unwrap_or(mixed);
+        let bits = self.exchanged_operands((stmt, inst), facts);
+        match bits.map(|bits| mixed.exchanged(bits)) {
+            Some(of) if of.depends().count_ones() < computed.depends().count_ones() => of,
+            _ => computed,
+        }
     }
 }
