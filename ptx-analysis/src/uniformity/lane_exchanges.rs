@@ -9,11 +9,8 @@ use super::lane_bits::LaneBits;
 use super::pass::Pass;
 use super::statement::{SEGMENT_BITS, WHOLE_WARP};
 use crate::cfg::BlockId;
-use crate::fold::{commutes, is_copy};
+use crate::fold::commutes;
 use crate::ssa::{Value, ValueId};
-
-/// How many copies one after the other are followed.
-const COPIES: usize = 4;
 
 impl<'a> Pass<'a> {
     /// What is known of a register that lanes get from each other.
@@ -87,7 +84,7 @@ impl<'a> Pass<'a> {
             stmt,
             variable,
             old: None,
-        } = self.ssa.value(self.copied(value))
+        } = self.ssa.value(value)
         else {
             return None;
         };
@@ -102,7 +99,7 @@ impl<'a> Pass<'a> {
             return None;
         }
         let source = self.exchanged_value(stmt, &facts)?;
-        (self.copied(source) == self.copied(other)).then_some((stmt, facts))
+        (source == other).then_some((stmt, facts))
     }
 
     /// Whether all lanes of the warps that execute an exchange do so. What `reader` computes has to be looked at again if not.
@@ -136,42 +133,5 @@ impl<'a> Pass<'a> {
     fn number(&self, facts: &Facts<'_>, mark: Marks) -> Option<i64> {
         let operand = facts.marked(mark).next()?;
         self.facts.body().pool().integer(operand)
-    }
-
-    /// The value that a value is a copy of.
-    fn copied(&self, mut value: ValueId) -> ValueId {
-        for _ in 0..COPIES {
-            match self.copy(value) {
-                Some(from) => value = from,
-                None => break,
-            }
-        }
-        value
-    }
-
-    fn copy(&self, value: ValueId) -> Option<ValueId> {
-        let Value::Def {
-            stmt,
-            variable,
-            old: None,
-        } = self.ssa.value(value)
-        else {
-            return None;
-        };
-        let Some(Statement::Inst(inst)) = self.facts.body().statement(stmt) else {
-            return None;
-        };
-        let [of] = self.ssa.uses(stmt) else {
-            return None;
-        };
-        let body = self.facts.body();
-        let signature = self.facts.module().signature(body.inst(inst)?.sig);
-        let class = |variable| self.variables.class(body, variable).map(|c| c.bits());
-        let facts = self.facts.inst(inst);
-        let is_plain = facts.guard().is_none()
-            && facts.memory().next().is_none()
-            && self.ssa.defs(stmt).len() == 1
-            && class(variable) == class(of.variable);
-        (is_plain && is_copy(signature.opcode()?)).then_some(of.value)
     }
 }

@@ -192,15 +192,6 @@ fn reductions_over_a_warp() {
     // The values of four lanes, one after the other.
     let four = format!("and.b32 %r1, %r2, 3;\n{}", steps(&[2, 1]));
     assert_eq!(of_index("128", &four), "warp");
-    // Floating-point numbers, through copies.
-    let number = |n: u32| {
-        format!(
-            "mov.b32 %r4, %f1; shfl.sync.bfly.b32 %r5, %r4, {n}, 31, -1; mov.b32 %f2, %r5; max.f32 %f1, %f1, %f2;\n"
-        )
-    };
-    let numbers: String = [16, 8, 4, 2, 1].map(number).concat();
-    let numbers = format!(".reg .f32 %f<3>; mov.b32 %f1, %r2; {numbers} mov.b32 %r1, %f1;");
-    assert_eq!(of_index("128", &numbers), "warp");
     // From a lane of each half of a warp.
     let half = "shfl.sync.idx.b32 %r3, %r2, 3, 4127, -1; shr.u32 %r4, %r3, 5;";
     assert_eq!(
