@@ -85,6 +85,8 @@ pub struct Launch {
     pub profile: bool,
     /// The seed of a random order in which CTAs begin and warps run, on one thread of the host; `None` for the order of their indices.
     pub schedule: Option<u64>,
+    /// The seed of random bytes that the shared memory of each CTA holds at first, which the hardware leaves undefined; `None` for zeros.
+    pub shared_seed: Option<u64>,
 }
 
 impl Launch {
@@ -103,6 +105,7 @@ impl Launch {
             checks: Checks::NONE,
             profile: false,
             schedule: None,
+            shared_seed: None,
         }
     }
 
@@ -321,6 +324,7 @@ impl<'m> Machine<'m> {
             model: Model::of(model),
             progress,
             schedule: launch.schedule,
+            shared_seed: launch.shared_seed,
             observer: options.observer,
             output: Mutex::default(),
         };

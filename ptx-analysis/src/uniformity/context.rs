@@ -51,6 +51,11 @@ impl Context {
         }
     }
 
+    /// The threads of a CTA in each dimension, if each launch has as many.
+    pub(super) const fn threads(&self) -> Option<[u64; 3]> {
+        self.threads
+    }
+
     /// In which threads something is the same of which nothing is known.
     pub(super) const fn unknown(&self) -> Uniformity {
         match self.is_optimistic {

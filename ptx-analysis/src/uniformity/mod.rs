@@ -16,6 +16,8 @@
 //!
 //! * **Data**: operands, special registers ([`SpecialReg::uniformity`](ptx_isa::SpecialReg::uniformity), with `.reqntid`), results that are not a function of the operands
 //!   ([`Form::result_uniformity`](ptx_isa::Form::result_uniformity)), and of a guarded write also the guard and the old value.
+//! * **Index of the thread**: in kernels that require CTAs of whole warps, it is followed which bits of integers differ within a warp and a CTA, and between which
+//!   lanes of a warp values differ: `%tid.x >> 5` is the same in a warp, and so is the result of a reduction by exchanges between lanes.
 //! * **Control**: where ways meet that threads take differently, phis differ as the branch does.
 //! * **Time**: a value that is made in a loop and read after it differs as the number of iterations does.
 //! * **Memory**: parameters of kernels, constants, textures and what is loaded as read-only (`.nc`) are the same where their address is. So are weak loads from global
@@ -51,6 +53,10 @@ mod control;
 mod function;
 mod graphs;
 mod incremental;
+mod lane_bits;
+mod lane_exchanges;
+mod lane_terms;
+mod lane_values;
 mod pass;
 mod phases;
 mod stack;

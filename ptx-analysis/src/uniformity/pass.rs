@@ -14,6 +14,7 @@ use super::context::Context;
 use super::control::{Changes, Control};
 use super::function::Callees;
 use super::graphs::Graphs;
+use super::lane_values::LaneValues;
 use super::phases::Phases;
 use super::visible::Visible;
 use crate::cfg::{BlockId, Cfg};
@@ -45,6 +46,7 @@ pub(super) struct Pass<'a> {
     /// Values in single threads, if likely sizes of CTAs are assumed.
     pub(super) threads: Option<ThreadValues<'a>>,
     pub(super) values: Vec<Uniformity>,
+    pub(super) lanes: LaneValues,
     pub(super) branches: Vec<Uniformity>,
     pub(super) executions: Vec<Uniformity>,
     /// The block of each statement; of dispatch blocks nothing.
@@ -91,6 +93,7 @@ impl<'a> Pass<'a> {
                 .is_optimistic
                 .then(|| ThreadValues::with_cells(facts, variables, ssa, &context.cells)),
             values: vec![Uniformity::Grid; ssa.len()],
+            lanes: LaneValues::new(context, ssa.len()),
             branches: vec![Uniformity::Grid; graphs.cfg.len()],
             executions: vec![context.entry; graphs.cfg.len()],
             blocks,
@@ -286,7 +289,9 @@ impl<'a> Pass<'a> {
     /// Nothing is known of what a statement makes.
     fn forget(&mut self, stmt: StmtId) {
         for def in self.ssa.defs(stmt) {
+            self.lanes.forget(def);
             self.raise(def, Uniformity::Varying);
+            self.notify(def);
         }
     }
 
@@ -300,6 +305,11 @@ impl<'a> Pass<'a> {
             return;
         };
         *of = level;
+        self.notify(id);
+    }
+
+    /// What reads a value has to be looked at again.
+    pub(super) fn notify(&mut self, id: ValueId) {
         for at in 0..self.readers.row(id.as_u32()).len() {
             if let Some(&stmt) = self.readers.row(id.as_u32()).get(at) {
                 self.push(Item::Statement(StmtId::new(stmt)));
@@ -348,6 +358,7 @@ impl<'a> Pass<'a> {
                 level = level.join(self.read(*arg, block));
             }
         }
+        let level = self.refined_phi((id, block), level);
         self.raise(id, level);
     }
 

@@ -14,9 +14,9 @@ use crate::cfg::BlockId;
 use crate::ssa::{Value, ValueId};
 
 /// The operand `lane-segment` of an exchange within a whole warp: no bits of segments, and a clamp that no lane exceeds.
-const WHOLE_WARP: i64 = 31;
+pub(super) const WHOLE_WARP: i64 = 31;
 /// The bits of it that count.
-const SEGMENT_BITS: i64 = 0x1f1f;
+pub(super) const SEGMENT_BITS: i64 = 0x1f1f;
 
 impl Pass<'_> {
     /// Works out the results of a statement again.
@@ -88,6 +88,7 @@ impl Pass<'_> {
             {
                 of = threads.uniformity(&value);
             }
+            let of = self.refined((stmt, inst, block), &facts, (def, variable, old), of);
             self.raise(def, of);
         }
     }
@@ -125,7 +126,7 @@ impl Pass<'_> {
         level
     }
 
-    fn special(
+    pub(super) fn special(
         &self,
         register: ptx_isa::SpecialReg,
         component: Option<u8>,
@@ -150,7 +151,7 @@ impl Pass<'_> {
     }
 
     /// In which threads the memory that is read at addresses is the same; `address` is that of these.
-    fn loaded(
+    pub(super) fn loaded(
         &self,
         facts: &Facts<'_>,
         access: &MemoryAccess,
@@ -214,12 +215,7 @@ impl Pass<'_> {
         variable: u32,
         level: Uniformity,
     ) -> Uniformity {
-        let mut results = facts.results();
-        let stated = results.find(|(operand, _)| {
-            let mut places = facts.places(operand);
-            places.any(|place| self.variables.of(place).contains(&variable))
-        });
-        let stated = stated.and_then(|(_, uniformity)| uniformity);
+        let stated = self.result_uniformity(facts, variable);
         let marked = |mark| {
             let operands = facts.marked(mark);
             let levels = operands.map(|o| self.argument(stmt, block, o));
@@ -257,6 +253,20 @@ impl Pass<'_> {
             Some(ResultUniformity::LaneValue) => self.exchanged((stmt, block), facts),
             Some(_) => Uniformity::Varying,
         }
+    }
+
+    /// What the form states about the result that a variable is.
+    pub(super) fn result_uniformity(
+        &self,
+        facts: &Facts<'_>,
+        variable: u32,
+    ) -> Option<ResultUniformity> {
+        let mut results = facts.results();
+        let stated = results.find(|(operand, _)| {
+            let mut places = facts.places(operand);
+            places.any(|place| self.variables.of(place).contains(&variable))
+        });
+        stated.and_then(|(_, uniformity)| uniformity)
     }
 
     /// Whether a variable tells which lane of a warp was chosen.

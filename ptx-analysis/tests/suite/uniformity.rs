@@ -68,6 +68,144 @@ fn required_threads() {
     );
 }
 
+/// What `%r1` is that is computed of the index of the thread, `%r2`, in a CTA of a required size.
+fn of_index(size: &str, body: &str) -> &'static str {
+    let body = format!("mov.u32 %r2, %tid.x; {body}");
+    found(&format!(".reqntid {size}"), "", &body)[0]
+}
+
+#[test]
+fn bits_of_the_index_of_a_thread() {
+    let warp = "shr.u32 %r1, %r2, 5;";
+    assert_eq!(of_index("128", warp), "warp");
+    assert_eq!(of_index("64, 2", warp), "warp");
+    assert_eq!(of_index("96, 2", warp), "warp");
+    // Lanes 0 and 16 are in different rows, and there are threads in part of a warp.
+    assert_eq!(of_index("48, 2", warp), "varying");
+    assert_eq!(of_index("80", warp), "varying");
+    assert_eq!(value(&format!("mov.u32 %r2, %tid.x; {warp}")), "varying");
+    assert_eq!(of_index("128", "shr.u32 %r1, %r2, 4;"), "varying");
+    assert_eq!(of_index("128", "and.b32 %r1, %r2, 96;"), "warp");
+    assert_eq!(of_index("128", "and.b32 %r1, %r2, 16;"), "varying");
+    // The index has only seven bits.
+    assert_eq!(of_index("128", "and.b32 %r1, %r2, 128;"), "grid");
+    assert_eq!(of_index("256", "and.b32 %r1, %r2, 128;"), "warp");
+    assert_eq!(of_index("128", "bfe.u32 %r1, %r2, 6, 1;"), "warp");
+    assert_eq!(of_index("128", "or.b32 %r1, %r2, 31;"), "warp");
+    assert_eq!(of_index("128", "shl.b32 %r1, %r2, 27;"), "varying");
+    assert_eq!(
+        of_index("128", "shl.b32 %r3, %r2, 27; and.b32 %r1, %r3, 1;"),
+        "grid"
+    );
+    let row = "mov.u32 %r2, %tid.y;";
+    assert_eq!(
+        of_index("16, 8", &format!("{row} shr.u32 %r1, %r2, 1;")),
+        "warp"
+    );
+    assert_eq!(
+        of_index("16, 8", &format!("{row} and.b32 %r1, %r2, 1;")),
+        "varying"
+    );
+    // A carry goes from the bits of the lane to those above.
+    let sum = |n: u32| format!("add.u32 %r3, %r2, {n}; shr.u32 %r1, %r3, 5;");
+    assert_eq!(of_index("128", &sum(1)), "varying");
+    let product = "mul.lo.u32 %r3, %r2, 24; and.b32 %r1, %r3, 7;";
+    assert_eq!(of_index("128", product), "grid");
+    let product = "mul.lo.u32 %r3, %r2, 24; and.b32 %r1, %r3, 8;";
+    assert_eq!(of_index("128", product), "varying");
+    // What is above the bits of a value with a sign is the highest of them.
+    let signed = |right: &str| {
+        format!("shl.b32 %r3, %r2, 27; {right} %r4, %r3, 5; and.b32 %r1, %r4, 0x80000000;")
+    };
+    assert_eq!(of_index("128", &signed("shr.s32")), "varying");
+    assert_eq!(of_index("128", &signed("shr.u32")), "grid");
+}
+
+#[test]
+fn bits_of_the_index_of_a_thread_and_control() {
+    let warp = "shr.u32 %r3, %r2, 5;";
+    let guarded = |guard: &str| {
+        format!("{warp} setp.eq.u32 %p1, {guard}, 1; mov.u32 %r1, 0; @%p1 mov.u32 %r1, %r3;")
+    };
+    assert_eq!(of_index("128", &guarded("%r3")), "warp");
+    assert_eq!(of_index("128", &guarded("%r2")), "varying");
+    let joined = |guard: &str| {
+        format!(
+            "{warp} setp.eq.u32 %p1, {guard}, 1; mov.u32 %r4, %r2; @%p1 bra L; shl.b32 %r4, %r2, 5; L: and.b32 %r1, %r4, 1;"
+        )
+    };
+    assert_eq!(of_index("128", &joined("%r2")), "varying");
+    let masked = |guard: &str| joined(guard).replace("%r4, 1;", "%r4, 0x80000000;");
+    assert_eq!(of_index("128", &masked("%r3")), "warp");
+    assert_eq!(of_index("128", &masked("%r2")), "varying");
+    // The number of iterations differs within a warp.
+    let counted = |limit: &str| {
+        format!(
+            "{warp} mov.u32 %r4, 0; L: add.u32 %r4, %r4, 1; shr.u32 %r5, %r2, 5; add.u32 %r5, %r5, %r4; setp.lt.u32 %p1, %r4, {limit}; @%p1 bra L; mov.u32 %r1, %r5;"
+        )
+    };
+    assert_eq!(of_index("128", &counted("%r3")), "warp");
+    assert_eq!(of_index("128", &counted("%r2")), "varying");
+}
+
+#[test]
+fn reductions_over_a_warp() {
+    let step =
+        |n: u32| format!("shfl.sync.bfly.b32 %r3, %r1, {n}, 31, -1; add.u32 %r1, %r1, %r3;\n");
+    let steps = |all: &[u32]| all.iter().map(|n| step(*n)).collect::<String>();
+    let start = "mov.u32 %r1, %r2;\n";
+    let all = format!("{start}{}", steps(&[16, 8, 4, 2, 1]));
+    assert_eq!(of_index("128", &all), "warp");
+    assert_eq!(of_index("128", &all.replace("add.u32", "xor.b32")), "warp");
+    assert_eq!(
+        of_index("128", &format!("{start}{}", steps(&[3, 1, 4, 24, 16]))),
+        "varying"
+    );
+    assert_eq!(
+        of_index("128", &format!("{start}{}", steps(&[1, 3, 4, 8, 24]))),
+        "warp"
+    );
+    assert_eq!(
+        of_index("128", &format!("{start}{}", steps(&[8, 4, 2, 1]))),
+        "varying"
+    );
+    assert_eq!(
+        of_index("128", &all.replace("add.u32", "sub.u32")),
+        "varying"
+    );
+    assert_eq!(of_index("128", &all.replace(".bfly", ".down")), "varying");
+    assert_eq!(of_index("128", &all.replace("-1", "65535")), "varying");
+    assert_eq!(of_index("128", &all.replace("31,", "4127,")), "varying");
+    // A part of a warp, and lanes that do not come there.
+    assert_eq!(of_index("80", &all), "varying");
+    let some = |condition: &str| format!("setp.lt.u32 %p1, {condition}; @%p1 bra E; {all} E:");
+    assert_eq!(of_index("128", &some("%r2, 5")), "varying");
+    assert_eq!(
+        of_index(
+            "128",
+            &some("%ctaid.x, 5")
+                .replace("setp", "mov.u32 %r5, %ctaid.x; setp")
+                .replace("%ctaid.x, 5", "%r5, 5")
+        ),
+        "warp"
+    );
+    // The values of four lanes, one after the other.
+    let four = format!("and.b32 %r1, %r2, 3;\n{}", steps(&[2, 1]));
+    assert_eq!(of_index("128", &four), "warp");
+    // From a lane of each half of a warp.
+    let half = "shfl.sync.idx.b32 %r3, %r2, 3, 4127, -1; shr.u32 %r4, %r3, 5;";
+    assert_eq!(
+        of_index("128", &half.replace("%r4, %r3, 5", "%r1, %r3, 4")),
+        "varying"
+    );
+    assert_eq!(
+        of_index("128", &half.replace("%r4, %r3, 5", "%r1, %r3, 5")),
+        "warp"
+    );
+    let both = format!("{half} mov.u32 %r1, %r3; {}", step(16));
+    assert_eq!(of_index("128", &both), "warp");
+}
+
 #[test]
 fn guards() {
     let guarded = |r: &str| {

@@ -5,7 +5,7 @@ use core::cell::RefCell;
 use super::grid::Grid;
 use super::groups::State;
 use super::observer::Observer;
-use super::order::Turn;
+use super::order::{Turn, mix};
 use super::warp::{Failure, Warp};
 use crate::error::{RunError, StopReason};
 use crate::lanes::lanes;
@@ -186,6 +186,19 @@ fn act<'a>(warp: &Warp, call: usize, at: u32, grid: &Grid<'a>) -> Option<&'a cra
     }
 }
 
+/// What the shared memory of a CTA holds before its first step.
+fn shared_at_first(grid: &Grid<'_>, cluster: [u32; 3], rank: u32, bytes: usize) -> Vec<u8> {
+    let Some(seed) = grid.shared_seed else {
+        return vec![0; bytes];
+    };
+    let parts = cluster.into_iter().chain([rank]);
+    let start = parts.fold(seed, |seed, part| mix(seed ^ u64::from(part)));
+    let words = (0..bytes.div_ceil(8) as u64).map(|at| mix(start.wrapping_add(at)));
+    let mut all: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    all.truncate(bytes);
+    all
+}
+
 impl Cluster {
     /// The CTAs of a cluster, before their first step.
     pub(crate) fn new(grid: &Grid<'_>, index: [u32; 3]) -> Result<Self, RunError> {
@@ -196,7 +209,9 @@ impl Cluster {
         let mut cluster = Self {
             blocks: Vec::new(),
             together: Together {
-                shared: vec![vec![0; bytes]; count as usize],
+                shared: (0..count)
+                    .map(|rank| shared_at_first(grid, index, rank, bytes))
+                    .collect(),
                 ..Together::default()
             },
             stuck: false,

@@ -43,6 +43,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) observer: Option<&'a dyn StepObserver>,
     /// The seed of a random order of CTAs and warps.
     pub(crate) schedule: Option<u64>,
+    /// The seed of what shared memory holds at first.
+    pub(crate) shared_seed: Option<u64>,
     /// The next free byte of the heap, and its end.
     pub(crate) heap: (AtomicU64, u64),
     /// The address of what barriers of all CTAs are kept in; `%envreg1` and `%envreg2` are its halves.

@@ -76,7 +76,8 @@ fn numbers(seed: u64) -> impl Iterator<Item = u32> {
 /// Seeds of one kind of data.
 pub(crate) const SEEDS: u64 = 64;
 
-/// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits.
+/// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits, then few
+/// different words, and at last numbers of moderate size in 16 and in 32 bits.
 fn content(seed: u64) -> Vec<u8> {
     let mut random = numbers(seed);
     let mut word = |at: u64| {
@@ -86,6 +87,8 @@ fn content(seed: u64) -> Vec<u8> {
             (0, _) => 0x3f00_0000 | n & 0x00ff_ffff,
             (2, _) => n << 8 & 0x8000_0000 | (96 + n % 64) << 23 | n >> 1,
             (3, _) if at % 2 == 1 => n << 8 & 0x8000_0000 | (960 + n % 128) << 20 | n >> 4,
+            (4, _) => n % 4,
+            (5, _) => n << 8 & 0x8000_8000 | 0x3000_2000 + (n << 4 & 0x0fff_1fff),
             _ => n << 8 ^ random.next().unwrap_or(0),
         }
     };
@@ -100,6 +103,21 @@ fn parameters(module: &Module, kernel: &str) -> Vec<u64> {
     let params = params.into_iter().flat_map(|p| p.of(module.params()));
     let size = |p: &ptx_ir::Param| p.layout(module.pool()).and_then(|l| l.size);
     params.map(|p| size(p).unwrap_or(0)).collect()
+}
+
+/// Writes data to the variables of a module that hold zeros, as the host may do before a launch.
+pub(crate) fn fill_variables(machine: &mut Machine<'_>, module: &Module, seed: u64) {
+    for (nth, name) in (0..).zip(variables(module)) {
+        let Some((at, size)) = machine.variable(name) else {
+            continue;
+        };
+        let old = machine.read(at, size as usize).unwrap_or_default();
+        if old.iter().all(|byte| *byte == 0) {
+            let words = content(seed + nth);
+            let bytes: Vec<u8> = words.iter().copied().cycle().take(old.len()).collect();
+            let _ = machine.write(at, &bytes);
+        }
+    }
 }
 
 /// The names of the variables of a module.
@@ -210,6 +228,13 @@ pub(crate) fn launch_of(
         }
         let number = match seed / SEEDS {
             0 => 1 + (seed + nth) % 37,
+            // As many as the threads of some CTAs.
+            4 => 30 + (seed + nth) * 29 % 200,
+            // Of any magnitude.
+            5 => {
+                (32 << (seed + 3 * nth) % 9)
+                    + (seed + nth).wrapping_mul(0x9e37_79b9) % (32 << (seed + 3 * nth) % 9)
+            }
             kind => (seed + nth).wrapping_mul(0x9e37_79b9) >> (4 * kind) & 0xfff,
         };
         let left = (size as usize - bytes.len()).min(8);

@@ -186,6 +186,25 @@ fn no_cta_begins_after_the_error() {
 }
 
 #[test]
+fn shared_memory_at_first() {
+    let body = "ld.shared.u32 %r3, [s+4];\nst.u32 [%mine], %r3;";
+    let module = module(".shared .align 4 .b8 s[8];", body);
+    let words = |seed: Option<u64>| {
+        let mut launch = Launch::new("k").shape(2, 1);
+        launch.shared_seed = seed;
+        let (bytes, _, error) = run(&module, &launch, RunOptions::new());
+        assert_eq!(error, None);
+        let word = |at: usize| u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());
+        [word(0), word(1)]
+    };
+    assert_eq!(words(None), [0, 0]);
+    let [first, second] = words(Some(1));
+    assert!(first != 0 && second != 0 && first != second);
+    assert_eq!(words(Some(1)), [first, second]);
+    assert_ne!(words(Some(2)), [first, second]);
+}
+
+#[test]
 fn random_orders() {
     // Each thread appends its number.
     let body = "atom.global.add.u32 %r3, [%a], 1;\nadd.u32 %r3, %r3, 1;\nmad.wide.u32 %mine, %r3, 4, %a;\n\

@@ -1,6 +1,6 @@
 //! Which instance of a statement a thread executes: its calls, and the iterations of the loops around it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use ptx_analysis::cfg::{BlockId, Cfg};
@@ -15,8 +15,10 @@ pub(crate) struct Shape {
     loops: Loops<BlockId>,
     /// The block and the statement of each instruction, and whether it begins the block.
     places: HashMap<InstId, (BlockId, StmtId, bool)>,
-    /// Whether there are blocks without instructions: then the header of a loop may not be seen.
-    pub(crate) has_empty_blocks: bool,
+    /// Of each loop, the block with instructions that threads enter if and only if they came by its header.
+    headers: HashMap<LoopId, BlockId>,
+    /// Whether each loop has one: a header without instructions is not seen.
+    pub(crate) sees_headers: bool,
 }
 
 impl Shape {
@@ -24,7 +26,7 @@ impl Shape {
         let cfg = Cfg::new(facts);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
         let mut places = HashMap::new();
-        let mut has_empty_blocks = false;
+        let mut empty = HashSet::new();
         for (id, block) in cfg.blocks() {
             let mut begins = true;
             for (stmt, statement) in facts.body().range(block.first, block.end) {
@@ -33,13 +35,21 @@ impl Shape {
                     begins = false;
                 }
             }
-            has_empty_blocks |= begins && !block.is_dispatch;
+            if begins && !block.is_dispatch {
+                empty.insert(id);
+            }
         }
+        let headers = loops.iter().filter_map(|(id, of)| {
+            let header = seen_after(&cfg, &empty, of.header())?;
+            Some((id, header))
+        });
+        let headers: HashMap<LoopId, BlockId> = headers.collect();
         Self {
+            sees_headers: headers.len() == loops.len(),
+            headers,
             cfg,
             loops,
             places,
-            has_empty_blocks,
         }
     }
 
@@ -53,6 +63,20 @@ impl Shape {
     pub(crate) fn place(&self, inst: InstId) -> Option<(BlockId, StmtId, bool)> {
         self.places.get(&inst).copied()
     }
+}
+
+/// A block, or the one with instructions that follows it, if that is entered in no other way.
+fn seen_after(cfg: &Cfg, empty: &HashSet<BlockId>, mut block: BlockId) -> Option<BlockId> {
+    for _ in 0..=empty.len() {
+        if !empty.contains(&block) {
+            return Some(block);
+        }
+        match *cfg.successors(block) {
+            [next] if cfg.predecessors(next).len() == 1 => block = next,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// A call that a thread is in.
@@ -90,9 +114,9 @@ impl Frame {
         let count = |id: LoopId| {
             let mut known = self.iterations.iter();
             let before = known.find(|(of, _)| *of == id).map(|(_, n)| *n);
-            let header = shape.loops.get(id).map(|l| l.header());
+            let header = shape.headers.get(&id);
             match before {
-                Some(n) if !is_first => (id, n + u32::from(header == Some(block))),
+                Some(n) if !is_first => (id, n + u32::from(header == Some(&block))),
                 _ => (id, 0),
             }
         };

@@ -23,7 +23,7 @@ mod tally;
 
 use std::sync::{Arc, Mutex};
 
-use launches::{BUFFER, SEEDS, Shape, launch_of};
+use launches::{BUFFER, SEEDS, Shape, fill_variables, launch_of};
 use observed::Observer;
 use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_ir::facts::ModuleFacts;
@@ -43,6 +43,11 @@ const SHAPES: [Shape; 6] = [
     Shape::clusters([4, 1, 1], [64, 1, 1], [2, 1, 1]),
 ];
 
+/// The shape of further launches with many different sizes as arguments, which run for longer: what depends on whether an index is below a size would not differ
+/// without them.
+const SIZED: Shape = Shape::new([2, 1, 1], [64, 2, 1]);
+const SIZES: u64 = 16;
+
 /// Instructions of each warp after which a run ends.
 const STEPS: u64 = 200;
 
@@ -58,14 +63,15 @@ fn given_seed() -> u64 {
     given.and_then(|seed| seed.parse().ok()).unwrap_or(0)
 }
 
-/// All shapes with small numbers, and every second one with each kind of other data, each with a seed.
+/// All shapes with small numbers, and every second one with each kind of other data, each with a seed; and the launches with sizes.
 fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {
     let start = given_seed() % (SEEDS / 2);
-    let others = (1..=3).flat_map(move |kind| {
+    let others = (1..=4).flat_map(move |kind| {
         let some = shapes.iter().skip(kind % 2).step_by(2);
         (kind as u64 * SEEDS + start..).zip(some)
     });
-    (start + 1..).zip(shapes).chain(others)
+    let sized = (0..SIZES).map(move |at| (5 * SEEDS + start + at, &SIZED));
+    (start + 1..).zip(shapes).chain(others).chain(sized)
 }
 
 /// Writes the data of the buffers after the last one.
@@ -86,7 +92,33 @@ fn warps(launch: &Launch) -> u64 {
     product(launch.grid) * product(launch.block).div_ceil(32)
 }
 
-/// Runs the kernels of a module with a limit of steps for each warp, and compares. Warps and CTAs run in the order of their indices, or in another one.
+/// A launch with a limit of steps for each warp, or with sizes as many as the kernel has statements and more. With odd seeds, no memory begins with zeros only; with others, warps and CTAs run in a random order.
+fn prepare(
+    machine: &mut Machine<'_>,
+    module: &Module,
+    kernel: &str,
+    (seed, shape): (u64, &Shape),
+    steps: u64,
+) -> Launch {
+    let is_odd = seed % 2 == 1;
+    if is_odd {
+        fill_variables(machine, module, seed + 1);
+    }
+    let (mut launch, buffers) = launch_of(machine, module, kernel, seed, shape);
+    repeat(machine, &buffers);
+    let body = module.function(kernel).and_then(|id| module.body(id));
+    let statements = body.map_or(0, |body| body.statements().count() as u64);
+    let steps = match seed / SEEDS {
+        5 => steps + statements,
+        _ => steps,
+    };
+    launch.limits.steps = steps * warps(&launch);
+    launch.shared_seed = Some(seed).filter(|_| is_odd);
+    launch.schedule = Some(seed).filter(|_| !is_odd);
+    launch
+}
+
+/// Runs the kernels of a module with a limit of steps for each warp, and compares.
 fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
     let facts = ModuleFacts::new(module);
     let uniformity = ModuleUniformity::new(&facts);
@@ -98,10 +130,7 @@ fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
         let observer = Observer::new(&facts, &uniformity, id);
         for (seed, shape) in seeds(shapes) {
             let mut machine = Machine::new(module);
-            let (mut launch, buffers) = launch_of(&mut machine, module, kernel, seed, shape);
-            repeat(&mut machine, &buffers);
-            launch.limits.steps = steps * warps(&launch);
-            launch.schedule = Some(seed).filter(|seed| seed % 2 == 0);
+            let launch = prepare(&mut machine, module, kernel, (seed, shape), steps);
             observer.begin(&launch);
             let options = RunOptions::new().observed_by(&observer);
             let done = machine.launch_with(&launch, options).is_ok();
@@ -121,11 +150,8 @@ fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
 fn has_race(module: &Module, kernel: &str, steps: u64, shapes: &[Shape]) -> bool {
     seeds(shapes).any(|(seed, shape)| {
         let mut machine = Machine::new(module);
-        let (launch, buffers) = launch_of(&mut machine, module, kernel, seed, shape);
-        repeat(&mut machine, &buffers);
-        let mut launch = launch.check(Checker::Racecheck);
-        launch.limits.steps = steps * warps(&launch);
-        launch.schedule = Some(seed).filter(|seed| seed % 2 == 0);
+        let launch = prepare(&mut machine, module, kernel, (seed, shape), steps);
+        let launch = launch.check(Checker::Racecheck);
         let _ = machine.launch(&launch);
         !machine.reports().is_empty()
     })
@@ -173,10 +199,12 @@ fn nothing_called_uniform_differs_in_random_kernels() {
     random_kernels::check_all(150).assert_sound(50_000);
 }
 
-/// All files of the corpora up to a size.
+/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`.
 fn all() -> Vec<files::Entry> {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
+    let part = std::env::var("PTX_FILES").unwrap_or_default();
+    files.retain(|e| e.name.contains(&part));
     files
 }
 

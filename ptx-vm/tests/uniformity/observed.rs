@@ -34,7 +34,8 @@ pub(crate) enum What {
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) claimed: Uniformity,
-    /// By group, the largest first: whether threads of it were compared, and whether they differed.
+    /// By group, the largest first: whether several of its members were compared, and whether threads of it differed. Members of a warp are threads, those of a
+    /// CTA are warps, and those of larger groups are CTAs.
     pub(crate) compared: [bool; 4],
     pub(crate) differed: [bool; 4],
     /// How many values of threads were compared.
@@ -139,8 +140,8 @@ struct State {
     in_turns: bool,
     any_in_turns: bool,
     seen: HashMap<What, Seen>,
-    /// The first value of each instance in each group.
-    first: HashMap<(What, u64, u64), u64>,
+    /// The first value of each instance in each group, and the member of the group that held it.
+    first: HashMap<(What, u64, u64), (u64, u64)>,
     /// How many threads of a group entered an instance of a block, with the calls that they came by.
     entered: HashMap<(Entered, u64), (u64, u32)>,
     /// How many threads of a group entered a function by the same calls.
@@ -178,7 +179,7 @@ impl<'a> Observer<'a> {
         Self {
             module: facts.module(),
             uniformity,
-            is_known: !functions.values().any(|f| f.shape.has_empty_blocks),
+            is_known: functions.values().all(|f| f.shape.sees_headers),
             functions,
             state: Mutex::default(),
         }
@@ -443,17 +444,18 @@ impl State {
                     seen.differed = [true; 4];
                 }
             }
-            for (at, group) in groups.iter().enumerate() {
+            let [_, _, cta, warp] = *groups;
+            for (at, (group, member)) in groups
+                .iter()
+                .zip([cta, cta, warp, first as u64])
+                .enumerate()
+            {
                 if seen.differed[at] {
                     continue;
                 }
-                let mut compared = true;
                 let known = self.first.entry((what, keys[first], *group));
-                let known = *known.or_insert_with(|| {
-                    compared = false;
-                    of_first
-                });
-                seen.compared[at] |= compared;
+                let (known, of_member) = *known.or_insert((of_first, member));
+                seen.compared[at] |= member != of_member;
                 // A larger group contains this one.
                 if known != of_first {
                     seen.differed[..=at].fill(true);

@@ -58,10 +58,11 @@ impl Tally {
                 self.called[at] += u64::from(called);
                 if !called {
                     let cause = cause(Uniformity::ALL[at]);
+                    if std::env::var_os("PTX_MISSED").is_some() {
+                        let (claimed, group) = (seen.claimed, Uniformity::ALL[at]);
+                        println!("{claimed} but {group} by {cause}: {}", text());
+                    }
                     *self.missed.entry((at, cause)).or_default() += 1;
-                }
-                if !called && std::env::var_os("PTX_MISSED").is_some() {
-                    println!("{} but {}: {}", seen.claimed, Uniformity::ALL[at], text());
                 }
             }
         }
