@@ -17,8 +17,9 @@ use crate::divergence::Divergence;
 /// How many branches of a function are looked at, and how many values of each.
 const BRANCHES: usize = 16;
 const FOLLOWED: usize = 64;
-/// The numbers that are assumed: some of them divide the threads of the first two warps, others those of other warps.
-const NUMBERS: [u64; 7] = [17, 5, 1, 33, 50, 100, 200];
+/// The numbers that are assumed: some of them divide the threads of the first two warps, others those of other warps, and the last one, which is replaced, those
+/// of the next CTA.
+const NUMBERS: [u64; 7] = [17, 5, 1, 33, 50, 100, 0];
 /// The lanes of a warp.
 const LANES: u64 = 32;
 
@@ -182,6 +183,17 @@ impl Condition<'_, '_> {
     /// Whether the threads of each warp agree on a condition whatever is assumed, and warps do not; `None` if it cannot be evaluated.
     fn is_same_in_warps(&self, guard: ValueId) -> Option<bool> {
         let mut differs = false;
+        let count = self
+            .threads
+            .shape()
+            .threads
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>();
+        let mut numbers = NUMBERS;
+        if let Some(last) = numbers.last_mut() {
+            *last = count + count / 4 + 1;
+        }
         for round in 0..2 * NUMBERS.len() {
             let special = (round / NUMBERS.len()) as u64;
             let mut threads =
@@ -189,7 +201,7 @@ impl Condition<'_, '_> {
             for (at, &(leaf, is_special)) in self.leaves.iter().enumerate() {
                 let number = match is_special {
                     true => special,
-                    false => NUMBERS[(round + 3 * at) % NUMBERS.len()],
+                    false => numbers[(round + 3 * at) % numbers.len()],
                 };
                 let width = self.cx.values()?.width(leaf).clamp(1, 64);
                 threads.assume(leaf, PerThread::Same(number & (u64::MAX >> (64 - width))));

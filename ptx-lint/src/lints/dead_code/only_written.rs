@@ -12,7 +12,7 @@ use ptx_analysis::graph::Csr;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::values::VariableRef;
 use ptx_ir::facts::{Facts, MemoryAccess};
-use ptx_ir::{InstId, Item, Operand, Span, Statement, StmtId, SymbolKind, Var};
+use ptx_ir::{InstId, Operand, Span, Statement, StmtId, Var};
 use ptx_isa::{Access, StateSpace};
 
 use crate::context::FunctionContext;
@@ -63,31 +63,28 @@ fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) 
     let (name, declared) = declaration(cx, var)?;
     let message = format!("`{name}` is written here and never read");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
-    let mut finding = finding
-        .with_help("remove the stores and the variable")
-        .with_label(declared, "declared here");
+    let mut finding = finding.with_help("remove the stores and the variable");
+    if let Some(declared) = declared {
+        finding = finding.with_label(declared, "declared here");
+    }
     let rest: Vec<Span> = rest.iter().map(|stmt| cx.span(*stmt)).collect();
     finding.diagnostic.repeats = rest.into();
     Some(finding)
 }
 
-/// The name of a variable, and where it is declared.
-fn declaration<'a>(cx: &FunctionContext<'a>, var: VariableRef) -> Option<(Cow<'a, str>, Span)> {
+/// The name of a variable, and where it is declared if that is in the function.
+fn declaration<'a>(
+    cx: &FunctionContext<'a>,
+    var: VariableRef,
+) -> Option<(Cow<'a, str>, Option<Span>)> {
     let module = cx.module();
-    match var {
+    Some(match var {
         VariableRef::Local(id) => {
             let var = cx.body().vars().get(id)?;
-            Some((Cow::Borrowed(module.name(var.name)), cx.span(var.stmt?)))
+            (Cow::Borrowed(module.name(var.name)), var.stmt.map(|stmt| cx.span(stmt)))
         }
-        VariableRef::Module(symbol) => {
-            let SymbolKind::Variable(_, decl) = module.symbols().get(symbol)?.kind else {
-                return None;
-            };
-            let mut items = module.items();
-            let (item, _) = items.find(|(_, kind)| matches!(kind, Item::Decl(id) if *id == decl))?;
-            Some((symbol_name(module, symbol), module.span(item)))
-        }
-    }
+        VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
+    })
 }
 
 /// Follows the addresses of variables.

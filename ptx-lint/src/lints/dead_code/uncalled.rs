@@ -4,7 +4,6 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
-use ptx_ir::{Item, Span};
 
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
@@ -22,12 +21,6 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     };
     let name = cx.module().name(function.name);
     let message = format!("`{name}` is not visible to other modules, and nothing calls it");
-    let mut finding = cx.finding(Lint::DeadCode, Certainty::Definite, first.stmt, message);
-    let mut items = cx.module().items();
-    if let Some((item, _)) = items.find(|(_, kind)| matches!(kind, Item::Function(id) if *id == cx.id())) {
-        let start = cx.module().span(item).start;
-        let header = Span::new(start, cx.body().base().max(start));
-        finding = finding.with_label(header, "declared here");
-    }
+    let finding = cx.finding(Lint::DeadCode, Certainty::Definite, first.stmt, message);
     found.push(finding.with_help("remove the function, or declare it `.visible`"));
 }

@@ -28,7 +28,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             last = statements.map(|(stmt, _)| stmt).next_back();
             continue;
         }
-        run.branch = run.branch.or_else(|| branch(cx, id, &is_reached));
+        run.branch = run.branch.or_else(|| branch(cx, id, is_reached));
         for (stmt, statement) in cx.body().range(block.first, block.end) {
             if let Statement::Inst(inst) = statement {
                 let f = cx.facts().inst(inst);

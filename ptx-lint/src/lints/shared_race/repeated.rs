@@ -133,11 +133,8 @@ fn only_header(
         }
         seen.push(value);
         match ssa.value(value) {
-            Value::Phi { .. } => {
-                if found.replace(value).is_some() {
-                    return None;
-                }
-            }
+            Value::Phi { .. } if found.is_some() => return None,
+            Value::Phi { .. } => found = Some(value),
             Value::Def { stmt, .. } => {
                 let computes = cx.inst_at(stmt).is_some_and(|f| f.action().is_none() && f.memory().next().is_none());
                 if computes {

@@ -23,7 +23,7 @@ pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId
             let is_same = load.form == store.form && load.provenance == store.provenance;
             !load.writes && is_same && load.block == store.block && load.stmt < store.stmt
         };
-        let Some(load) = touches.all.iter().filter(is_load).next_back() else {
+        let Some(load) = touches.all.iter().rfind(is_load) else {
             continue;
         };
         let chosen = chosen.get_or_insert_with(|| choosing(cx));
