@@ -215,6 +215,13 @@ impl<'a> ThreadValues<'a> {
         assuming
     }
 
+    /// Takes the numbers of a value to be known. What was evaluated before and depends on it remains.
+    pub fn assume(&mut self, value: ValueId, numbers: PerThread) {
+        if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
+            *state = State::Done(Some(numbers));
+        }
+    }
+
     ptx_isa::getters! {
         /// The size of the CTAs.
         shape: CtaShape = shape;

@@ -63,6 +63,43 @@ impl Parts {
         }
     }
 
+    /// The same in an iteration of the loops whose counters are factors of products, with products of numbers that are known in each thread.
+    pub(crate) fn with_products(
+        cx: &FunctionContext<'_>,
+        values: &Values,
+        threads: &mut ThreadValues<'_>,
+        (form, iteration): (&Affine, i64),
+    ) -> Option<Self> {
+        let mut parts = Self::unknown(threads);
+        parts.own.fill(form.constant());
+        for term in form.terms() {
+            let product = match values.symbol(term.symbol)? {
+                Symbol::Product(a, b) => {
+                    let factors = [a, b];
+                    let is_counter =
+                        |s: &SymbolId| matches!(values.symbol(*s), Some(Symbol::Counter(_)));
+                    if iteration == 0 && factors.iter().any(is_counter) {
+                        continue;
+                    }
+                    let numbers = factors.map(|symbol| numbers(values, threads, symbol, iteration));
+                    match numbers {
+                        [Some(a), Some(b)] => Some(a.into_iter().zip(b)),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            let Some(product) = product else {
+                parts.add(cx, values, threads, (term.symbol, term.factor))?;
+                continue;
+            };
+            for (own, (a, b)) in parts.own.iter_mut().zip(product) {
+                *own = own.wrapping_add(a.wrapping_mul(b).wrapping_mul(term.factor));
+            }
+        }
+        Some(parts)
+    }
+
     /// Adds a symbol with its factor.
     fn add(
         &mut self,
@@ -126,6 +163,35 @@ impl Parts {
     }
 }
 
+/// The numbers of a symbol by sample, in an iteration of a loop.
+fn numbers(
+    values: &Values,
+    threads: &mut ThreadValues<'_>,
+    symbol: SymbolId,
+    iteration: i64,
+) -> Option<Vec<i64>> {
+    let samples = 0..threads.samples().len();
+    match values.symbol(symbol)? {
+        Symbol::Special(register, component) => {
+            let number = |sample| threads.special(register, component, sample);
+            samples
+                .map(|sample| number(sample).map(|n| n as i64))
+                .collect()
+        }
+        Symbol::Value { value, signed } => {
+            let above = 64 - u32::from(values.width(value).clamp(1, 64));
+            let known = threads.value(value)?;
+            let number = |sample| match (known.get(sample) << above, signed) {
+                (bits, true) => bits as i64 >> above,
+                (bits, false) => (bits >> above) as i64,
+            };
+            Some(samples.map(number).collect())
+        }
+        Symbol::Counter(_) => Some(vec![iteration; samples.len()]),
+        _ => None,
+    }
+}
+
 /// Whether a value is the same in the threads of a CTA, as far as nothing tells that it is not.
 fn is_uniform(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
     let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
@@ -161,4 +227,36 @@ fn is_loaded_locally(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
 pub(crate) fn has_local(cx: &FunctionContext<'_>) -> bool {
     let mut variables = cx.body().vars().values();
     variables.any(|v| v.space.base() == StateSpace::Local)
+}
+
+/// Whether a value is computed only of what is loaded from global memory, and of what is the same in the CTA; `left` is how many instructions are followed.
+pub(crate) fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
+    let (Some(ssa), Some(left)) = (cx.ssa(), left.checked_sub(1)) else {
+        return false;
+    };
+    let Value::Def {
+        stmt, old: None, ..
+    } = ssa.value(value)
+    else {
+        return false;
+    };
+    let Some(facts) = cx.inst_at(stmt) else {
+        return false;
+    };
+    if facts.action().is_some() || !facts.is_known() || facts.callees().is_some() {
+        return false;
+    }
+    let is_far = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Global);
+    let mut accesses = facts.memory().peekable();
+    if accesses.peek().is_some() {
+        return accesses.all(|a| is_far(a.space) && !a.writes());
+    }
+    let is_same =
+        |value| matches!(ssa.value(value), Value::Def { .. }) && is_uniform(cx, value, FOLLOWED);
+    let mut reads = ssa
+        .uses(stmt)
+        .iter()
+        .map(|read| read.value)
+        .filter(|value| !is_same(*value));
+    matches!((reads.next(), reads.next()), (Some(only), None) if is_loaded(cx, only, left))
 }

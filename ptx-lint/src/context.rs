@@ -20,13 +20,14 @@ use ptx_analysis::values::{Values, VariableRef};
 use ptx_ir::facts::{Callees, Facts, FunctionFacts, ModuleFacts, RegLane, Space};
 use ptx_ir::{
     Binding, Body, Diagnostic, EntityId as _, FuncId, InstId, MemoryLayout, Module, Operand, Span,
-    Statement, StmtId, SymbolKind,
+    Statement, StmtId, SymbolId, SymbolKind,
 };
 use ptx_isa::{Action, Directive, StateSpace, TargetOption};
 
 use crate::divergence::Divergence;
+use crate::module_uses::{ModuleUses, asks_for_uses, shared_mentions};
 use crate::optimized::{is_unoptimized, stack_addresses};
-use crate::{Finding, Lint, LintOptions};
+use crate::{Finding, Lint, LintOptions, whole_warps};
 
 /// What is known of a module.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ pub(crate) struct Known {
     pub(crate) is_unoptimized: bool,
     /// The functions that wait at a barrier for all threads of the CTA, or call one that does.
     pub(crate) waiting: Vec<bool>,
+    pub(crate) uses: Arc<ModuleUses>,
 }
 
 impl<'m> ModuleContext<'m> {
@@ -62,6 +64,13 @@ impl<'m> ModuleContext<'m> {
                 false => Vec::new(),
             },
             summaries: summaries.summaries().cloned().unwrap_or_default(),
+            uses: Arc::new(match asks_for_uses(options) {
+                true => {
+                    let mentions = functions().map(|f| (f.id(), shared_mentions(f)));
+                    ModuleUses::new(facts.module(), mentions)
+                }
+                false => ModuleUses::default(),
+            }),
             calls,
             is_unoptimized: asks_whether_optimized(options) && {
                 let stack_addresses = stack_addresses(facts.module());
@@ -259,6 +268,24 @@ impl<'a> FunctionContext<'a> {
         self.module.is_for_debugger
     }
 
+    /// The variables of the module in shared memory that nothing but launches of this function accesses: only for `dead-code`.
+    pub(crate) fn own_shared(&self) -> Vec<SymbolId> {
+        let mentioned = shared_mentions(self.facts);
+        let uses = &self.module.known.uses;
+        let own = mentioned
+            .into_iter()
+            .filter(|s| uses.is_own(self.module(), self.id(), *s));
+        own.collect()
+    }
+
+    /// Whether nothing calls the function, and no other module can: only for `dead-code`.
+    pub(crate) fn is_uncalled(&self) -> bool {
+        self.module
+            .known
+            .uses
+            .is_uncalled(self.module(), self.calls(), self.id())
+    }
+
     /// Whether no compiler optimized the module: only for `generic-space` and `dead-code`.
     pub(crate) fn is_unoptimized(&self) -> bool {
         self.module.known.is_unoptimized
@@ -323,7 +350,11 @@ impl<'a> FunctionContext<'a> {
 
     /// The branches that decide which blocks are executed, likewise.
     pub(crate) fn divergence(&self) -> Option<&Divergence> {
-        let new = || Some(Divergence::new(self.facts, self.cfg(), self.likely()?));
+        let new = || {
+            let mut divergence = Divergence::new(self.facts, self.cfg(), self.likely()?);
+            divergence.refine(&whole_warps::branches(self, &divergence));
+            Some(divergence)
+        };
         self.divergence.get_or_init(new).as_ref()
     }
 

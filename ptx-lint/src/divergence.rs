@@ -20,6 +20,7 @@ pub(crate) struct Divergence {
     decided_by: Vec<Vec<BlockId>>,
     branches: Vec<Uniformity>,
     levels: Vec<Uniformity>,
+    entry: Uniformity,
     immediate: Vec<Option<BlockId>>,
 }
 
@@ -45,6 +46,7 @@ impl Divergence {
             decided_by: vec![Vec::new(); cfg.len()],
             branches: cfg.blocks().map(|(id, _)| of.branch(id)).collect(),
             levels: vec![of.block(Cfg::ENTRY); cfg.len()],
+            entry: of.block(Cfg::ENTRY),
             immediate: vec![None; cfg.len()],
         };
         let Ok(graph) = Digraph::new(exit + 1, exit, &edges) else {
@@ -66,6 +68,19 @@ impl Divergence {
         }
         found.solve();
         found
+    }
+
+    /// At these branches the threads of a warp go the same way.
+    pub(crate) fn refine(&mut self, branches: &[BlockId]) {
+        for branch in branches {
+            if let Some(level) = self.branches.get_mut(branch.as_u32() as usize) {
+                *level = (*level).min(Uniformity::Warp);
+            }
+        }
+        if !branches.is_empty() {
+            self.levels.fill(self.entry);
+            self.solve();
+        }
     }
 
     /// Notes which blocks depend on the branch at the end of one.

@@ -32,10 +32,12 @@ mod finding;
 mod inline;
 mod linter;
 mod lints;
+mod module_uses;
 mod optimized;
 mod options;
 mod protocols;
 mod session;
+mod whole_warps;
 
 pub use finding::Finding;
 pub use linter::{Linter, lint};

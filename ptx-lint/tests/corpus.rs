@@ -24,6 +24,12 @@ const EXPLAINED: &[(Lint, &str, &str, &str)] = &[
         "the source stores to `pool` and never loads from it",
     ),
     (
+        Lint::DeadCode,
+        "i1",
+        "dev",
+        "the source only stores to an array of the stack",
+    ),
+    (
         Lint::FenceStrength,
         "kernels.clang22",
         "",

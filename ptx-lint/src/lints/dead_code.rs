@@ -1,7 +1,8 @@
-//! `dead-code`: code that control never reaches, results that are never read, and variables that are only written.
+//! `dead-code`: code that control never reaches, results that are never read, variables that are only written, and functions that nothing calls.
 
 mod compilers;
 mod only_written;
+mod uncalled;
 mod unread;
 mod unreachable;
 
@@ -14,4 +15,5 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     unreachable::check(cx, found);
     unread::check(cx, found);
     only_written::check(cx, found);
+    uncalled::check(cx, found);
 }

@@ -1,14 +1,16 @@
 //! `misaligned-vector`: accesses whose address is not, or may not be, a multiple of their size.
 
+mod unknown;
+
 use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::values::{Affine, Symbol, Values};
+use ptx_analysis::values::{Affine, Symbol, Values, VariableRef};
 use ptx_ir::facts::Space;
-use ptx_ir::Binding;
-use ptx_isa::SpecialReg;
+use ptx_ir::{Binding, FunctionKind, VarId};
+use ptx_isa::{SpecialReg, StateSpace};
 
 use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
@@ -90,7 +92,8 @@ fn finding(
             let blocks = || blocks().map(|bytes| format!("its blocks are {bytes} bytes apart"));
             let pointer = || from_pointer(values, &form, needed);
             let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed}, if the pointer is aligned as allocations are"));
-            threads.or_else(blocks).or_else(pointer)?
+            let unknown = || unknown::reason(cx, values, (access, needed), &form);
+            threads.or_else(blocks).or_else(pointer).or_else(unknown)?
         }
     };
     let message = format!("the address of this access may not be a multiple of {needed}: {reason}");
@@ -107,6 +110,9 @@ fn finding(
 fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u64> {
     let module = cx.module();
     let align = match access.provenance? {
+        Provenance::Variable(VariableRef::Local(id)) if is_parameter(cx, id) => {
+            return of_parameter(cx, id, access.address?.constant(), needed);
+        }
         Provenance::Variable(variable) => cx.layout(variable)?.align,
         Provenance::Parameter { variable, .. } => {
             let function = module.functions().get(cx.id())?;
@@ -119,6 +125,30 @@ fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u6
         _ => return None,
     };
     (align < needed).then_some(align)
+}
+
+/// Whether a variable is a parameter of the function.
+fn is_parameter(cx: &FunctionContext<'_>, variable: VarId) -> bool {
+    let var = cx.body().vars().get(variable);
+    var.is_some_and(|v| v.space.base() == StateSpace::Param && v.stmt.is_none())
+}
+
+/// The alignment of a parameter, if an access at an offset of it is not aligned: those of kernels lie one after the other.
+fn of_parameter(cx: &FunctionContext<'_>, variable: VarId, at: i64, needed: u64) -> Option<u64> {
+    let module = cx.module();
+    let function = module.functions().get(cx.id())?;
+    let is_kernel = function.kind == FunctionKind::Entry;
+    let mut offset: u64 = 0;
+    for param in function.interface.params.of(module.params()) {
+        let layout = param.layout(module.pool())?;
+        offset = offset.checked_next_multiple_of(layout.align.max(1))?;
+        if param.binding == Binding::Var(variable) {
+            let is_aligned = is_kernel && offset.checked_add_signed(at)?.is_multiple_of(needed);
+            return Some(layout.align).filter(|align| *align < needed && !is_aligned);
+        }
+        offset = offset.checked_add(layout.size?)?;
+    }
+    None
 }
 
 /// How far the addresses of neighbouring threads are apart, if that is less than what all of them must be multiples of.

@@ -1,8 +1,11 @@
 //! `shared-race`: accesses of different threads to the same shared memory, one of them a write, without a barrier between them.
 
+mod arms;
 mod overlap;
 mod pending;
+mod repeated;
 mod touch;
+mod update;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,7 +15,7 @@ use ptx_ir::StmtId;
 use crate::context::FunctionContext;
 use crate::{Certainty, Finding, Lint};
 use overlap::Judge;
-use pending::Pending;
+use pending::{Pair, Pending};
 use touch::Touches;
 
 /// How many pairs of accesses are compared in a function.
@@ -31,12 +34,12 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     if !touches.all.iter().any(|t| t.writes) {
         return;
     }
-    let groups = pending::groups(cx, &mut threads);
+    let groups = pending::groups(cx, &mut threads, sets);
     let pending = Pending::new(cx, &touches, &groups);
     let judge = Judge::new(cx, &threads, sets, &touches, &groups);
     let mut races: BTreeMap<StmtId, (Certainty, StmtId)> = BTreeMap::new();
     let mut left = PAIRS;
-    pending.pairs(&mut |pair| {
+    let mut judge_pair = |pair: Pair| {
         if left == 0 {
             return;
         }
@@ -49,7 +52,12 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
                 *known = new;
             }
         }
-    });
+    };
+    pending.pairs(&mut judge_pair);
+    arms::pairs(cx, &touches, &mut judge_pair);
+    for (store, load) in update::stores(cx, &touches) {
+        races.entry(store).or_insert((Certainty::Possible, load));
+    }
     for touch in &touches.all {
         if touch.writes_differ(cx, &mut threads) {
             races.insert(touch.stmt, (Certainty::Definite, touch.stmt));

@@ -1,7 +1,8 @@
 //! Lints of a module that changes: what is known of functions is kept.
 //!
 //! What a lint finds in a function depends on its text, the declarations that it mentions, and what it gets from others: the uniformity of arguments,
-//! results and calls, the addresses that are passed, which functions wait at barriers, and for kernels the text of the functions that they call. After a change the
+//! results and calls, the addresses that are passed, which functions wait at barriers, whether anything calls it or accesses its shared memory, and for kernels the
+//! text of the functions that they call. After a change the
 //! functions with another text are evaluated, and each other one only if what it gets is not the same as before.
 
 mod digest;
@@ -19,12 +20,13 @@ use ptx_analysis::incremental::Budget;
 use ptx_analysis::provenance::IncrementalSummaries;
 use ptx_analysis::uniformity::IncrementalUniformity;
 use ptx_ir::facts::{FactTables, ModuleFacts};
-use ptx_ir::{Changed, EntityId as _, FuncId, Module, Operand};
+use ptx_ir::{Changed, EntityId as _, FuncId, Module, Operand, SymbolId};
 
 use crate::context::{
     FunctionContext, Known, ModuleContext, asks_whether_optimized, needs_divergence, waiting, waits,
 };
 use crate::linter::{examine, merged};
+use crate::module_uses::{ModuleUses, asks_for_uses, shared_mentions};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, LintOptions};
 use digest::Digest;
@@ -94,6 +96,8 @@ struct Function {
     is_changed: bool,
     waits: bool,
     is_unoptimized: bool,
+    /// The variables of the module in shared memory that it mentions.
+    shared: Vec<SymbolId>,
     linted: Option<Linted>,
 }
 
@@ -113,6 +117,9 @@ struct Inputs {
     waiting: Vec<FuncId>,
     is_connected: bool,
     is_unoptimized: bool,
+    /// Whether nothing calls it, and for each variable in shared memory, whether nothing else accesses it.
+    is_uncalled: bool,
+    own_shared: Vec<bool>,
     /// Whether it is linted as a part of kernels, and whether it is such a kernel.
     is_replaced: (bool, bool),
 }
@@ -243,6 +250,10 @@ impl LintSession {
             function.waits = needs_divergence(&self.options) && waits(of);
             function.is_unoptimized =
                 asks_whether_optimized(&self.options) && is_unoptimized(of, &stack_addresses);
+            function.shared = match asks_for_uses(&self.options) {
+                true => shared_mentions(of),
+                false => Vec::new(),
+            };
             if core::mem::take(&mut function.is_changed) {
                 changed.push(id);
             }
@@ -272,7 +283,7 @@ impl LintSession {
         let calls = Arc::clone(&self.calls);
         let mut context = None;
         for (id, _, body) in facts.module().definitions() {
-            let inputs = self.inputs(id, &known);
+            let inputs = self.inputs(facts.module(), id, &known);
             let function = self.functions.get(id.index());
             let linted = function.and_then(|f| f.linted.as_ref());
             if linted.is_some_and(|l| l.inputs == inputs) {
@@ -312,11 +323,19 @@ impl LintSession {
             waiting: waiting(&self.calls, waits),
             calls: Arc::clone(&self.calls),
             summaries: self.summaries.summaries().cloned().unwrap_or_default(),
+            uses: Arc::new(match asks_for_uses(&self.options) {
+                true => {
+                    ModuleUses::new(module, definitions().map(|(id, f)| (id, f.shared.clone())))
+                }
+                false => ModuleUses::default(),
+            }),
             is_unoptimized: definitions().any(|(_, f)| f.is_unoptimized),
         }
     }
 
-    fn inputs(&self, id: FuncId, known: &Known) -> Inputs {
+    fn inputs(&self, module: &Module, id: FuncId, known: &Known) -> Inputs {
+        let shared = self.functions.get(id.index()).map(|f| &f.shared);
+        let is_own = |symbol: &SymbolId| known.uses.is_own(module, id, *symbol);
         let is_waiting = |id: &FuncId| known.waiting.get(id.index()) == Some(&true);
         let callees = known.calls.callees(id);
         Inputs {
@@ -325,6 +344,8 @@ impl LintSession {
             is_connected: !known.calls.targets(id).is_empty()
                 || !known.calls.callers(id).is_empty(),
             is_unoptimized: known.is_unoptimized,
+            is_uncalled: known.uses.is_uncalled(module, &known.calls, id),
+            own_shared: shared.into_iter().flatten().map(is_own).collect(),
             is_replaced: self.kernels.contexts().is_replaced(id),
         }
     }

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
+use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_ir::{EntityId as _, FunctionKind, StmtId};
 use ptx_isa::{Action, Marks};
 
@@ -15,7 +16,7 @@ use crate::{Certainty, Finding, Lint};
 /// A barrier that states its number and how many threads it is for.
 struct Counted {
     stmt: StmtId,
-    number: i64,
+    number: PerThread,
     threads: i64,
     /// The samples that may come to it.
     set: u128,
@@ -34,29 +35,48 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let calls = |at: &Reached<'_>| at.facts.callees().is_some() || !at.facts.is_known();
-    let Some((threads, sets)) = cx.threads() else {
+    let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
     if !threads.shape().is_required || cx.instructions().any(|at| calls(&at)) {
         return;
     }
-    let all: Option<Vec<Counted>> = cx.instructions().filter(is_barrier).map(|at| counted(cx, sets, &at)).collect();
+    let barriers = cx.instructions().filter(is_barrier);
+    let all: Option<Vec<Counted>> = barriers.map(|at| counted(cx, (&mut threads, sets), &at)).collect();
     // Of a number that is not known, it may be any.
     let Some(all) = all else { return };
-    let mut comes: BTreeMap<i64, u128> = BTreeMap::new();
-    for barrier in &all {
-        *comes.entry(barrier.number).or_default() |= barrier.set;
+    let mut comes: BTreeMap<u64, u128> = BTreeMap::new();
+    for (number, set) in all.iter().flat_map(Counted::sets) {
+        *comes.entry(number).or_default() |= set;
     }
     for barrier in all {
-        let set = comes.get(&barrier.number).copied().unwrap_or(u128::MAX);
-        let most = count(threads.samples(), set);
-        if barrier.set != 0 && most < barrier.threads {
-            found.push(finding(cx, &barrier, most));
+        let few = barrier.sets().into_iter().find_map(|(number, _)| {
+            let set = comes.get(&number).copied().unwrap_or(u128::MAX);
+            let most = count(threads.samples(), set);
+            (most < barrier.threads).then_some((number, most))
+        });
+        if let Some(few) = few {
+            found.push(finding(cx, &barrier, few));
         }
     }
 }
 
-fn counted(cx: &FunctionContext<'_>, sets: &[u128], at: &Reached<'_>) -> Option<Counted> {
+impl Counted {
+    /// The samples that may come, by the number of the barrier that they come to.
+    fn sets(&self) -> BTreeMap<u64, u128> {
+        let mut sets: BTreeMap<u64, u128> = BTreeMap::new();
+        for sample in (0..128).filter(|sample| self.set >> sample & 1 == 1) {
+            *sets.entry(self.number.get(sample)).or_default() |= 1 << sample;
+        }
+        sets
+    }
+}
+
+fn counted(
+    cx: &FunctionContext<'_>,
+    (values, sets): (&mut ThreadValues<'_>, &[u128]),
+    at: &Reached<'_>,
+) -> Option<Counted> {
     let (form, _) = at.facts.form()?;
     let mut operands = form.operands().iter();
     // Where no operand is marked, the second one is the count; the number is before it.
@@ -68,9 +88,13 @@ fn counted(cx: &FunctionContext<'_>, sets: &[u128], at: &Reached<'_>) -> Option<
         // Barriers for all threads are looked at elsewhere.
         None => 0,
     };
+    let number = match cx.integer(number) {
+        Some(number) => PerThread::Same(number as u64),
+        None => values.value(cx.read(at.stmt, number)?)?,
+    };
     Some(Counted {
         stmt: at.stmt,
-        number: cx.integer(number)?,
+        number,
         threads,
         set: *sets.get(block.index())?,
     })
@@ -92,10 +116,10 @@ fn count(samples: &[u32], set: u128) -> i64 {
     of_warp.into_values().sum()
 }
 
-fn finding(cx: &FunctionContext<'_>, barrier: &Counted, most: i64) -> Finding {
+fn finding(cx: &FunctionContext<'_>, barrier: &Counted, (number, most): (u64, i64)) -> Finding {
     let message = format!(
-        "the barrier {} waits for {} threads, but only {most} come to it",
-        barrier.number, barrier.threads
+        "the barrier {number} waits for {} threads, but only {most} come to it",
+        barrier.threads
     );
     cx.finding(Lint::BarrierDivergence, Certainty::Definite, barrier.stmt, message)
         .with_help("give the number of threads that come, or let the others come, too")

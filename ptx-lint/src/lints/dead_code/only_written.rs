@@ -1,19 +1,22 @@
-//! Variables in shared memory that are written and never read.
+//! Variables in shared and local memory that are written and never read: those of the function, and those of the module that no other function sees.
 //!
 //! The address of such a variable is followed through the instructions that compute with it. All of what it gets to must be addresses
 //! of ordinary stores: then no thread can read the variable.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::graph::Csr;
 use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::values::VariableRef;
 use ptx_ir::facts::{Facts, MemoryAccess};
-use ptx_ir::{InstId, Operand, Span, Statement, StmtId, Var, VarId};
+use ptx_ir::{InstId, Operand, Span, Statement, StmtId, Var};
 use ptx_isa::{Access, StateSpace};
 
 use crate::context::FunctionContext;
+use crate::declarations::symbol_name;
 use crate::{Finding, Lint};
 
 /// Of how many variables a value may be the address before they are given up.
@@ -22,10 +25,11 @@ const MOST_VARIABLES: usize = 8;
 /// One finding for each variable, at the first store.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let vars = cx.body().vars().iter();
-    let candidates: BTreeMap<VarId, Vec<StmtId>> = vars
-        .filter(|(_, var)| is_own(cx, var))
-        .map(|(id, _)| (id, Vec::new()))
-        .collect();
+    let own = vars.filter(|(_, var)| is_own(cx, var));
+    let own = own.map(|(id, _)| VariableRef::Local(id));
+    let shared = cx.own_shared().into_iter().map(VariableRef::Module);
+    let candidates: BTreeMap<VariableRef, Vec<StmtId>> =
+        own.chain(shared).map(|var| (var, Vec::new())).collect();
     if candidates.is_empty() || !cx.body().opaques().is_empty() {
         return;
     }
@@ -43,24 +47,44 @@ fn is_own(cx: &FunctionContext<'_>, var: &Var) -> bool {
         Some(Statement::Decl(id)) => cx.body().declarations().decls.get(id),
         _ => None,
     };
-    // Compilers leave arrays of the stack that were only written.
-    var.space == StateSpace::Shared && declaration.is_some_and(|d| d.linkage.is_none())
+    // Code that is not optimized leaves arrays of the stack that were only written.
+    let is_kept = match var.space.base() {
+        StateSpace::Shared => false,
+        StateSpace::Local => cx.is_for_debugger() || cx.is_unoptimized(),
+        _ => true,
+    };
+    !is_kept && declaration.is_some_and(|d| d.linkage.is_none())
 }
 
-fn finding(cx: &FunctionContext<'_>, var: VarId, mut stores: Vec<StmtId>) -> Option<Finding> {
+fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) -> Option<Finding> {
     stores.sort_by_key(|stmt| cx.span(*stmt).start);
     stores.dedup();
     let (first, rest) = stores.split_first()?;
-    let var = cx.body().vars().get(var)?;
-    let name = cx.module().name(var.name);
+    let (name, declared) = declaration(cx, var)?;
     let message = format!("`{name}` is written here and never read");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
-    let mut finding = finding
-        .with_help("remove the stores and the variable")
-        .with_label(cx.span(var.stmt?), "declared here");
+    let mut finding = finding.with_help("remove the stores and the variable");
+    if let Some(declared) = declared {
+        finding = finding.with_label(declared, "declared here");
+    }
     let rest: Vec<Span> = rest.iter().map(|stmt| cx.span(*stmt)).collect();
     finding.diagnostic.repeats = rest.into();
     Some(finding)
+}
+
+/// The name of a variable, and where it is declared if that is in the function.
+fn declaration<'a>(
+    cx: &FunctionContext<'a>,
+    var: VariableRef,
+) -> Option<(Cow<'a, str>, Option<Span>)> {
+    let module = cx.module();
+    Some(match var {
+        VariableRef::Local(id) => {
+            let var = cx.body().vars().get(id)?;
+            (Cow::Borrowed(module.name(var.name)), var.stmt.map(|stmt| cx.span(stmt)))
+        }
+        VariableRef::Module(symbol) => (symbol_name(module, symbol), None),
+    })
 }
 
 /// Follows the addresses of variables.
@@ -71,17 +95,17 @@ struct Search<'a> {
     readers: Csr<StmtId>,
     phis: Csr<ValueId>,
     /// The stores to each variable that nothing is known to read.
-    stores: BTreeMap<VarId, Vec<StmtId>>,
+    stores: BTreeMap<VariableRef, Vec<StmtId>>,
     /// Which variables the address in a value may be of.
-    seen: BTreeMap<ValueId, Vec<VarId>>,
-    work: Vec<(ValueId, VarId)>,
+    seen: BTreeMap<ValueId, Vec<VariableRef>>,
+    work: Vec<(ValueId, VariableRef)>,
 }
 
 impl<'a> Search<'a> {
     fn new(
         cx: &'a FunctionContext<'a>,
         ssa: &'a Ssa,
-        stores: BTreeMap<VarId, Vec<StmtId>>,
+        stores: BTreeMap<VariableRef, Vec<StmtId>>,
     ) -> Self {
         let uses = ssa.all_uses().iter();
         let uses = uses.map(|u| (u.value.as_u32(), u.stmt));
@@ -125,10 +149,9 @@ impl<'a> Search<'a> {
                 operand => elsewhere.push(*operand),
             }
         }
-        let mut named: Vec<(VarId, bool)> = Vec::new();
-        let known = |operand: &Operand| match operand {
-            Operand::Var(var) => Some(*var).filter(|var| self.stores.contains_key(var)),
-            _ => None,
+        let mut named: Vec<(VariableRef, bool)> = Vec::new();
+        let known = |operand: &Operand| {
+            VariableRef::of(*operand).filter(|var| self.stores.contains_key(var))
         };
         named.extend(in_addresses.iter().filter_map(known).map(|var| (var, true)));
         while let Some(operand) = elsewhere.pop() {
@@ -155,7 +178,7 @@ impl<'a> Search<'a> {
     }
 
     /// A statement reads a value with the address of a variable.
-    fn read(&mut self, stmt: StmtId, value: ValueId, var: VarId) {
+    fn read(&mut self, stmt: StmtId, value: ValueId, var: VariableRef) {
         let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
             return self.escapes(var);
         };
@@ -172,7 +195,7 @@ impl<'a> Search<'a> {
     }
 
     /// An instruction uses the address of a variable: only as the address of an access, or in another operand.
-    fn instruction(&mut self, stmt: StmtId, f: &Facts<'_>, var: VarId, is_address: bool) {
+    fn instruction(&mut self, stmt: StmtId, f: &Facts<'_>, var: VariableRef, is_address: bool) {
         let mut accesses = f.memory();
         match (accesses.next(), accesses.next()) {
             (None, None) if f.may_be_removed() && f.lanes().is_none() => {
@@ -189,7 +212,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn value(&mut self, value: ValueId, var: VarId) {
+    fn value(&mut self, value: ValueId, var: VariableRef) {
         if !self.stores.contains_key(&var) {
             return;
         }
@@ -205,7 +228,7 @@ impl<'a> Search<'a> {
     }
 
     /// Something may read the variable.
-    fn escapes(&mut self, var: VarId) {
+    fn escapes(&mut self, var: VariableRef) {
         self.stores.remove(&var);
     }
 }

@@ -89,6 +89,9 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             return self.meets(pair, a, b).then_some(Certainty::Possible);
         }
         let difference = self.difference(pair, a, b)?;
+        if a.repeated.is_some() || b.repeated.is_some() {
+            return self.repeats(pair, a, b, &difference).then_some(Certainty::Possible);
+        }
         if difference.first.is_empty() && difference.second.is_empty() {
             return self.compare(pair, a, b, difference.constant);
         }
@@ -102,7 +105,28 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let differ = Self::stride(other) != 0;
         // A warp may read what it wrote itself; other warps did not.
         let is_first = !pair.is_earlier && (!pair.in_other_warps || self.is_in_other_warps(selected, other));
-        is_first && several && differ && !other.is_anywhere && !selected.is_of_warp && other.counters.is_empty()
+        is_first && several && differ && !other.is_anywhere && !selected.is_of_warp
+    }
+
+    /// Whether addresses that change in a loop are the same in the first iteration, or in the first one and in the second one.
+    fn repeats(&self, pair: &Pair, a: &Touch, b: &Touch, difference: &Difference) -> bool {
+        let of = [a, b].map(|touch| touch.repeated.as_ref());
+        let is_other = matches!(of, [Some(a), Some(b)] if (a.value, a.id) != (b.value, b.id));
+        let is_known = difference.first.is_empty() && difference.second.is_empty();
+        let around = self.common_loop(a.block, b.block).filter(|_| pair.is_earlier);
+        let mut repeated = of.into_iter().flatten();
+        if is_other || !is_known || around.is_some_and(|id| repeated.any(|r| r.id != id)) {
+            return false;
+        }
+        if pair.is_earlier && of[1].is_some_and(|r| r.later.is_none()) {
+            return false;
+        }
+        let count = match of.into_iter().flatten().any(|r| r.is_same) && !pair.in_other_warps {
+            true => self.certain.min(LANES as usize),
+            false => self.likely,
+        };
+        let all = |_: usize, _: usize| true;
+        self.overlaps(pair, (a, a.set), (b, b.set), (difference.constant, &all), count)
     }
 
     /// Whether warps of which no thread executes an access execute another one.
@@ -204,7 +228,9 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let is_in = |set: u128, sample: usize| sample < count && set >> sample & 1 == 1;
         // Both are in the order of their addresses, unless these wrap around.
         let (mut from, mut last) = (0, i64::MIN);
-        let mut all = b.sorted.iter().filter(|(_, sample)| is_in(second, *sample));
+        let later = b.repeated.as_ref().filter(|_| pair.is_earlier);
+        let sorted = later.and_then(|of| of.later.as_ref()).unwrap_or(&b.sorted);
+        let mut all = sorted.iter().filter(|(_, sample)| is_in(second, *sample));
         all.any(|&(own, sample)| {
             let Some(&thread) = self.samples.get(sample) else {
                 return false;

@@ -178,18 +178,35 @@ impl<'a, 'c> Pending<'a, 'c> {
     }
 }
 
-/// The barriers for some of the threads whose numbers follow from the index of the thread.
-pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>) -> Groups {
+/// The barriers for some of the threads: those whose numbers follow from the index of the thread, and those that other threads do not come to.
+pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, sets: &[u128]) -> Groups {
     let mut groups = Groups::new();
+    let mut numbers: BTreeMap<i64, Vec<StmtId>> = BTreeMap::new();
     for at in cx.instructions() {
+        let arrives = at.facts.action() == Some(Action::BarrierArrive);
         let waits = matches!(at.facts.action(), Some(Action::BarrierSync | Action::BarrierReduce));
         let operand = at.facts.form_operand(0).or(at.facts.marked(Marks::PARTICIPANTS).next());
+        if let Some(number) = operand.and_then(|o| cx.integer(o)).filter(|_| waits || arrives) {
+            numbers.entry(number).or_default().push(at.stmt);
+        }
         if !waits || !is_counted(&at.facts) {
             continue;
         }
         let value = operand.and_then(|o| cx.read(at.stmt, o));
         if let Some(number @ PerThread::Each(_)) = value.and_then(|v| threads.value(v)) {
             groups.insert(at.stmt, number);
+        }
+    }
+    // Barriers of which the number is that of no other one.
+    for stmt in numbers.into_values().filter_map(|all| <[StmtId; 1]>::try_from(all).ok()) {
+        let [stmt] = stmt;
+        let is_some = cx.inst_at(stmt).is_some_and(|f| is_counted(&f) && f.action() != Some(Action::BarrierArrive));
+        let block = cx.cfg().of_statement(stmt).filter(|_| is_some);
+        let set = block.and_then(|block| sets.get(block.index()).copied()).unwrap_or(0);
+        let count = threads.samples().len() as u64;
+        if set != 0 && u64::from(set.count_ones()) < count {
+            let number = |sample: u64| if set >> sample & 1 == 1 { 0 } else { sample + 1 };
+            groups.insert(stmt, PerThread::Each((0..count).map(number).collect()));
         }
     }
     groups

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::graph::LoopId;
 use ptx_analysis::memory_access::{Access, Provenance};
-use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::ssa::Value;
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::Uniformity;
 use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
@@ -17,7 +17,8 @@ use ptx_isa::{Access as Kind, Modifier, Proxy, StateSpace};
 
 use super::super::barrier_divergence::last;
 use super::super::performance;
-use crate::addresses::{Parts, has_local};
+use super::repeated::{Assumptions, Repeated};
+use crate::addresses::{Parts, has_local, is_loaded};
 use crate::context::FunctionContext;
 
 /// The lanes of a warp.
@@ -54,6 +55,10 @@ pub(super) struct Touch {
     pub(super) provenance: Provenance,
     /// What it stores, by sample, if that is known.
     pub(super) stored: Option<PerThread>,
+    /// The address, with what is not known of it.
+    pub(super) form: Affine,
+    /// What changes in a loop: then `own` is the address in the first iteration.
+    pub(super) repeated: Option<Repeated>,
 }
 
 /// The accesses of a function.
@@ -69,13 +74,14 @@ impl Touches {
         threads: &mut ThreadValues<'_>,
         sets: &[u128],
     ) -> Option<Self> {
+        let mut assumptions = Assumptions::default();
         let values = cx.values()?;
         let mut touches = Self {
             all: Vec::new(),
             of: BTreeMap::new(),
         };
         for access in cx.accesses()?.all() {
-            if let Some(touch) = touch(cx, values, threads, sets, access) {
+            if let Some(touch) = touch(cx, values, (threads, &mut assumptions), sets, access) {
                 touches.of.entry(touch.stmt).or_default().push(touches.all.len());
                 touches.all.push(touch);
             }
@@ -159,7 +165,7 @@ impl Touch {
     fn filling(&self, size: i64) -> Option<usize> {
         let first = *self.own.first()?;
         let stride = self.own.get(1)?.checked_sub(first)?;
-        let is_plain = self.writes && !self.is_atomic && !self.is_anywhere;
+        let is_plain = self.writes && !self.is_atomic && !self.is_anywhere && self.repeated.is_none();
         if !is_plain || self.set & 1 == 0 || stride != self.bytes {
             return None;
         }
@@ -170,7 +176,8 @@ impl Touch {
 
     /// How many of the first samples access only what is in a variable of that size, as far as their addresses are known.
     fn inside(&self, size: i64) -> usize {
-        if !self.counters.is_empty() || self.shared.len() > 1 || self.is_anywhere {
+        let is_known = !self.is_anywhere && self.repeated.is_none();
+        if !self.counters.is_empty() || self.shared.len() > 1 || !is_known {
             return self.own.len();
         }
         let mut own = self.own.iter().enumerate();
@@ -182,10 +189,10 @@ impl Touch {
     }
 }
 
-fn touch(
+fn touch<'t>(
     cx: &FunctionContext<'_>,
     values: &Values,
-    threads: &mut ThreadValues<'_>,
+    (threads, assumptions): (&mut ThreadValues<'t>, &mut Assumptions<'t>),
     sets: &[u128],
     access: &Access,
 ) -> Option<Touch> {
@@ -203,11 +210,16 @@ fn touch(
     }
     let block = cx.cfg().of_statement(access.stmt)?;
     let (form, _) = values.without_wrap(&access.address?, 32);
-    let parts = Parts::new(cx, values, threads, &form);
-    let is_anywhere = parts.is_none();
-    let parts = match parts {
-        Some(parts) => parts,
-        None => anywhere(cx, values, threads, &form)?,
+    let known = Parts::new(cx, values, threads, &form);
+    let anywhere = || anywhere(cx, values, threads, &form);
+    let anywhere = known.is_none().then(anywhere).flatten();
+    let is_anywhere = anywhere.is_some();
+    let (parts, repeated) = match known.or(anywhere) {
+        Some(parts) => (parts, None),
+        None => {
+            let (parts, repeated) = assumptions.parts(cx, values, threads, &form)?;
+            (parts, Some(repeated))
+        }
     };
     let mut touch = Touch {
         stmt: access.stmt,
@@ -226,12 +238,20 @@ fn touch(
         is_of_warp,
         provenance: access.provenance?,
         stored: stored(cx, threads, access),
+        form,
+        repeated,
     };
     guard(cx, threads, &mut touch);
-    let samples = touch.own.iter().enumerate();
-    touch.sorted = samples.map(|(sample, own)| (*own, sample)).collect();
-    touch.sorted.sort_unstable();
+    touch.sorted = sorted(&touch.own);
     Some(touch)
+}
+
+/// Addresses with their samples, in the order of the addresses.
+pub(super) fn sorted(own: &[i64]) -> Vec<(i64, usize)> {
+    let samples = own.iter().enumerate();
+    let mut sorted: Vec<(i64, usize)> = samples.map(|(sample, own)| (*own, sample)).collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// The parts of an address of an element that a loaded number selects; `None` if it depends on the thread in another way.
@@ -250,28 +270,6 @@ fn anywhere(
         }
     }
     (loaded > 0).then(|| Parts::unknown(threads))
-}
-
-/// Whether a value is computed only of numbers and of what one load gives from memory.
-fn is_loaded(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
-    let (Some(ssa), Some(left)) = (cx.ssa(), left.checked_sub(1)) else {
-        return false;
-    };
-    let Value::Def { stmt, old: None, .. } = ssa.value(value) else {
-        return false;
-    };
-    let Some(facts) = cx.inst_at(stmt) else {
-        return false;
-    };
-    if facts.action().is_some() || !facts.is_known() {
-        return false;
-    }
-    let is_far = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Global);
-    let mut accesses = facts.memory().peekable();
-    if accesses.peek().is_some() {
-        return accesses.all(|a| is_far(a.space) && !a.writes());
-    }
-    matches!(ssa.uses(stmt), [only] if is_loaded(cx, only.value, left))
 }
 
 /// The value of the only register that an instruction stores, in single threads.

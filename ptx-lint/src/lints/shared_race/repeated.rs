@@ -1,0 +1,188 @@
+//! Addresses that change from one iteration of a loop to the next by what is not a constant, such as those of loops whose step is the number of threads, and
+//! those that contain a distance that is doubled: they are known in the first two iterations.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_analysis::graph::LoopId;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_analysis::threads::{PerThread, ThreadValues};
+use ptx_analysis::values::{Affine, Symbol, Values};
+
+use crate::addresses::Parts;
+use crate::context::FunctionContext;
+
+/// How many values of headers are looked at in a function, and how many values of an address.
+const HEADERS: usize = 8;
+const FOLLOWED: usize = 32;
+/// What a number is taken to be that is not known before a loop.
+const ASSUMED: u64 = 8;
+
+/// The part of an address that changes in a loop.
+pub(super) struct Repeated {
+    /// The value at the header of the loop; `None` if it is a multiple of the number of iterations.
+    pub(super) value: Option<ValueId>,
+    pub(super) id: LoopId,
+    /// Whether that is the same in all threads.
+    pub(super) is_same: bool,
+    /// The address in the second iteration, with the samples, in the order of the addresses.
+    pub(super) later: Option<Vec<(i64, usize)>>,
+}
+
+/// The values of single threads in the first two iterations of a loop.
+struct Iterations<'t> {
+    id: LoopId,
+    is_same: bool,
+    first: ThreadValues<'t>,
+    second: Option<ThreadValues<'t>>,
+}
+
+/// What was assumed so far.
+#[derive(Default)]
+pub(super) struct Assumptions<'t> {
+    known: BTreeMap<ValueId, Option<Iterations<'t>>>,
+}
+
+impl<'t> Assumptions<'t> {
+    /// The parts of an address in the first iteration of the loop in which it changes.
+    pub(super) fn parts(
+        &mut self,
+        cx: &FunctionContext<'_>,
+        values: &Values,
+        threads: &mut ThreadValues<'t>,
+        form: &Affine,
+    ) -> Option<(Parts, Repeated)> {
+        if let Some(id) = counter(values, form) {
+            return counted(cx, values, threads, (form, id));
+        }
+        let value = only_header(cx, values, threads, form)?;
+        if !self.known.contains_key(&value) && self.known.len() >= HEADERS {
+            return None;
+        }
+        let of = self.known.entry(value).or_insert_with(|| iterations(cx, threads, value));
+        let of = of.as_mut()?;
+        let parts = Parts::with_products(cx, values, &mut of.first, (form, 0))?;
+        let later = of.second.as_mut().and_then(|t| Parts::with_products(cx, values, t, (form, 1)));
+        let later = later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+        let repeated = Repeated {
+            value: Some(value),
+            id: of.id,
+            is_same: of.is_same,
+            later: later.map(|later| super::touch::sorted(&later.own)),
+        };
+        Some((parts, repeated))
+    }
+}
+
+/// The loop whose number of iterations is a factor of a part of an address.
+fn counter(values: &Values, form: &Affine) -> Option<LoopId> {
+    form.terms().iter().find_map(|term| match values.symbol(term.symbol)? {
+        Symbol::Product(a, b) => [a, b].into_iter().find_map(|factor| match values.symbol(factor)? {
+            Symbol::Counter(id) => Some(id),
+            _ => None,
+        }),
+        _ => None,
+    })
+}
+
+/// The parts of such an address.
+fn counted(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    threads: &mut ThreadValues<'_>,
+    (form, id): (&Affine, LoopId),
+) -> Option<(Parts, Repeated)> {
+    let parts = Parts::with_products(cx, values, threads, (form, 0))?;
+    let later = Parts::with_products(cx, values, threads, (form, 1));
+    let later = later.filter(|later| later.shared == parts.shared && later.counters == parts.counters);
+    let repeated = Repeated {
+        value: None,
+        id,
+        is_same: false,
+        later: later.map(|later| super::touch::sorted(&later.own)),
+    };
+    Some((parts, repeated))
+}
+
+/// The only value of the header of a loop on which an address depends and which is not known.
+fn only_header(
+    cx: &FunctionContext<'_>,
+    values: &Values,
+    threads: &mut ThreadValues<'_>,
+    form: &Affine,
+) -> Option<ValueId> {
+    let ssa = cx.ssa()?;
+    let mut work: Vec<ValueId> = Vec::new();
+    for term in form.terms() {
+        let symbols = match values.symbol(term.symbol)? {
+            Symbol::Product(a, b) => [values.symbol(a), values.symbol(b)],
+            symbol => [Some(symbol), None],
+        };
+        work.extend(symbols.into_iter().flatten().filter_map(|symbol| match symbol {
+            Symbol::Value { value, .. } => Some(value),
+            _ => None,
+        }));
+    }
+    let (mut seen, mut found) = (Vec::new(), None);
+    while let Some(value) = work.pop() {
+        if seen.contains(&value) || threads.value(value).is_some() {
+            continue;
+        }
+        if seen.len() >= FOLLOWED {
+            return None;
+        }
+        seen.push(value);
+        match ssa.value(value) {
+            Value::Phi { .. } if found.is_some() => return None,
+            Value::Phi { .. } => found = Some(value),
+            Value::Def { stmt, .. } => {
+                let computes = cx.inst_at(stmt).is_some_and(|f| f.action().is_none() && f.memory().next().is_none());
+                if computes {
+                    work.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Assumes what a value is in the first two iterations of the loop of which it is in the header.
+fn iterations<'t>(
+    cx: &FunctionContext<'_>,
+    threads: &mut ThreadValues<'t>,
+    value: ValueId,
+) -> Option<Iterations<'t>> {
+    let ssa = cx.ssa()?;
+    let Value::Phi { block, .. } = ssa.value(value) else {
+        return None;
+    };
+    let loops = cx.analysis().loops();
+    let id = loops.innermost(block).filter(|_| loops.header(block) == Some(block))?;
+    let (mut first, mut next) = (None, None);
+    for ((_, edge), arg) in cx.cfg().in_edges(block).zip(ssa.args(value)) {
+        let slot = match loops.contains(id, edge.from) {
+            true => &mut next,
+            false => &mut first,
+        };
+        if slot.replace(*arg).is_some_and(|other| other != *arg) {
+            return None;
+        }
+    }
+    let (first, next) = (first?, next?);
+    let begins = threads.value(first).unwrap_or(PerThread::Same(ASSUMED));
+    let is_same = matches!(begins, PerThread::Same(_));
+    let mut in_first = threads.assuming(value, 0);
+    in_first.assume(value, begins);
+    let second = in_first.value(next).map(|numbers| {
+        let mut second = threads.assuming(value, 0);
+        second.assume(value, numbers);
+        second
+    });
+    Some(Iterations {
+        id,
+        is_same,
+        first: in_first,
+        second,
+    })
+}
