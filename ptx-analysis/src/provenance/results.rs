@@ -74,6 +74,20 @@ impl Pass<'_> {
                 found.extend(variable.map(|v| (v, address)));
                 return;
             }
+            Some(Action::MapShared) if f.has_modifier(Modifier::SharedCluster) => {
+                // Of a variable of another CTA.
+                let address = Known::Address(Origin {
+                    object: None,
+                    space: Some(StateSpace::Shared),
+                    is_generic: false,
+                    is_certain: true,
+                    offset: None,
+                });
+                let result = form.operands().iter().position(|o| o.role() == Role::Def);
+                let variable = result.and_then(|at| self.written(f, at, 0, 1));
+                found.extend(variable.map(|v| (v, address)));
+                return;
+            }
             _ => {}
         }
         let Some(computation) = form.computation().filter(|c| !c.is_approximate()) else {
