@@ -24,7 +24,7 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
     let looked_at = events.waits.iter().take(MOST);
     let early =
         looked_at.filter(|wait| is_early(events, wait) || is_repeated(events, analysis, wait));
-    found.extend(early.map(|wait| violation(wait)));
+    found.extend(early.map(violation));
     let again = Again {
         events,
         objects: Objects::new(events),

@@ -116,10 +116,13 @@ impl Walk<'_> {
                 }
                 Kind::Start(number) if *number == self.number => return None,
                 Kind::Call => return None,
-                Kind::Memory(access) if access.writes && !access.asynchronous => {
-                    if access.place.begins_in(self.source) && !found.contains(&event.inst) {
-                        found.push(event.inst);
-                    }
+                Kind::Memory(access)
+                    if access.writes
+                        && !access.asynchronous
+                        && access.place.begins_in(self.source)
+                        && !found.contains(&event.inst) =>
+                {
+                    found.push(event.inst);
                 }
                 _ => {}
             }
