@@ -138,6 +138,20 @@ fn objects(rule: Rule) -> Option<Text> {
             "add `fence.mbarrier_init.release.cluster;` after the initialization",
             "",
         ),
+        Rule::MbarrierPhase => text(
+            Lint::MbarrierInit,
+            ["does", "may"],
+            "not wait: the phase of the mbarrier object with this parity is complete already",
+            "wait for parity 0 first, and for the other parity each time that the object is used again",
+            "",
+        ),
+        Rule::MbarrierNotFenced => text(
+            Lint::MbarrierInit,
+            ["reports", "may report"],
+            "through the async proxy to an mbarrier object that the thread has just initialized, without a fence between them",
+            "add `fence.mbarrier_init.release.cluster;` or `fence.proxy.async.shared::cta;` after the initialization",
+            "",
+        ),
         Rule::MbarrierOverwritten => text(
             Lint::MbarrierInit,
             ["writes", "may write"],

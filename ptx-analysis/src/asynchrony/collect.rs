@@ -7,7 +7,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, RegAccess, Space};
 use ptx_ir::{FunctionKind, InstId, Operand, Statement, StmtId};
 use ptx_isa::{Action, Marks, Modifier, Proxy, StateSpace};
 
-use super::events::{Access, Event, Kind, Operation};
+use super::events::{Access, Event, Kind, Operation, ParityWait};
 use super::kinds::{cluster_kind, is_beyond_cta, is_relevant, may_do_anything, object_kind};
 use super::mechanism::{Mechanism, Phase, phases};
 use super::place::Place;
@@ -28,6 +28,11 @@ pub(super) struct Collector<'a> {
     pub(super) operations: Vec<Operation>,
     pub(super) events: Vec<Event>,
     pub(super) on_edges: BTreeMap<BlockId, (bool, Event)>,
+    pub(super) waits: Vec<ParityWait>,
+    /// The loads from tensor memory that the block began and did not wait for.
+    loads: Vec<u32>,
+    /// How often registers are written, by their variables; empty if nothing is loaded from tensor memory.
+    writes: Vec<u8>,
     /// The block, and its last instruction.
     block: BlockId,
     deciders: [Vec<BlockId>; 2],
@@ -52,6 +57,10 @@ fn is_accessed_later(facts: Facts<'_>, operand: Operand, usage: RegAccess) -> bo
     }
 }
 
+fn changes(usage: RegAccess) -> bool {
+    usage.writes() || usage.may_write()
+}
+
 impl<'a> Collector<'a> {
     /// A collector, if any instruction of the function belongs to a protocol.
     pub(super) fn new(facts: FunctionFacts<'a>, analysis: &'a FunctionAnalysis) -> Option<Self> {
@@ -61,7 +70,16 @@ impl<'a> Collector<'a> {
         }
         let variables = analysis.variables();
         let mut registers = BitSet::new(variables.len() as u32);
+        let loads = insts().any(|inst| inst.action() == Some(Action::TensorLoad));
+        let mut writes = vec![0u8; if loads { variables.len() } else { 0 }];
         for inst in insts() {
+            for mention in inst.registers().filter(|m| loads && changes(m.usage)) {
+                for variable in variables.of(mention.place) {
+                    if let Some(count) = writes.get_mut(variable as usize) {
+                        *count = count.saturating_add(1);
+                    }
+                }
+            }
             for (operand, usage) in inst.parts() {
                 if is_accessed_later(inst, operand, usage) {
                     let places = inst.places(&operand);
@@ -80,6 +98,9 @@ impl<'a> Collector<'a> {
             operations: Vec::new(),
             events: Vec::new(),
             on_edges: BTreeMap::new(),
+            waits: Vec::new(),
+            loads: Vec::new(),
+            writes,
             block: Cfg::ENTRY,
             deciders: [Vec::new(), Vec::new()],
             decided: BTreeMap::new(),
@@ -94,6 +115,7 @@ impl<'a> Collector<'a> {
     /// A block begins.
     pub(super) fn begin(&mut self, id: BlockId, block: &Block) {
         self.block = id;
+        self.loads.clear();
         let conditions = self.places.conditions();
         self.deciders = conditions.map_or_else(Default::default, |c| c.deciders(id));
         if self.deciders.iter().any(|of| !of.is_empty()) {
@@ -115,6 +137,9 @@ impl<'a> Collector<'a> {
         if facts.action() != Some(Action::WarpgroupMultiply) {
             let is_move = self.is_move(facts, inst);
             kinds.extend(self.registers(facts, is_move));
+            if is_move && !self.loads.is_empty() {
+                self.follow_move(facts);
+            }
         }
         for access in facts.memory() {
             kinds.extend(self.memory(facts, stmt, &access));
@@ -239,6 +264,28 @@ impl<'a> Collector<'a> {
         signature.and_then(|s| s.opcode()).is_some_and(is_copy)
     }
 
+    /// Registers to which others are moved while a load from tensor memory to these is pending are as good as these.
+    fn follow_move(&mut self, facts: Facts<'_>) {
+        let of = |is: fn(RegAccess) -> bool| -> Vec<u32> {
+            let mentions = facts.registers().filter(|m| is(m.usage));
+            mentions.flat_map(|m| self.variables.of(m.place)).collect()
+        };
+        let (sources, mut targets) = (of(RegAccess::reads), of(changes));
+        targets.retain(|v| self.writes.get(*v as usize) == Some(&1));
+        for number in &self.loads {
+            let Some(load) = self.operations.get_mut(*number as usize) else {
+                continue;
+            };
+            let has = |v: &u32| load.written.binary_search(v).is_ok() || load.moved.contains(v);
+            if sources.iter().any(has) {
+                load.moved.extend(&targets);
+                for variable in &targets {
+                    self.registers.insert(*variable);
+                }
+            }
+        }
+    }
+
     /// Accesses to registers that operations access later.
     fn registers(&self, facts: Facts<'_>, is_move: bool) -> Option<Kind> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
@@ -320,6 +367,9 @@ impl<'a> Collector<'a> {
                 }
                 Phase::Wait(groups) => {
                     kinds.push(Kind::Wait(mechanism, groups));
+                    if mechanism == Mechanism::TensorLoads {
+                        self.loads.clear();
+                    }
                     if mechanism == Mechanism::Bulk && !facts.has_modifier(Modifier::Read) {
                         kinds.push(Kind::Wait(Mechanism::BulkWrites, groups));
                     }
@@ -350,8 +400,21 @@ impl<'a> Collector<'a> {
             let mut uses = facts.parts().filter(|(_, usage)| usage.reads()).skip(1);
             uses.next().map(|(operand, _)| operand)
         });
-        let parity = parity.flatten();
-        let parity = parity.and_then(|operand| self.places.number_of(stmt, operand));
+        let operand = parity.flatten();
+        let parity = operand.and_then(|operand| self.places.number_of(stmt, operand));
+        if let Some(operand) = operand {
+            let access = facts.memory().find(|access| access.is_mbarrier)?;
+            self.waits.push(ParityWait {
+                inst,
+                block: self.block,
+                object,
+                parity: parity.map(|p| p & 1),
+                first: self.places.first_of(stmt, operand).map(|p| p & 1),
+                repeats: access
+                    .base
+                    .is_some_and(|base| self.places.repeats(stmt, base)),
+            });
+        }
         let kind = Kind::Phase(object, parity);
         let Some(predicate) = facts.results().next().and_then(|(o, _)| facts.place(o)) else {
             return Some(kind);
@@ -404,7 +467,11 @@ impl<'a> Collector<'a> {
             kinds.push(Kind::Start(self.operations.len() as u32 - 1));
         }
         self.operations.push(operation);
-        kinds.push(Kind::Start(self.operations.len() as u32 - 1));
+        let number = self.operations.len() as u32 - 1;
+        if mechanism == Mechanism::TensorLoads {
+            self.loads.push(number);
+        }
+        kinds.push(Kind::Start(number));
     }
 
     fn operation(
@@ -423,6 +490,7 @@ impl<'a> Collector<'a> {
             action: facts.action(),
             written: Vec::new(),
             read: Vec::new(),
+            moved: Vec::new(),
             destination: None,
             source: None,
             tensor_writes: Vec::new(),

@@ -27,6 +27,8 @@ pub(super) struct Operation {
     /// The variables of the registers that it writes and of those that it reads when it is executed, in order.
     pub(super) written: Vec<u32>,
     pub(super) read: Vec<u32>,
+    /// The variables of registers to which those that it writes are moved before it is waited for.
+    pub(super) moved: Vec<u32>,
     /// The memory that it writes and reads.
     pub(super) destination: Option<Place>,
     pub(super) source: Option<Place>,
@@ -54,6 +56,20 @@ pub(super) struct Access {
     /// Whether an asynchronous operation accesses it, through the async proxy.
     pub(super) asynchronous: bool,
     pub(super) is_shared: bool,
+}
+
+/// A wait for the phase of an mbarrier object that has a parity.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct ParityWait {
+    pub(super) inst: InstId,
+    pub(super) block: BlockId,
+    pub(super) object: Place,
+    /// The parity, if it is always the same.
+    pub(super) parity: Option<u64>,
+    /// The parity when it is waited for the first time.
+    pub(super) first: Option<u64>,
+    /// Whether the address of the object is one of a few, again and again.
+    pub(super) repeats: bool,
 }
 
 /// What happens.
@@ -132,6 +148,8 @@ pub(super) struct Event {
 #[derive(Debug)]
 pub(super) struct Events {
     pub(super) operations: Vec<Operation>,
+    /// The waits for a parity.
+    pub(super) waits: Vec<ParityWait>,
     /// The number of variables in memory.
     pub(super) roots: usize,
     pub(super) is_kernel: bool,
@@ -171,12 +189,16 @@ impl Events {
             }
         }
         starts.push(collector.events.len() as u32);
+        for operation in &mut collector.operations {
+            operation.moved.sort_unstable();
+        }
         Some(Self {
             is_kernel: collector.is_kernel,
             is_one_thread: collector.places.is_one_thread(),
             on_edges: collector.on_edges,
             barriers: collector.barriers,
             decided: collector.decided,
+            waits: collector.waits,
             operations: collector.operations,
             roots: collector.places.roots(),
             list: collector.events,

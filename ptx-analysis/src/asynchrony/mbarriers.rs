@@ -8,6 +8,7 @@ use ptx_isa::Action;
 use super::events::{Access, Event, Events, Kind};
 use super::flags::Flags;
 use super::invalidations::ended;
+use super::mechanism::Mechanism;
 use super::order::always_follows;
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow};
@@ -133,6 +134,8 @@ struct State {
     known: Flags,
     /// An instruction that names just this object initialized it.
     exact: Flags,
+    /// The thread initialized it, and no fence or barrier followed.
+    fresh: Flags,
 }
 
 impl JoinSemiLattice for State {
@@ -140,6 +143,7 @@ impl JoinSemiLattice for State {
         self.initialized.join(&other.initialized)
             | self.known.join(&other.known)
             | self.exact.join(&other.exact)
+            | self.fresh.join(&other.fresh)
     }
 }
 
@@ -238,6 +242,19 @@ impl Objects<'_> {
             })
     }
 
+    /// A copy that reports to an object which the thread has just initialized.
+    fn not_fenced(&self, operation: u32, state: &State) -> Option<(Rule, Certainty)> {
+        let operation = self.events.operation(operation)?;
+        let object = operation
+            .object
+            .filter(|_| operation.mechanism == Mechanism::Mbarrier)?;
+        let mut objects = self
+            .numbers()
+            .filter(|(_, other)| other.is_same_address(object));
+        let is_fresh = objects.any(|(number, _)| state.fresh.on_some_path(number));
+        is_fresh.then_some((Rule::MbarrierNotFenced, Certainty::Possible))
+    }
+
     fn again(&self, place: Place, state: &State) -> Option<(Rule, Certainty)> {
         let mut objects = self.numbers();
         let (number, _) = objects.find(|(_, object)| object.distance(place) == Some(0))?;
@@ -251,7 +268,12 @@ impl Objects<'_> {
         Some((Rule::MbarrierInitializedTwice, certainty))
     }
 
-    fn overwritten(&self, access: Access, state: &State) -> Option<(Rule, Certainty)> {
+    fn overwritten(
+        &self,
+        event: &Event,
+        access: Access,
+        state: &State,
+    ) -> Option<(Rule, Certainty)> {
         if !access.writes || !access.is_shared {
             return None;
         }
@@ -260,9 +282,17 @@ impl Objects<'_> {
             Certainty::Possible if !state.known.on_all_paths(number) => None,
             certainty => Some(certainty),
         };
-        let overlaps = |object: Place| object.overlap(access.place) == Overlap::Certain;
-        let objects = self.numbers().filter(|(_, object)| overlaps(*object));
-        let certainty = objects.filter_map(|(number, _)| certainty(number)).max()?;
+        let overlaps = |object: Place| match object.overlap(access.place) {
+            Overlap::Certain => Some(Certainty::Definite),
+            // One of the threads does.
+            Overlap::Possible => {
+                let all = !event.selected && !event.conditional;
+                (all && access.place.surely_shares(object)).then_some(Certainty::Possible)
+            }
+            Overlap::Never => None,
+        };
+        let of_object = |(number, object)| Some(certainty(number)?.min(overlaps(object)?));
+        let certainty = self.numbers().filter_map(of_object).max()?;
         Some((Rule::MbarrierOverwritten, certainty))
     }
 }
@@ -275,6 +305,7 @@ impl Protocol for Objects<'_> {
             initialized: Flags::none(self.all.len()),
             known: Flags::none(self.all.len()),
             exact: Flags::none(self.all.len()),
+            fresh: Flags::none(self.all.len()),
         }
     }
 
@@ -285,6 +316,7 @@ impl Protocol for Objects<'_> {
                     if object.may_be_same_address(*place) {
                         state.initialized.set(number);
                         state.known.set(number);
+                        state.fresh.set(number);
                     }
                     if object.distance(*place) == Some(0) {
                         state.exact.set(number);
@@ -300,8 +332,15 @@ impl Protocol for Objects<'_> {
                     }
                 }
             }
-            Kind::Barrier(number) => self.meet(*number, state),
-            Kind::Call => self.call(state),
+            Kind::Barrier(number) => {
+                state.fresh.clear();
+                self.meet(*number, state);
+            }
+            Kind::ProxyFence { .. } | Kind::ScopeFence => state.fresh.clear(),
+            Kind::Call => {
+                state.fresh.clear();
+                self.call(state);
+            }
             _ => {}
         }
     }
@@ -314,7 +353,8 @@ impl Protocol for Objects<'_> {
                 unknown.filter(|(_, certainty)| *certainty == Certainty::Definite)
             }
             Kind::Initialize(place) => self.again(*place, state),
-            Kind::Memory(access) => self.overwritten(*access, state),
+            Kind::Start(number) => self.not_fenced(*number, state),
+            Kind::Memory(access) => self.overwritten(event, *access, state),
             _ => None,
         };
         found.extend(violation.map(|(rule, certainty)| Violation {

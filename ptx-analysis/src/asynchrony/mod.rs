@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | groups and mbarriers | operations that are not complete, with the number of groups that were committed after theirs, and phases | `pending.rs` |
 //! | ends of pipelines | groups that are committed on some paths of a loop only | `tails.rs` |
+//! | sources of bulk copies | writes before a wait for the group of the copy | `sources.rs` |
 //! | copies of other threads | copies that arrived and reads, after the last barrier | `sharing.rs` |
 //! | bytes of mbarriers | what an object expects and the bytes of its copies | `transactions.rs` |
 //! | `wgmma.fence` | registers that were written after the last fence | `warpgroup.rs` |
@@ -16,6 +17,7 @@
 //! | tensor maps | maps that were changed, and not released or acquired since | `tensor_maps.rs` |
 //! | mbarrier objects | objects that were initialized, and whether a barrier followed | `mbarriers.rs` |
 //! | ended objects | barriers after which an object is no longer valid | `invalidations.rs` |
+//! | parities | waits for phases that are complete already | `parity.rs` |
 //! | objects of other CTAs | objects that were initialized since the last barrier of the cluster | `peers.rs` |
 //! | tensor memory | allocations that were not freed; the permit to allocate | `tensor_memory.rs` |
 //! | `tcgen05.fence` | synchronizations of threads since the last operation on tensor memory | `tensor_fences.rs` |
@@ -39,6 +41,7 @@ mod kinds;
 mod mbarriers;
 mod mechanism;
 mod order;
+mod parity;
 mod peers;
 mod pending;
 mod pending_set;
@@ -50,6 +53,7 @@ mod proxies;
 mod reach;
 mod selection;
 mod sharing;
+mod sources;
 mod tails;
 mod tensor_conflicts;
 mod tensor_fences;
@@ -102,6 +106,10 @@ pub enum Rule {
     MbarrierInitializedTwice,
     /// A thread arrives at the barrier of the cluster without a fence after it initialized an mbarrier object.
     MbarrierNotPublished,
+    /// A wait for the parity of a phase of an mbarrier object that is complete already.
+    MbarrierPhase,
+    /// An asynchronous operation reports to an mbarrier object that its thread initialized, without a fence in between.
+    MbarrierNotFenced,
     /// The memory of an mbarrier object is written while it is one.
     MbarrierOverwritten,
     /// A thread arrives at the barrier of the cluster twice, or waits there without having arrived.
@@ -194,6 +202,7 @@ pub fn violations(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Vec<
     proxies::check(&events, cfg, &mut found);
     tensor_maps::check(&events, cfg, &mut found);
     mbarriers::check(&events, analysis, &mut found);
+    parity::check(&events, analysis, &mut found);
     peers::check(&events, cfg, &mut found);
     tensor_memory::check(&events, analysis, &mut found);
     tensor_fences::check(&events, analysis, &mut found);

@@ -13,10 +13,10 @@ use super::pending_set::{Pending, PendingSet};
 use super::phases::{Objects, Phases, Waits};
 use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow, follow_once};
-use super::reach::{After, after};
+use super::reach::after;
+use super::sources::early_writes;
 use super::tensor_conflicts::{Product, TensorMemory};
 use super::{Certainty, Rule, Violation};
-use crate::cfg::BlockId;
 use crate::dataflow::JoinSemiLattice;
 use crate::function_analysis::FunctionAnalysis;
 
@@ -36,7 +36,8 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
             objects: Objects::new(events),
             reports: reports(events, analysis),
             waits_for_bulk: waits(Mechanism::Bulk),
-            awaited: awaited(events, analysis),
+            early: early_writes(events, analysis),
+            unawaited: unawaited(events),
             tensor: TensorMemory {
                 waits_for_stores: waits(Mechanism::TensorStores),
                 waits_for_mbarriers: waits(Mechanism::Mbarrier),
@@ -53,6 +54,21 @@ pub(super) fn check(events: &Events, analysis: &FunctionAnalysis, found: &mut Ve
             }));
         }
     }
+}
+
+/// How copies are completed for which a kernel never waits.
+fn unawaited(events: &Events) -> Vec<Mechanism> {
+    let is_awaited = |mechanism: Mechanism| {
+        events.all().any(|e| match &e.kind {
+            Kind::Wait(m, _) | Kind::Report(m, _) => *m == mechanism,
+            Kind::Await(_) => mechanism == Mechanism::Mbarrier,
+            Kind::Call => true,
+            _ => false,
+        })
+    };
+    let mut all = vec![Mechanism::Copies, Mechanism::Mbarrier];
+    all.retain(|mechanism| events.is_kernel && !is_awaited(*mechanism));
+    all
 }
 
 /// Of each operation, the objects that it may report to.
@@ -94,46 +110,15 @@ fn reports(events: &Events, analysis: &FunctionAnalysis) -> Vec<Vec<Option<Place
     events.operations.iter().map(of).collect()
 }
 
-/// Operations beyond these are taken to be awaited.
-const MOST_AWAITED: usize = 64;
-
-/// Of each operation, what comes after a wait for the groups of bulk copies that comes after the operation. A wait for groups that nothing is
-/// put into waits for nothing.
-fn awaited(events: &Events, analysis: &FunctionAnalysis) -> Vec<After> {
-    let all = |is: fn(&Kind) -> bool| events.all().filter(move |e| is(&e.kind));
-    let is_commit = |kind: &Kind| matches!(kind, Kind::Commit(Mechanism::Bulk) | Kind::Call);
-    let is_wait = |kind: &Kind| matches!(kind, Kind::Wait(Mechanism::Bulk, _) | Kind::Call);
-    let cfg = analysis.cfg();
-    let of = |operation: &Operation| {
-        if operation.mechanism != Mechanism::Bulk {
-            return After::default();
-        }
-        let started = After::new(events, cfg, [(operation.block, operation.inst)]);
-        let commits = all(is_commit).map(|e| (e.block, e.inst));
-        let commits = commits.filter(|at| started.contains(events, *at));
-        let committed = After::new(events, cfg, commits);
-        let waits = all(is_wait).map(|e| (e.block, e.inst));
-        After::new(
-            events,
-            cfg,
-            waits.filter(|at| committed.contains(events, *at)),
-        )
-    };
-    events
-        .operations
-        .iter()
-        .take(MOST_AWAITED)
-        .map(of)
-        .collect()
-}
-
 struct Waiting<'a> {
     events: &'a Events,
     objects: Objects,
     reports: Vec<Vec<Option<Place>>>,
     waits_for_bulk: bool,
-    /// Of each of the first operations, where a wait for bulk copies may have come after it.
-    awaited: Vec<After>,
+    /// Of each of the first operations, the writes to its source before a wait.
+    early: Vec<Vec<InstId>>,
+    /// How copies are completed for which the kernel never waits.
+    unawaited: Vec<Mechanism>,
     tensor: TensorMemory,
 }
 
@@ -172,7 +157,6 @@ impl Waiting<'_> {
         pending: Pending,
         state: &State,
     ) -> Option<(Rule, Certainty)> {
-        let at = (event.block, event.inst);
         let operation = self.events.operation(pending.operation)?;
         let overlap = |of: Option<_>| of.map_or(Overlap::Never, |p| access.place.overlap(p));
         let root = access.place.root;
@@ -185,6 +169,8 @@ impl Waiting<'_> {
             Overlap::Possible
                 if access.reads
                     && (!has_contents && pending.on_all_paths()
+                        || !access.asynchronous
+                            && self.unawaited.contains(&operation.mechanism)
                         || self.is_nearest(access.place, operation)) =>
             {
                 return Some((Rule::CopyNotAwaited, Certainty::Possible));
@@ -205,10 +191,7 @@ impl Waiting<'_> {
                 if access.writes
                     && access.is_shared
                     && operation.mechanism == Mechanism::Bulk
-                    && operation
-                        .source
-                        .is_some_and(|source| access.place.begins_in(source))
-                    && !self.may_be_awaited(at, pending.operation) =>
+                    && self.is_early(event.inst, pending.operation) =>
             {
                 Some((Rule::SourceNotAwaited, Certainty::Possible))
             }
@@ -216,10 +199,10 @@ impl Waiting<'_> {
         }
     }
 
-    /// Whether there is a wait for the groups of bulk copies on a path from an operation to an instruction.
-    fn may_be_awaited(&self, at: (BlockId, InstId), operation: u32) -> bool {
-        let awaited = self.awaited.get(operation as usize);
-        awaited.is_none_or(|of| of.contains(self.events, at))
+    /// Whether an instruction writes to the source of an operation before a wait for the operation.
+    fn is_early(&self, inst: InstId, operation: u32) -> bool {
+        let early = self.early.get(operation as usize);
+        early.is_some_and(|of| of.contains(&inst))
     }
 
     /// Whether what is read begins after the destination of an operation, and no other destination is between them. None of them
@@ -254,6 +237,9 @@ impl Waiting<'_> {
         let conflicts = intersects(&operation.written, reads)
             || intersects(&operation.written, writes)
             || intersects(&operation.read, writes);
+        if !conflicts && intersects(&operation.moved, reads) {
+            return Some((rule, Certainty::Possible));
+        }
         conflicts.then_some((rule, certainty(pending)))
     }
 
@@ -270,8 +256,9 @@ impl Waiting<'_> {
         tensor.or_else(|| {
             // The matrices of a product are copied.
             let root = operation.destination.and_then(|d| d.root)?;
-            let reads = started.matrices.contains(&Some(root)) && pending.on_all_paths();
-            let first = reads && !state.contents.on_some_path(root);
+            let reads = started.matrices.contains(&Some(root));
+            let is_first = pending.on_all_paths() && !state.contents.on_some_path(root);
+            let first = reads && (is_first || self.unawaited.contains(&operation.mechanism));
             first.then_some((Rule::CopyNotAwaited, Certainty::Possible))
         })
     }

@@ -60,6 +60,9 @@ impl Origin {
 /// Definitions that are followed from an address.
 const DEPTH: usize = 6;
 
+/// Values that are followed from an address in a loop.
+const MOST_VALUES: usize = 32;
+
 /// Passes over a function until origins are given up.
 const PASSES: usize = 8;
 
@@ -276,6 +279,94 @@ impl<'a> Places<'a> {
         let value = self.read(stmt, operand)?;
         let known = self.values.as_ref()?.interval(value).single()?;
         u64::try_from(known).ok()
+    }
+
+    /// The value of an operand of a statement where it is executed for the first time, if it is always the same there.
+    pub(super) fn first_of(&self, stmt: StmtId, operand: Operand) -> Option<u64> {
+        if let Some(number) = self.number_of(stmt, operand) {
+            return Some(number);
+        }
+        let (ssa, values) = (self.ssa.as_ref()?, self.values.as_ref()?);
+        let (cfg, loops) = (self.analysis.cfg(), self.analysis.loops());
+        let mut value = self.read(stmt, operand)?;
+        for _ in 0..DEPTH {
+            let Value::Phi { block, .. } = ssa.value(value) else {
+                break;
+            };
+            let id = loops
+                .innermost(block)
+                .filter(|_| loops.header(block) == Some(block))?;
+            let edges = cfg.in_edges(block).zip(ssa.args(value));
+            let mut entering = edges.filter(|((_, edge), _)| !loops.contains(id, edge.from));
+            let (_, &first) = entering.next()?;
+            if entering.any(|(_, other)| *other != first) {
+                return None;
+            }
+            value = first;
+        }
+        u64::try_from(values.interval(value).single()?).ok()
+    }
+
+    /// Whether an address is one of a few, again and again: a loop computes it from constants and from what it was before, and it is not
+    /// the sum of a count of iterations.
+    pub(super) fn repeats(&self, stmt: StmtId, address: Operand) -> bool {
+        let (Some(ssa), Some(values)) = (&self.ssa, &self.values) else {
+            return false;
+        };
+        let Some(value) = self.read(stmt, address) else {
+            return false;
+        };
+        let (form, _) = values.without_wrap(&values.affine(value), values.width(value));
+        let mut changing = 0;
+        for term in form.terms() {
+            match values.symbol(term.symbol) {
+                Some(Symbol::Value { value, .. })
+                    if !is_computed_once(ssa, self.analysis, value) =>
+                {
+                    if !self.is_cyclic(ssa, value) {
+                        return false;
+                    }
+                    changing += 1;
+                }
+                Some(Symbol::Counter(_) | Symbol::Product(..)) => return false,
+                _ => {}
+            }
+        }
+        changing > 0
+    }
+
+    /// Whether a value is computed from constants and from itself in the iteration before.
+    fn is_cyclic(&self, ssa: &Ssa, value: ValueId) -> bool {
+        let (mut seen, mut open, mut is_of_loop) = (Vec::new(), vec![value], false);
+        while let Some(value) = open.pop() {
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            if seen.len() > MOST_VALUES {
+                return false;
+            }
+            match ssa.value(value) {
+                Value::Phi { .. } => {
+                    is_of_loop = true;
+                    open.extend(ssa.args(value));
+                }
+                Value::Def { old, .. } => {
+                    let Some((stmt, facts)) = self.definition(value) else {
+                        return false;
+                    };
+                    let parameter = Space::State(StateSpace::Param);
+                    if facts.memory().any(|a| a.space != parameter) || facts.has_side_effects() {
+                        return false;
+                    }
+                    open.extend(ssa.uses(stmt).iter().map(|read| read.value));
+                    open.extend(old);
+                }
+                Value::Entry { .. } => {}
+                Value::Unknown => return false,
+            }
+        }
+        is_of_loop
     }
 
     /// The value that a statement reads from a register.

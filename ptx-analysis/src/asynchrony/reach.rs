@@ -2,8 +2,6 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::InstId;
-
 use super::events::{Event, Events};
 use crate::cfg::{BlockId, Cfg};
 use crate::dataflow::BitSet;
@@ -22,38 +20,6 @@ pub(super) fn after(cfg: &Cfg, blocks: &[BlockId], stops: impl Fn(BlockId) -> bo
         }
     }
     seen
-}
-
-/// What comes after some instructions.
-#[derive(Debug, Default)]
-pub(super) struct After {
-    /// Whole blocks, and what comes after an instruction in its block.
-    blocks: Option<BitSet>,
-    rest: Vec<(BlockId, InstId)>,
-}
-
-impl After {
-    pub(super) fn new(
-        events: &Events,
-        cfg: &Cfg,
-        all: impl IntoIterator<Item = (BlockId, InstId)>,
-    ) -> Self {
-        let mut rest: Vec<(BlockId, InstId)> = all.into_iter().collect();
-        rest.sort_unstable_by_key(|(block, inst)| (*block, events.order(*inst)));
-        rest.dedup_by_key(|(block, _)| *block);
-        let blocks: Vec<BlockId> = rest.iter().map(|(block, _)| *block).collect();
-        Self {
-            blocks: Some(after(cfg, &blocks, |_| false)),
-            rest,
-        }
-    }
-
-    pub(super) fn contains(&self, events: &Events, (block, inst): (BlockId, InstId)) -> bool {
-        let is_after =
-            |at: &(BlockId, InstId)| at.0 == block && events.order(inst) > events.order(at.1);
-        let whole = self.blocks.as_ref();
-        whole.is_some_and(|of| of.contains(block.as_u32())) || self.rest.iter().any(is_after)
-    }
 }
 
 /// Whether a path leads from a branch to a block, or to an exit, on which none of some events happens in any thread.

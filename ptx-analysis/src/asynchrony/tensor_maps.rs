@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::events::{Event, Events, Kind};
 use super::flags::Flags;
-use super::place::Place;
+use super::place::{Overlap, Place};
 use super::protocol::{Protocol, follow};
 use super::{Rule, Violation};
 use crate::cfg::Cfg;
@@ -13,15 +13,39 @@ use crate::dataflow::JoinSemiLattice;
 /// Maps beyond these are not followed.
 const MOST: usize = 64;
 
+/// The bytes of a map.
+const BYTES: u64 = 128;
+
+/// Whether ordinary stores to the memory of a map change it.
+fn is_stored(events: &Events, map: Place) -> bool {
+    let mut all = events.all();
+    map.root.is_some() && all.any(|e| stored(e).is_some_and(|place| place.root == map.root))
+}
+
+/// What an ordinary store to global memory writes.
+fn stored(event: &Event) -> Option<Place> {
+    match &event.kind {
+        Kind::Memory(access) if access.writes && !access.asynchronous && !access.is_shared => {
+            Some(access.place)
+        }
+        _ => None,
+    }
+}
+
 /// Adds the uses of maps that need a fence.
 pub(super) fn check(events: &Events, cfg: &Cfg, found: &mut Vec<Violation>) {
     let mut maps: Vec<Place> = Vec::new();
     for event in events.all() {
-        if let Kind::MapWrite(place) = &event.kind
-            && maps.len() < MOST
-            && !maps.iter().any(|m| m.is_same_address(*place))
-        {
-            maps.push(*place);
+        let place = match event.kind {
+            Kind::MapWrite(place) => place,
+            Kind::MapRead(place) if is_stored(events, place) => place,
+            _ => continue,
+        };
+        if maps.len() < MOST && !maps.iter().any(|m| m.is_same_address(place)) {
+            maps.push(Place {
+                bytes: Some(BYTES),
+                ..place
+            });
         }
     }
     if !maps.is_empty() {
@@ -81,6 +105,16 @@ impl Protocol for Maps {
                 }
             }
             Kind::Call => *state = self.start(),
+            Kind::Memory(_) => {
+                let place = stored(event);
+                let maps = (0u32..).zip(&self.0);
+                for (number, map) in maps {
+                    if place.is_some_and(|place| map.overlap(place) != Overlap::Never) {
+                        state.changed.set_possible(number);
+                        state.stale.set_possible(number);
+                    }
+                }
+            }
             _ => {}
         }
     }

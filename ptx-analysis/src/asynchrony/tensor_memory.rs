@@ -158,6 +158,23 @@ impl Allocations<'_> {
         })
     }
 
+    /// Whether some threads free memory before all of them come to an instruction, and allocate none in between.
+    fn is_freed_for(&self, event: &Event) -> bool {
+        let order = |e: &Event| self.events.order(e.inst);
+        let at = order(event);
+        let is_before = |e: &&Event| {
+            let same = e.block == event.block;
+            order(e) < at && (same || always_follows(self.analysis, event.block, e.block))
+        };
+        let all = || self.events.all();
+        let frees = all().filter(|e| matches!(e.kind, Kind::Free(..)) && e.selected);
+        let last = frees.filter(is_before).map(order).max();
+        last.is_some_and(|last| {
+            let mut allocations = all().filter(|e| matches!(e.kind, Kind::Allocate(..)));
+            !allocations.any(|e| order(e) > last && order(e) < at)
+        })
+    }
+
     /// Whether the threads that free memory under a condition free it again.
     fn is_freed_before(&self, event: &Event) -> bool {
         let mut others = self
@@ -260,9 +277,12 @@ impl Protocol for Allocations<'_> {
             Kind::Start(number) => {
                 let operation = self.events.operation(*number);
                 let is_use = operation.is_some_and(uses_tensor_memory);
-                if is_use && self.is_alone && state.flags.on_all_paths(FREED) {
+                let certainty = state.flags.certainty(FREED).filter(|certainty| {
+                    *certainty == Certainty::Definite || self.is_freed_for(event)
+                });
+                if is_use && self.is_alone {
                     let rule = Rule::TensorMemoryFreed;
-                    found.push(violation(event, rule, Certainty::Definite));
+                    found.extend(certainty.map(|c| violation(event, rule, c)));
                 }
             }
             Kind::Memory(access) if access.reads => {

@@ -9,6 +9,7 @@ use ptx_isa::{Access as Usage, Modifier, Proxy, SpecialReg, StateSpace};
 
 use super::{Access, Context};
 use crate::cfg::BlockId;
+use crate::ssa::ValueId;
 use crate::values::{Affine, Symbol};
 
 /// Bytes of the longest vector that all targets have.
@@ -38,8 +39,9 @@ struct Group {
     candidates: Vec<Candidate>,
 }
 
-/// What may be joined: spaces with vectors, reads apart from writes, elements of one size, and what is read-only apart from the rest.
-type Key = (StateSpace, bool, u64, bool);
+/// What may be joined: spaces with vectors, reads apart from writes, elements of one size, what is read-only apart from the rest, and what is
+/// executed under one condition.
+type Key = (StateSpace, bool, u64, bool, Option<(ValueId, bool)>);
 
 /// The accesses of each block that could be vectors: for certain, and if pointers that a kernel gets are aligned.
 pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>; 2] {
@@ -59,7 +61,7 @@ pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>;
             block = here;
         }
         before = Some(access.stmt);
-        let key = key(access).filter(|_| !context.is_guarded(access));
+        let key = context.key(access);
         if access.access.writes() || key.is_none() {
             // What it may change is not read or written later than it was.
             let others = |k: &Key| access.access.writes() || k.1;
@@ -87,7 +89,7 @@ pub(super) fn adjacent(context: &Context<'_>, all: &[Access]) -> [Vec<Adjacent>;
     [found.certain, found.likely]
 }
 
-fn key(access: &Access) -> Option<Key> {
+fn key(access: &Access, guard: Option<(ValueId, bool)>) -> Option<Key> {
     let Space::State(space) = access.space else {
         return None;
     };
@@ -99,7 +101,7 @@ fn key(access: &Access) -> Option<Key> {
         && access.access.data.is_some();
     let vectors = matches!(
         space.base(),
-        StateSpace::Global | StateSpace::Shared | StateSpace::Local
+        StateSpace::Global | StateSpace::Shared | StateSpace::Local | StateSpace::Const
     );
     let writes = access.access.writes();
     (plain && vectors && bytes < LONGEST && bytes.is_power_of_two()).then_some((
@@ -107,6 +109,7 @@ fn key(access: &Access) -> Option<Key> {
         writes,
         bytes,
         read_only,
+        guard,
     ))
 }
 
@@ -123,7 +126,7 @@ impl Found<'_> {
         &mut self,
         groups: &mut Vec<Group>,
         (index, form): (usize, &Affine),
-        (_, writes, bytes, _): Key,
+        (_, writes, bytes, ..): Key,
     ) {
         let base = form.without_constant();
         let candidate = Candidate {
@@ -225,8 +228,26 @@ fn divide(candidates: &[Candidate], alignment: impl Fn(&Candidate) -> u64) -> Ve
 }
 
 impl Context<'_> {
-    fn is_guarded(&self, access: &Access) -> bool {
-        self.facts.inst(access.inst).guard().is_some()
+    fn key(&self, access: &Access) -> Option<Key> {
+        let facts = self.facts.inst(access.inst);
+        let guard = match facts.guard_register() {
+            Some((register, negated)) => {
+                let variable = self.analysis.variables().of(register).start;
+                Some((self.ssa.read(access.stmt, variable)?, negated))
+            }
+            None if facts.guard().is_some() => return None,
+            None => None,
+        };
+        key(access, guard)
+            .filter(|(space, ..)| *space != StateSpace::Const || !self.is_constant(access))
+    }
+
+    /// Whether the address is known when the code is compiled: constants at such addresses are operands of instructions.
+    fn is_constant(&self, access: &Access) -> bool {
+        access.address.is_none_or(|form| {
+            let mut terms = form.terms().iter();
+            terms.all(|t| matches!(self.values.symbol(t.symbol), Some(Symbol::Variable(_))))
+        })
     }
 
     /// Whether an instruction between two statements of a block orders accesses, or may access any memory.

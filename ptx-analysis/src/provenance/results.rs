@@ -15,6 +15,29 @@ use crate::ssa::Value;
 /// The variables that an instruction writes, with what is known of their values.
 pub(super) type Results = Vec<(u32, Known)>;
 
+/// The address that an action gives, whatever its operands are.
+fn given(action: Action, stmt: StmtId, f: &Facts<'_>) -> Option<Origin> {
+    let (object, space, offset) = match action {
+        Action::StackAllocate => (
+            Some(Provenance::Allocation(stmt)),
+            StateSpace::Local,
+            Some(0),
+        ),
+        // A variable of another CTA.
+        Action::MapShared if f.has_modifier(Modifier::SharedCluster) => {
+            (None, StateSpace::Shared, None)
+        }
+        _ => return None,
+    };
+    Some(Origin {
+        object,
+        space: Some(space),
+        is_generic: false,
+        is_certain: true,
+        offset,
+    })
+}
+
 impl Pass<'_> {
     pub(super) fn results(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Results {
         let mut found = Results::new();
@@ -61,17 +84,13 @@ impl Pass<'_> {
                 self.converted(inst, f, action, &operands, found);
                 return;
             }
-            Some(Action::StackAllocate) => {
-                let address = Known::Address(Origin {
-                    object: Some(Provenance::Allocation(stmt)),
-                    space: Some(StateSpace::Local),
-                    is_generic: false,
-                    is_certain: true,
-                    offset: Some(0),
-                });
+            Some(action) if given(action, stmt, f).is_some() => {
+                let Some(origin) = given(action, stmt, f) else {
+                    return;
+                };
                 let result = form.operands().iter().position(|o| o.role() == Role::Def);
                 let variable = result.and_then(|at| self.written(f, at, 0, 1));
-                found.extend(variable.map(|v| (v, address)));
+                found.extend(variable.map(|v| (v, Known::Address(origin))));
                 return;
             }
             _ => {}

@@ -1,8 +1,9 @@
-//! `fence-strength`: fences that another one makes redundant or that order nothing, fences whose scope is wider than what communicates, and
-//! signals to other threads without a fence.
+//! `fence-strength`: fences that another one makes redundant or that order nothing, fences whose scope is wider than what communicates, accesses
+//! whose scope is narrower, and signals to other threads without a fence.
 
 mod beside;
 mod missing;
+mod narrow;
 mod order;
 mod redundant;
 mod signals;
@@ -20,4 +21,5 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     wide::check(cx, &code, found);
     missing::check(cx, &code, found);
     beside::check(cx, &code, found);
+    narrow::check(cx, &code, found);
 }

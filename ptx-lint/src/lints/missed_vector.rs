@@ -29,7 +29,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let parts = adjacent.accesses.iter().map(|at| all.get(*at));
         let parts: Option<Vec<&Access>> = parts.collect();
         // Code that is not optimized keeps its variables on the stack.
-        if let Some(parts) = parts.filter(|p| !p.iter().any(|a| is_local(a))) {
+        if let Some(parts) = parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a))) {
             found.extend(finding(cx, adjacent, parts, certainty));
         }
     }

@@ -16,6 +16,7 @@ use crate::{Finding, Lint};
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
+    let pairs = exchanged(cx, code);
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         for (index, step) in code.of(block).iter().enumerate() {
@@ -25,15 +26,32 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
                 return;
             }
             if found.iter().all(|f| f.stmt != step.stmt) {
-                found.extend(examine(cx, code, (block, index), (step, fence)));
+                found.extend(examine(cx, code, &pairs, (block, index), (step, fence)));
             }
         }
     }
 }
 
+/// What is stored right before a fence and loaded right after it.
+type Pair<'s> = (&'s Access, &'s Access);
+
+/// The pairs of the first fences of a function.
+fn exchanged<'s>(cx: &FunctionContext<'_>, code: &'s Code) -> Vec<Pair<'s>> {
+    let of_block = |block| code.of(block).windows(3);
+    let all = cx.cfg().blocks().flat_map(|(block, _)| of_block(block));
+    let pairs = all.filter_map(|steps| match steps {
+        [stored, fence, loaded] if matches!(fence.act, Act::Fence(_)) => {
+            Some((stored.access()?, loaded.access()?))
+        }
+        _ => None,
+    });
+    pairs.take(MOST).collect()
+}
+
 fn examine(
     cx: &FunctionContext<'_>,
     code: &Code,
+    pairs: &[Pair<'_>],
     (block, index): (BlockId, usize),
     (step, fence): (&Step, Fence),
 ) -> Option<Finding> {
@@ -50,7 +68,7 @@ fn examine(
         let stored = before.first().filter(|_| index > 0).and_then(|s| s.access());
         if let Some(stored) = stored
             && !signals::is_poll(cx, next)
-            && exchanges(fence, stored, access)
+            && exchanges(fence, (stored, access), pairs)
         {
             return Some(weak(cx, step, next));
         }
@@ -113,12 +131,14 @@ fn sends(step: &Step) -> bool {
 }
 
 /// Whether a thread tells something, and then looks for what others tell in the same way: each may read what was there before.
-fn exchanges(fence: Fence, stored: &Access, loaded: &Access) -> bool {
+fn exchanges(fence: Fence, (stored, loaded): Pair<'_>, pairs: &[Pair<'_>]) -> bool {
     let is_store = stored.writes && !stored.reads && stored.is_strong();
     let is_load = loaded.reads && !loaded.writes && loaded.is_strong();
     let is_near = |a: &Access| a.is_volatile;
     let of_one = stored.provenance.is_some() && stored.provenance == loaded.provenance;
-    is_store && is_load && of_one && stored.is_apart(loaded) && fence.order != Modifier::Sc && !is_near(stored) && !is_near(loaded)
+    // Other threads store what these load, and load what these store.
+    let is_mirrored = || pairs.iter().any(|(s, l)| s.writes && l.reads && s.is_same(loaded) && l.is_same(stored));
+    is_store && is_load && stored.is_apart(loaded) && (of_one || is_mirrored()) && fence.order != Modifier::Sc && !is_near(stored) && !is_near(loaded)
 }
 
 fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {

@@ -15,22 +15,31 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         let steps = code.of(block);
-        let mut reported = None;
+        // The last fence that is reported, and the one that covers it.
+        let mut reported: Option<(usize, Option<usize>)> = None;
         for (index, step) in steps.iter().enumerate() {
             let Act::Fence(_) = step.act else { continue };
             seen += 1;
             if seen > MOST {
                 return;
             }
-            let previous = index.checked_sub(1).filter(|p| reported != Some(*p));
-            let previous = previous.and_then(|p| steps.get(p));
-            if let Some(other) = covering(step, previous, steps.get(index + 1)) {
-                reported = Some(index);
+            let previous = index.checked_sub(1).and_then(|p| match reported {
+                // In its place, the one that stays.
+                Some((last, kept)) if last == p => kept.filter(|kept| *kept < index),
+                _ => Some(p),
+            });
+            let near = (
+                previous.and_then(|p| steps.get(p)),
+                steps.get(index + 1),
+            );
+            if let Some(other) = covering(step, near.0, near.1) {
+                let is_before = near.0.is_some_and(|p| p.stmt == other.stmt);
+                reported = Some((index, previous.filter(|_| is_before)));
                 found.push(covered(cx, step, other));
             } else if code.is_kernel
                 && let Some(nothing) = orders_nothing(cx, code, block, index)
             {
-                reported = Some(index);
+                reported = Some((index, None));
                 found.push(useless(cx, step, nothing));
             }
         }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::asynchrony::Certainty;
 use ptx_analysis::memory_access::Access;
 use ptx_analysis::ssa::Value;
+use ptx_analysis::values::Symbol;
 use ptx_ir::facts::Space;
 use ptx_ir::{Operand, RegId, Span, StmtId};
 use ptx_isa::{Action, Modifier, Role, Spaces, StateSpace};
@@ -17,9 +18,11 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some(accesses) = cx.accesses() else {
         return;
     };
-    // Code for a debugger and code that is not optimized name no state space, unless the function names that of the stack elsewhere.
+    // Code for a debugger and code that is not optimized name no state space, unless the function names that of the stack elsewhere. Code that
+    // is not optimized has its variables on the stack.
     let names = |space| accesses.all().iter().any(|a| a.access.space == Space::State(space));
-    let is_of_stack = cx.is_unoptimized() && names(StateSpace::Local);
+    let has_variables = || accesses.all().iter().any(|a| is_variable_of_stack(cx, a));
+    let is_of_stack = cx.is_unoptimized() && (names(StateSpace::Local) || !has_variables());
     if cx.is_for_debugger() || cx.is_unoptimized() && !is_of_stack {
         return;
     }
@@ -36,11 +39,36 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         if access.access.space != Space::Generic || last == Some(access.stmt) || !is_written {
             continue;
         }
+        if is_of_parameter(cx, access) {
+            continue;
+        }
         if let Some(place) = place_of_space(cx, access, space) {
             last = Some(access.stmt);
             found.push(finding(cx, access, space, place));
         }
     }
+}
+
+/// Whether an access is to a fixed place of the stack, through a generic address.
+fn is_variable_of_stack(cx: &FunctionContext<'_>, access: &Access) -> bool {
+    let is_fixed = || {
+        let (values, form) = (cx.values()?, access.address?);
+        let is_fixed = |s| matches!(values.symbol(s), Some(Symbol::Variable(_) | Symbol::Window(_)));
+        Some(form.terms().iter().all(|t| is_fixed(t.symbol)))
+    };
+    access.access.space == Space::Generic
+        && access.space == Space::State(StateSpace::Local)
+        && is_fixed() == Some(true)
+}
+
+/// Whether an address is made of a parameter of a function: only its callers tell the state space.
+fn is_of_parameter(cx: &FunctionContext<'_>, access: &Access) -> bool {
+    let is_parameter = || {
+        let (values, form) = (cx.values()?, access.address?);
+        let is = |s| matches!(values.symbol(s), Some(Symbol::Parameter { .. }));
+        Some(!values.is_kernel() && form.terms().iter().any(|t| t.factor == 1 && is(t.symbol)))
+    };
+    is_parameter() == Some(true)
 }
 
 fn text(cx: &FunctionContext<'_>, span: Span) -> String {
