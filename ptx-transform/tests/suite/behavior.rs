@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{files, observe, run};
+use crate::{files, machine, observe, run};
+use machine::Checked;
 use observe::{Seen, observe, observe_within};
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::graph::{Dominators, Loops};
@@ -15,6 +16,7 @@ use ptx_isa::StateSpace;
 use ptx_transform::clean::{Options, Pass, clean};
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
 use ptx_transform::{LinkOptions, Minify};
+use ptx_vm::{Checks, Machine};
 
 /// Files up to this size are tested.
 const MOST_BYTES: usize = 120_000;
@@ -206,7 +208,9 @@ fn rewritten_programs_compute_the_same() {
             if rewriting == RENAME {
                 case = case.replace("launch ", &format!("launch {PREFIX}"));
             }
-            if let Err(error) = run::run(&case, &text, ptx_vm::Checks::NONE) {
+            let module = ptx_parse::parse(&text).module;
+            let mut machine = Checked::new(Machine::new(&module), Checks::NONE);
+            if let Err(error) = run::run(&case, &mut machine) {
                 panic!("{name}: {rewriting}: {error}");
             }
             *counts.entry(rewriting).or_default() += 1;

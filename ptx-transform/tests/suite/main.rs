@@ -16,6 +16,8 @@ mod extract;
 mod files;
 mod instrument;
 mod link;
+#[path = "../../../ptx-vm/tests/programs/machine.rs"]
+mod machine;
 mod names;
 #[path = "../../../ptx-vm/tests/common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]

@@ -88,7 +88,7 @@ fn content(seed: u64) -> Vec<u8> {
             (2, _) => n << 8 & 0x8000_0000 | (96 + n % 64) << 23 | n >> 1,
             (3, _) if at % 2 == 1 => n << 8 & 0x8000_0000 | (960 + n % 128) << 20 | n >> 4,
             (4, _) => n % 4,
-            (5, _) => n << 8 & 0x8000_8000 | 0x3000_2000 + (n << 4 & 0x0fff_1fff),
+            (5, _) => n << 8 & 0x8000_8000 | (0x3000_2000 + (n << 4 & 0x0fff_1fff)),
             _ => n << 8 ^ random.next().unwrap_or(0),
         }
     };
@@ -232,8 +232,8 @@ pub(crate) fn launch_of(
             4 => 30 + (seed + nth) * 29 % 200,
             // Of any magnitude.
             5 => {
-                (32 << (seed + 3 * nth) % 9)
-                    + (seed + nth).wrapping_mul(0x9e37_79b9) % (32 << (seed + 3 * nth) % 9)
+                let least = 32 << ((seed + 3 * nth) % 9);
+                least + (seed + nth).wrapping_mul(0x9e37_79b9) % least
             }
             kind => (seed + nth).wrapping_mul(0x9e37_79b9) >> (4 * kind) & 0xfff,
         };
