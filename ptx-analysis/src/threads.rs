@@ -222,6 +222,15 @@ impl<'a> ThreadValues<'a> {
         }
     }
 
+    /// Evaluates these values again when they are asked for.
+    pub fn forget(&mut self, values: &[ValueId]) {
+        for value in values {
+            if let Some(state) = self.states.get_mut(value.as_u32() as usize) {
+                *state = State::New;
+            }
+        }
+    }
+
     ptx_isa::getters! {
         /// The size of the CTAs.
         shape: CtaShape = shape;

@@ -150,8 +150,13 @@ impl Divergence {
     /// The branches that decide whether a block is executed, and those that decide that, in which more than `level` threads differ; the
     /// nearest ones first.
     pub(crate) fn causes(&self, block: BlockId, level: Uniformity) -> Vec<BlockId> {
+        self.causes_of(vec![block], level)
+    }
+
+    /// The same for several blocks.
+    pub(crate) fn causes_of(&self, blocks: Vec<BlockId>, level: Uniformity) -> Vec<BlockId> {
         let mut seen = BTreeSet::new();
-        let (mut found, mut work) = (Vec::new(), vec![block]);
+        let (mut found, mut work) = (Vec::new(), blocks);
         let mut at = 0;
         while let Some(&next) = work.get(at) {
             at += 1;

@@ -9,7 +9,9 @@ use ptx_analysis::cfg::BlockId;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::threads::{PerThread, ThreadValues};
 use ptx_analysis::uniformity::{FunctionUniformity, Uniformity};
+use ptx_ir::facts::Facts;
 use ptx_ir::{Operand, Statement, StmtId};
+use ptx_isa::Action;
 
 use crate::context::FunctionContext;
 use crate::divergence::Divergence;
@@ -25,14 +27,11 @@ const LANES: u64 = 32;
 
 /// The branches of which it is not known that the threads of a warp go the same way, although they do.
 pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec<BlockId> {
-    let blocks = cx.cfg().blocks().map(|(id, _)| id);
-    let mut varying = blocks
-        .filter(|id| divergence.branch(*id) > Uniformity::Warp)
-        .peekable();
-    if varying.peek().is_none() {
+    let varying = divergence.causes_of(synchronizing(cx), Uniformity::Warp);
+    if varying.is_empty() {
         return Vec::new();
     }
-    let (Some(ssa), Some(likely), Some((threads, _))) = (cx.ssa(), cx.likely(), cx.threads())
+    let (Some(ssa), Some(likely), Some((mut threads, _))) = (cx.ssa(), cx.likely(), cx.threads())
     else {
         return Vec::new();
     };
@@ -41,8 +40,7 @@ pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec
         let Some((stmt, facts)) = last(cx, block) else {
             continue;
         };
-        let mut known = threads.clone();
-        if known.guard(stmt, &facts).is_some() {
+        if threads.guard(stmt, &facts).is_some() {
             continue;
         }
         let Some(guard) = facts
@@ -59,7 +57,7 @@ pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec
             cx,
             ssa,
             likely,
-            threads: known,
+            threads: &mut threads,
             seen: Vec::new(),
             leaves: Vec::new(),
             repeated: Vec::new(),
@@ -67,15 +65,42 @@ pub(crate) fn branches(cx: &FunctionContext<'_>, divergence: &Divergence) -> Vec
         if condition.follow(guard).is_some() && condition.is_same_in_warps(guard) == Some(true) {
             found.push(block);
         }
+        let seen = condition.seen;
+        threads.forget(&seen);
     }
     found
 }
 
+/// The blocks with calls and with instructions that threads execute together.
+fn synchronizing(cx: &FunctionContext<'_>) -> Vec<BlockId> {
+    let is_relevant = |facts: &Facts<'_>| {
+        facts.convergence().is_some()
+            || facts.lanes().is_some()
+            || facts.callees().is_some()
+            || facts.action().is_some_and(is_barrier)
+    };
+    let relevant = cx.instructions().filter(|at| is_relevant(&at.facts));
+    let mut blocks: Vec<BlockId> = relevant
+        .filter_map(|at| cx.cfg().of_statement(at.stmt))
+        .collect();
+    blocks.dedup();
+    blocks
+}
+
+fn is_barrier(action: Action) -> bool {
+    matches!(
+        action,
+        Action::BarrierSync
+            | Action::BarrierReduce
+            | Action::BarrierArrive
+            | Action::WarpBarrier
+            | Action::ClusterArrive
+            | Action::ClusterWait
+    )
+}
+
 /// The last instruction of a block, with its guard.
-fn last<'a>(
-    cx: &FunctionContext<'a>,
-    block: BlockId,
-) -> Option<(StmtId, ptx_ir::facts::Facts<'a>)> {
+fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(StmtId, Facts<'a>)> {
     let of = cx.cfg().block(block)?;
     let mut statements = cx.body().range(of.first, of.end).rev();
     statements.find_map(|(stmt, statement)| match statement {
@@ -85,11 +110,11 @@ fn last<'a>(
 }
 
 /// What a condition is computed of.
-struct Condition<'a, 'c> {
+struct Condition<'t, 'a, 'c> {
     cx: &'a FunctionContext<'c>,
     ssa: &'a Ssa,
     likely: &'a FunctionUniformity,
-    threads: ThreadValues<'a>,
+    threads: &'t mut ThreadValues<'a>,
     seen: Vec<ValueId>,
     /// Values that are not known and the same in the threads of a warp, and whether they are those of special registers.
     leaves: Vec<(ValueId, bool)>,
@@ -97,7 +122,7 @@ struct Condition<'a, 'c> {
     repeated: Vec<(ValueId, ValueId, ValueId)>,
 }
 
-impl Condition<'_, '_> {
+impl Condition<'_, '_, '_> {
     /// Collects what a value is computed of; `None` if there is something that may differ between the threads of a warp and is not known.
     fn follow(&mut self, value: ValueId) -> Option<()> {
         let mut work = vec![(value, false)];
@@ -181,7 +206,7 @@ impl Condition<'_, '_> {
     }
 
     /// Whether the threads of each warp agree on a condition whatever is assumed, and warps do not; `None` if it cannot be evaluated.
-    fn is_same_in_warps(&self, guard: ValueId) -> Option<bool> {
+    fn is_same_in_warps(&mut self, guard: ValueId) -> Option<bool> {
         let mut differs = false;
         let count = self
             .threads
@@ -195,33 +220,20 @@ impl Condition<'_, '_> {
             *last = count + count / 4 + 1;
         }
         for round in 0..2 * NUMBERS.len() {
-            let special = (round / NUMBERS.len()) as u64;
-            let mut threads =
-                ThreadValues::new(self.cx.facts(), self.cx.analysis().variables(), self.ssa);
-            for (at, &(leaf, is_special)) in self.leaves.iter().enumerate() {
-                let number = match is_special {
-                    true => special,
-                    false => numbers[(round + 3 * at) % numbers.len()],
-                };
-                let width = self.cx.values()?.width(leaf).clamp(1, 64);
-                threads.assume(leaf, PerThread::Same(number & (u64::MAX >> (64 - width))));
-            }
-            let mut later = threads.clone();
-            for (value, first, _) in &self.repeated {
-                let numbers = threads.value(*first)?;
-                threads.assume(*value, numbers);
-            }
-            for (value, first, next) in &self.repeated {
-                let (first, next) = (threads.value(*first)?, threads.value(*next)?);
-                if !self.is_moved(&threads, &first, &next) {
-                    return Some(false);
+            self.assume(&numbers, round)?;
+            let Some(next) = self.second_iteration()? else {
+                return Some(false);
+            };
+            let mut holds = vec![self.threads.value(guard)?];
+            if !next.is_empty() {
+                self.assume(&numbers, round)?;
+                for (value, numbers) in next {
+                    self.threads.assume(value, numbers);
                 }
-                later.assume(*value, next);
+                holds.push(self.threads.value(guard)?);
             }
-            // What was evaluated for the first iteration is not known of the second one.
-            for mut threads in [threads, later] {
-                let holds = threads.value(guard)?;
-                match threads.uniformity(&holds) {
+            for holds in holds {
+                match self.threads.uniformity(&holds) {
                     Uniformity::Varying => return Some(false),
                     Uniformity::Warp => differs = true,
                     _ => {}
@@ -231,18 +243,52 @@ impl Condition<'_, '_> {
         Some(differs)
     }
 
-    /// Whether the next numbers of the threads of each warp are the first ones and a multiple of 32, or are the same in a warp as the first ones are.
-    fn is_moved(&self, threads: &ThreadValues<'_>, first: &PerThread, next: &PerThread) -> bool {
-        let same = |numbers: &PerThread| threads.uniformity(numbers) <= Uniformity::Warp;
-        if same(first) && same(next) {
-            return true;
+    /// Assumes the numbers of a round for the leaves, and forgets what was evaluated with others.
+    fn assume(&mut self, numbers: &[u64; NUMBERS.len()], round: usize) -> Option<()> {
+        self.threads.forget(&self.seen);
+        let special = (round / NUMBERS.len()) as u64;
+        for (at, &(leaf, is_special)) in self.leaves.iter().enumerate() {
+            let number = match is_special {
+                true => special,
+                false => numbers[(round + 3 * at) % numbers.len()],
+            };
+            let width = self.cx.values()?.width(leaf).clamp(1, 64);
+            let number = PerThread::Same(number & (u64::MAX >> (64 - width)));
+            self.threads.assume(leaf, number);
         }
-        let samples = threads.samples();
-        let moved = |sample: usize| next.get(sample).wrapping_sub(first.get(sample)) as u32;
-        let by_warp = (1..samples.len()).all(|at| {
-            let same_warp = samples[at] / LANES as u32 == samples[at - 1] / LANES as u32;
-            !same_warp || moved(at) == moved(at - 1)
-        });
-        by_warp && (0..samples.len()).all(|at| u64::from(moved(at)).is_multiple_of(LANES))
+        Some(())
     }
+
+    /// Assumes for the values that change in loops what they are in the first iteration, and gives what they are in the second one; `Some(None)` if they
+    /// change differently in the threads of a warp.
+    fn second_iteration(&mut self) -> Option<Option<Vec<(ValueId, PerThread)>>> {
+        for (value, first, _) in &self.repeated {
+            let numbers = self.threads.value(*first)?;
+            self.threads.assume(*value, numbers);
+        }
+        let mut found = Vec::new();
+        for (value, first, next) in &self.repeated {
+            let (first, next) = (self.threads.value(*first)?, self.threads.value(*next)?);
+            if !is_moved(self.threads, &first, &next) {
+                return Some(None);
+            }
+            found.push((*value, next));
+        }
+        Some(Some(found))
+    }
+}
+
+/// Whether the next numbers of the threads of each warp are the first ones and a multiple of 32, or are the same in a warp as the first ones are.
+fn is_moved(threads: &ThreadValues<'_>, first: &PerThread, next: &PerThread) -> bool {
+    let same = |numbers: &PerThread| threads.uniformity(numbers) <= Uniformity::Warp;
+    if same(first) && same(next) {
+        return true;
+    }
+    let samples = threads.samples();
+    let moved = |sample: usize| next.get(sample).wrapping_sub(first.get(sample)) as u32;
+    let by_warp = (1..samples.len()).all(|at| {
+        let same_warp = samples[at] / LANES as u32 == samples[at - 1] / LANES as u32;
+        !same_warp || moved(at) == moved(at - 1)
+    });
+    by_warp && (0..samples.len()).all(|at| u64::from(moved(at)).is_multiple_of(LANES))
 }

@@ -1,6 +1,6 @@
 //! Which bits of a value differ between threads, and between which lanes of a warp they differ.
 //!
-//! What is said of the lanes of a warp holds for each two of them that execute the same instance of the statement that makes the value, whatever the others do.
+//! Properties of the lanes of a warp hold for any two lanes that execute the same instance of the defining statement, whatever the other lanes do.
 
 use ptx_isa::Uniformity;
 

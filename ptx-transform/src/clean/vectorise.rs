@@ -57,7 +57,8 @@ fn join(view: &View<'_>, adjacent: &Adjacent, parts: &[&Access]) -> Option<(Stmt
     let (first, last) = (*order.first()?, *order.last()?);
     let writes = lowest.access.writes();
     let signature = |a: &Access| view.body().inst(a.inst).map(|i| i.sig);
-    if parts.iter().any(|a| signature(a) != signature(lowest)) {
+    let is_guarded = |a: &Access| view.facts.inst(a.inst).guard().is_some();
+    if (parts.iter()).any(|a| signature(a) != signature(lowest) || is_guarded(a)) {
         return None;
     }
     let mut data = Vec::new();
