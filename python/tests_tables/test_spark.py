@@ -90,10 +90,10 @@ def processor_time(process):
 
 
 def busy_workers():
-    """The workers that compute: idle ones wait for their next task."""
+    """The workers that compute, also on a busy machine; idle ones wait for their next task."""
     before = {process: processor_time(process) for process in workers()}
     time.sleep(0.1)
-    return [process for process, ticks in before.items() if processor_time(process) >= ticks + 5]
+    return [process for process, ticks in before.items() if processor_time(process) >= ticks + 2]
 
 
 def failed_tasks(spark):
@@ -111,7 +111,7 @@ def test_a_killed_worker_loses_nothing(spark, small, corpus):
     wanted = pa.table(ptxkit.scan(paths, ["instructions"], columns=columns)).to_pylist()
     before = failed_tasks(spark)
     # A worker may end its task in the moment before it is killed.
-    for _ in range(5):
+    for _ in range(10):
         rows = []
         job = threading.Thread(target=lambda: rows.extend(collected(frame)))
         job.start()
