@@ -49,6 +49,7 @@ class ControlFlowPanel implements Panel {
   private readonly legend = element("p", { class: "note legend" });
   private blocks: readonly Block[] = [];
   private drawn: string | null = null;
+  private picture = "";
   private current: number | null = null;
 
   constructor(private readonly session: Session) {
@@ -84,14 +85,17 @@ class ControlFlowPanel implements Panel {
     const answer = await this.session.ask<ControlFlow>("ptxkit/controlFlow", { function: name, theme: isDark() ? "dark" : "light" });
     if (!answer) return;
     this.blocks = answer.result.blocks;
-    this.showPicture(answer.result.svg);
+    // The document is also checked again when its lints are known: they only change colors.
+    if (answer.result.svg === this.picture && this.drawn === name) this.color();
+    else this.showPicture(answer.result.svg);
     if (this.drawn !== name) this.viewport.fit();
     this.drawn = name;
-    this.current = null;
     this.markCurrent();
   }
 
   private showPicture(svg: string): void {
+    this.picture = svg;
+    this.current = null;
     const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
     for (const block of picture.querySelectorAll("[data-block]")) this.prepare(block);
     this.host.shadowRoot?.replaceChildren(element("style", {}, STYLE), picture);

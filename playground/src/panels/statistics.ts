@@ -22,11 +22,18 @@ const columns: Column[] = [
 
 export function statisticsPanel(session: Session): Panel {
   const body = element("div", { class: "panel" });
+  let shown = "";
   const refresh = async (): Promise<void> => {
     const answer = await session.ask<Statistics[]>("ptxkit/statistics");
     if (!answer) return;
+    // The document is also checked again when its lints are known.
+    const text = JSON.stringify(answer.result);
+    if (text === shown && body.querySelector("table")) return;
+    shown = text;
+    const open = new Set(Array.from(body.querySelectorAll("details[open]"), (one) => one.getAttribute("data-function")));
     if (!answer.result.length) body.replaceChildren(note("The document has no function with a body."));
     else body.replaceChildren(overview(answer.result), ...answer.result.map((f) => details(f, session)));
+    for (const one of body.querySelectorAll("details")) one.open = open.has(one.getAttribute("data-function"));
   };
   return { id: "statistics", title: "Statistics", body, refresh };
 }
@@ -48,7 +55,7 @@ function details(f: Statistics, session: Session): HTMLElement {
     parts.push(table(["Space", "Access", "Bytes", "Vector", "Instructions"], rows, "Memory accesses"));
   }
   if (f.loop_list.length) parts.push(loops(f, session));
-  return element("details", {}, ...parts);
+  return element("details", { "data-function": f.name }, ...parts);
 }
 
 function loops(f: Statistics, session: Session): HTMLElement {
