@@ -41,7 +41,7 @@ export class App {
   constructor(server: Transport, shared: Shared) {
     const invertTheme = startTheme((dark) => this.themeChanged(dark));
     const editor = element("section", { class: "editor", "aria-label": "Editor" });
-    const events = { checked: () => this.checked(), updated: () => this.updated() };
+    const events = { checked: () => this.checked(), fixesKnown: () => this.fixesKnown(), updated: () => this.updated() };
     this.session = createSession(editor, shared.text ?? first.text, isDark(), server, events);
     this.tabs = new Tabs(panels.map((panel) => panel(this.session)));
     const bar = toolbar(this.session, { invertTheme, link: () => this.link() });
@@ -83,6 +83,10 @@ export class App {
     clearTimeout(this.foldingTimer);
     this.panelTimer = window.setTimeout(() => this.tabs.outdated(), this.tabs.currentId === "problems" ? 0 : PANEL_DELAY);
     this.foldingTimer = window.setTimeout(() => void refreshFolding(this.session).catch(() => undefined), FOLDING_DELAY);
+  }
+
+  private fixesKnown(): void {
+    if (this.tabs.currentId === "problems") this.tabs.outdated();
   }
 
   private updated(): void {

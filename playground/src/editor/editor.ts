@@ -24,18 +24,20 @@ const TIMEOUT = 120_000;
 export interface Events {
   /** The language server has checked the document as it is. */
   checked(): void;
+  /** The fixes of the problems are known. */
+  fixesKnown(): void;
   /** The document or the selection has changed. */
   updated(): void;
 }
 
 /** Creates the editor and connects it with the language server. */
 export function createSession(parent: HTMLElement, text: string, dark: boolean, server: Transport, events: Events): Session {
-  const done = (view: EditorView): void => {
+  const checked = (view: EditorView): void => {
+    events.checked();
     answered(view);
     refreshVisible(view);
-    events.checked();
   };
-  const client = new LSPClient({ timeout: TIMEOUT, sanitizeHTML: sanitized, extensions: [problemsOf(done)] });
+  const client = new LSPClient({ timeout: TIMEOUT, sanitizeHTML: sanitized, extensions: [problemsOf({ checked, fixesKnown: events.fixesKnown })] });
   client.connect(server);
   void startLints(client);
   const notify = EditorView.updateListener.of((update) => {

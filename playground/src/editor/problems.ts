@@ -55,13 +55,19 @@ export const problemsField = StateField.define<Problems>({
   },
 });
 
-/** Receives diagnostics, asks for their fixes, and shows both. `done` is called when the server has checked a document. */
-export function problemsOf(done: (view: EditorView) => void): LSPClientExtension {
+/** What is called when the server has checked a document, and when the fixes of its problems are known. */
+export interface Received {
+  checked(view: EditorView): void;
+  fixesKnown(): void;
+}
+
+/** Receives diagnostics and shows them, then asks for their fixes. */
+export function problemsOf(received: Received): LSPClientExtension {
   return {
     clientCapabilities: { textDocument: { publishDiagnostics: { versionSupport: true, relatedInformation: true } } },
     notificationHandlers: {
       "textDocument/publishDiagnostics": (client, params: lsp.PublishDiagnosticsParams) => {
-        void receive(client, params, done);
+        void receive(client, params, received).catch(() => undefined);
         return true;
       },
     },
@@ -69,16 +75,18 @@ export function problemsOf(done: (view: EditorView) => void): LSPClientExtension
   };
 }
 
-async function receive(client: LSPClient, params: lsp.PublishDiagnosticsParams, done: (view: EditorView) => void): Promise<void> {
+async function receive(client: LSPClient, params: lsp.PublishDiagnosticsParams, { checked, fixesKnown }: Received): Promise<void> {
   const file = client.workspace.getFile(params.uri);
   const view = file?.getView();
   if (!file || !view) return;
   const isCurrent = (): boolean => params.version === undefined || params.version === file.version;
-  if (isCurrent()) {
-    const actions = params.diagnostics.length ? await codeActions(client, params, file.doc.lines) : [];
-    if (isCurrent()) show(view, params.diagnostics, actions);
-  }
-  done(view);
+  if (isCurrent()) show(view, params.diagnostics, null);
+  checked(view);
+  if (!isCurrent() || !params.diagnostics.length) return;
+  const actions = await codeActions(client, params, file.doc.lines);
+  if (!isCurrent()) return;
+  show(view, params.diagnostics, actions);
+  fixesKnown();
 }
 
 /** The fixes of the whole document, in one request. */
@@ -88,9 +96,11 @@ async function codeActions(client: LSPClient, { uri, diagnostics }: lsp.PublishD
   return (await client.request<lsp.CodeActionParams, lsp.CodeAction[] | null>("textDocument/codeAction", params)) ?? [];
 }
 
+const placeOf = ({ from, to, code, message }: Problem): string => JSON.stringify([from, to, code, message]);
 const keyOf = ({ range, code, message }: lsp.Diagnostic): string => JSON.stringify([range, code, message]);
 
-function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.CodeAction[]): void {
+/** Shows diagnostics. Those that were known before keep their fixes until the new ones are known. */
+function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.CodeAction[] | null): void {
   const plugin = LSPPlugin.get(view);
   if (!plugin) return;
   const span = (range: lsp.Range): Span => moved(toSpan(plugin.syncedDoc, range), plugin.unsyncedChanges);
@@ -98,7 +108,7 @@ function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.Code
     const edits = Object.values(action.edit?.changes ?? {}).flat();
     return { title: action.title, changes: edits.map((edit) => ({ ...span(edit.range), insert: edit.newText })) };
   };
-  const fixes = Map.groupBy(actions, (action) => (action.diagnostics?.[0] ? keyOf(action.diagnostics[0]) : ""));
+  const fixes = Map.groupBy(actions ?? [], (action) => (action.diagnostics?.[0] ? keyOf(action.diagnostics[0]) : ""));
   const problemOf = (diagnostic: lsp.Diagnostic): Problem => ({
     ...span(diagnostic.range),
     severity: SEVERITIES[diagnostic.severity ?? 2] ?? "info",
@@ -108,8 +118,9 @@ function show(view: EditorView, diagnostics: lsp.Diagnostic[], actions: lsp.Code
     related: (diagnostic.relatedInformation ?? []).map((place) => ({ ...span(place.location.range), message: place.message })),
     fixes: (fixes.get(keyOf(diagnostic)) ?? []).map(fixOf),
   });
+  const before = new Map(actions ? [] : view.state.field(problemsField).list.map((problem) => [placeOf(problem), problem.fixes]));
   const all = fixes.get("")?.[0];
-  const list = diagnostics.map(problemOf);
+  const list = diagnostics.map(problemOf).map((problem) => ({ ...problem, fixes: before.get(placeOf(problem)) ?? problem.fixes }));
   view.dispatch(setDiagnostics(view.state, list.map(asDiagnostic)), { effects: setProblems.of({ list, all: all && plugin.unsyncedChanges.empty ? fixOf(all) : null }) });
 }
 

@@ -5,6 +5,7 @@ declare module "ptx-wasm/ptx_wasm.js" {
   export class Session {
     /** Gives it a message, and returns its messages. */
     receive(message: string): string[];
+    free(): void;
     hasWork(): boolean;
     work(): string[];
   }

@@ -1,6 +1,7 @@
 // Runs the language server in a worker, so that typing does not wait for it.
 
 import { initSync, Session } from "ptx-wasm/ptx_wasm.js";
+import text from "../../examples/mistakes.ptx?raw";
 
 let session: Session | null = null;
 const waiting: string[] = [];
@@ -30,7 +31,18 @@ function workLater(): void {
 function start(module: WebAssembly.Module): void {
   initSync({ module });
   session = new Session();
+  if (!waiting.length) warmUp();
   for (const message of waiting.splice(0)) receive(message);
+}
+
+/** Checks a document in another session while the page is still being drawn: browsers compile a function when it is called first. */
+function warmUp(): void {
+  const other = new Session();
+  const send = (message: object): unknown => other.receive(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  send({ id: 1, method: "initialize", params: { processId: null, rootUri: null, capabilities: {} } });
+  send({ method: "initialized", params: {} });
+  send({ method: "textDocument/didOpen", params: { textDocument: { uri: "file:///warm-up.ptx", languageId: "ptx", version: 1, text } } });
+  other.free();
 }
 
 // The first message is the compiled server, or messages of the client precede it.

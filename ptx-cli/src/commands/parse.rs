@@ -94,12 +94,12 @@ fn summary(source: Source) -> Summary {
         module,
         diagnostics,
         ..
-    } = ptx_parse::parse_shared(source.bytes, &Limits::default());
+    } = ptx_parse::parse_shared(source.bytes.clone(), &Limits::default());
     let (errors, warnings) = tally(&diagnostics);
     let header = module.header();
-    Summary {
+    let summary = Summary {
         schema: SCHEMA,
-        file: source.name,
+        file: source.name.clone(),
         version: header.version.map(|v| v.to_string()),
         target: header.target.map(|t| t.to_string()),
         functions: module.functions().len(),
@@ -107,7 +107,9 @@ fn summary(source: Source) -> Summary {
         instructions: module.bodies().values().map(|b| b.insts().count()).sum(),
         errors,
         warnings,
-    }
+    };
+    source.free(module);
+    summary
 }
 
 impl Summary {
