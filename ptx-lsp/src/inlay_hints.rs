@@ -2,9 +2,11 @@
 //! different branches, and which accesses to memory cost more than others.
 
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
+use ptx_analysis::calls::CallGraph;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::LoopId;
-use ptx_analysis::uniformity::{FunctionUniformity, ModuleUniformity, Uniformity};
+use ptx_analysis::incremental::Budget;
+use ptx_analysis::uniformity::{FunctionUniformity, IncrementalUniformity, Uniformity};
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{FuncId, Item, Span};
 use ptx_report::counted;
@@ -33,21 +35,31 @@ pub(crate) fn hints(document: &Document, wanted: Span) -> Vec<InlayHint> {
     }
     let whole = module.source().len() <= MOST_BYTES;
     let facts = ModuleFacts::of(module, |f| whole || functions.contains(&f));
-    let uniformity = whole.then(|| ModuleUniformity::new(&facts));
+    let calls = CallGraph::new(&facts);
+    let uniformity = whole.then(|| what_functions_give(&facts, &calls));
     let mut hints = Hints {
         document,
         found: Vec::new(),
     };
     for function in functions {
-        if let Some(facts) = facts.function(function) {
-            let uniformity = uniformity.as_ref().and_then(|u| u.function(function));
-            hints.of_function(facts, uniformity);
+        if let Some(of) = facts.function(function) {
+            let uniformity = uniformity.as_ref();
+            let uniformity = uniformity.and_then(|u| u.function(&facts, &calls, function));
+            hints.of_function(of, uniformity.as_ref());
         }
     }
     let mut found = hints.found;
     found.retain(|(offset, _)| wanted.start <= *offset && *offset <= wanted.end);
     found.sort_by_key(|(offset, _)| *offset);
     found.into_iter().map(|(_, hint)| hint).collect()
+}
+
+/// The uniformity of the arguments and results of all functions, from which that of a single function follows.
+fn what_functions_give(facts: &ModuleFacts<'_>, calls: &CallGraph) -> IncrementalUniformity {
+    let mut uniformity = IncrementalUniformity::new();
+    uniformity.enter_all(facts);
+    uniformity.update(facts, calls, &mut Budget::unlimited());
+    uniformity
 }
 
 /// Hints with their offsets.

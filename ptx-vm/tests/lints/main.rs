@@ -110,7 +110,7 @@ fn folder(of: &Path) -> Vec<PathBuf> {
 
 fn check_folder(of: &Path) -> Tally {
     let mut tally = Tally::default();
-    for path in folder(of) {
+    for path in folder(of).into_iter().step_by(part().min(2)) {
         let text = std::fs::read(&path).unwrap();
         let module = ptx_parse::parse(&text).module;
         tally.add(check(&module, &path.display().to_string(), 4_000));
@@ -132,7 +132,8 @@ fn definite_findings_happen_in_the_files_of_lints() {
         (Lint::AsyncCopyWait, 8),
     ];
     for (lint, least) in least {
-        assert!(tally.definite(lint) >= least, "{}", lint.name());
+        let found = tally.definite(lint);
+        assert!(found >= least / part(), "{}: {found}", lint.name());
     }
     tally.assert_agrees();
 }
@@ -210,7 +211,8 @@ fn definite_findings_happen_in_random_kernels() {
         (Lint::SharedRace, 80),
     ];
     for (lint, least) in least {
-        assert!(tally.definite(lint) >= least / part(), "{}", lint.name());
+        let found = tally.definite(lint);
+        assert!(found >= least / part(), "{}: {found}", lint.name());
     }
 }
 

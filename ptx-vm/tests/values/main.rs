@@ -56,6 +56,14 @@ fn assert_true(checked: &Checked, least: u64) {
     assert!(checked.observations() >= least, "{checked}");
 }
 
+/// Which part of the files and random kernels runs: all of them with `PTXKIT_SEED`, which CI sets.
+fn part() -> usize {
+    match std::env::var_os("PTXKIT_SEED") {
+        Some(_) => 1,
+        None => 3,
+    }
+}
+
 fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {
     let mut checked = Checked::default();
     for entry in files::entries(folder).iter().step_by(every) {
@@ -70,7 +78,7 @@ fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {
 
 #[test]
 fn values_of_the_corpus() {
-    assert_true(&corpus(&files::own(), &SHAPES[..2], 4), 100_000);
+    assert_true(&corpus(&files::own(), &SHAPES[..2], 4 * part()), 30_000);
 }
 
 /// All files of this repository and many of the corpus beside it, in all shapes.
@@ -85,7 +93,7 @@ fn shared_corpus_values() {
 #[test]
 fn values_of_random_kernels() {
     let mut checked = Checked::default();
-    for seed in 0..150 {
+    for seed in 0..150 / part() as u64 {
         let text = random::kernel(seed);
         let parsed = ptx_parse::parse_str(&text);
         assert!(
@@ -101,13 +109,13 @@ fn values_of_random_kernels() {
             &mut checked,
         );
     }
-    assert_true(&checked, 100_000);
+    assert_true(&checked, 30_000);
 }
 
 #[test]
 fn provenance_of_random_kernels() {
     let mut checked = Checked::default();
-    for seed in 0..150 {
+    for seed in 0..150 / part() as u64 {
         let text = pointers::kernel(seed);
         let parsed = ptx_parse::parse_str(&text);
         assert!(
@@ -120,7 +128,7 @@ fn provenance_of_random_kernels() {
     }
     assert_true(&checked, 1_000);
     assert!(
-        checked.spaces > 10_000 && checked.variables > 3_000,
+        checked.spaces > 5_000 && checked.variables > 1_500,
         "{checked}"
     );
 }
