@@ -24,7 +24,8 @@ import { isDark, startTheme } from "./theme";
 import { toolbar } from "./toolbar";
 
 const panels: PanelOf[] = [problemsPanel, controlFlowPanel, livenessPanel, requirementsPanel, statisticsPanel, rewritesPanel, runPanel, explainPanel];
-/** How long nothing is typed before a panel is computed again, in milliseconds; the list of problems is already known. */
+/** How long nothing is typed before the list of problems is drawn again, and before another panel is computed again, in milliseconds. */
+const PROBLEMS_DELAY = 60;
 const PANEL_DELAY = 150;
 const FOLDING_DELAY = 400;
 
@@ -79,14 +80,18 @@ export class App {
   private checked(): void {
     const { list } = this.session.view.state.field(problemsField);
     this.counts.textContent = summary(list);
-    clearTimeout(this.panelTimer);
+    this.updatePanel();
     clearTimeout(this.foldingTimer);
-    this.panelTimer = window.setTimeout(() => this.tabs.outdated(), this.tabs.currentId === "problems" ? 0 : PANEL_DELAY);
     this.foldingTimer = window.setTimeout(() => void refreshFolding(this.session).catch(() => undefined), FOLDING_DELAY);
   }
 
   private fixesKnown(): void {
-    if (this.tabs.currentId === "problems") this.tabs.outdated();
+    if (this.tabs.currentId === "problems") this.updatePanel();
+  }
+
+  private updatePanel(): void {
+    clearTimeout(this.panelTimer);
+    this.panelTimer = window.setTimeout(() => this.tabs.outdated(), this.tabs.currentId === "problems" ? PROBLEMS_DELAY : PANEL_DELAY);
   }
 
   private updated(): void {
