@@ -24,7 +24,7 @@ use ptx_report::{SCHEMA, clean};
 pub(crate) struct Destination {
     #[command(flatten)]
     place: Place,
-    /// Write one JSON object per input to standard output: whether it was rewritten, or why not; and the text, if it goes there
+    /// Write one JSON object per input to standard output: whether it was rewritten, the errors, and the text unless it goes to a file
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,7 @@ use ptx_report::container_choice::Choice;
 /// The inputs of a command.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains:
+    /// Files, directories (every .ptx file in them) or `-` for standard input. For a binary file, the PTX that it contains is read:
     /// `libfoo.so`, `libfoo.so!3.sm_90.ptx` or `libfoo.so!sm_90`
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,

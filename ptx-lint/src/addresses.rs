@@ -1,4 +1,4 @@
-//! Addresses in single threads.
+//! Addresses as evaluated in individual threads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,10 +14,10 @@ use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::context::FunctionContext;
 
-/// How many phis are followed to find whether a value is the same in the CTA.
+/// How many phis are followed to find whether a value is uniform in the CTA.
 const FOLLOWED: u32 = 6;
 
-/// An address, divided into what is known of each thread and the rest, which is the same in the CTA.
+/// An address as the sum of a part that is known in each thread and a remainder that is uniform in the CTA.
 pub(crate) struct Parts {
     /// The part that follows from the index of the thread, by sample.
     pub(crate) own: Vec<i64>,
@@ -52,7 +52,7 @@ impl Parts {
         Some(parts)
     }
 
-    /// Nothing is known.
+    /// An address with an empty known part.
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
             own: vec![0; threads.samples().len()],

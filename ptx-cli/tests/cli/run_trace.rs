@@ -119,7 +119,7 @@ fn the_default_and_the_limit() {
     let cut = trace(&folder, &["--trace", "--trace-limit", "3"]);
     assert_eq!(cut.out.lines().count(), 3);
     assert!(run.out.starts_with(&cut.out));
-    let note = "ptxkit: the trace ends after 3 lines; `--trace-limit N` sets another limit, and `--trace=SELECTION` shows less\n";
+    let note = "ptxkit: the trace ends after 3 lines; use `--trace-limit N` to change the limit, or `--trace=SELECTION` to select fewer steps\n";
     assert_eq!((cut.status, &*cut.err), (0, note));
     let exact = run.out.lines().count().to_string();
     let whole = trace(&folder, &["--trace", "--trace-limit", &exact]);

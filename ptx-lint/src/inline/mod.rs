@@ -1,7 +1,7 @@
-//! Findings that depend on what calls a function: kernels are linted with the statements of small functions instead of their calls.
+//! Findings that depend on the callers of a function: kernels are linted with small functions inlined.
 //!
-//! Each kernel is written as a new module, which is parsed and linted. What is found there is reported where the statement is in the
-//! source: in the kernel, or in the function.
+//! Each kernel is written as a new module, which is parsed and linted. A finding in that module is reported at the corresponding statement of
+//! the source, in the kernel or in the inlined function.
 
 mod plan;
 mod write;
@@ -21,10 +21,10 @@ use crate::{Finding, Lint, LintOptions};
 pub(crate) use plan::Plans;
 use write::{Frame, Piece, Writer};
 
-/// The longest text that is written for all kernels of a module: those after it are linted with their calls.
+/// The limit on the total text of the kernels of a module. Further kernels are linted without inlining.
 pub(crate) const MOST_BYTES: usize = 1 << 19;
 
-/// The lints to which it matters where a function is called.
+/// The lints whose findings depend on the callers of a function.
 const LINTS: &[Lint] = &[
     Lint::BarrierDivergence,
     Lint::WarpMask,
@@ -39,7 +39,7 @@ const LINTS: &[Lint] = &[
     Lint::BankConflict,
 ];
 
-/// What is found in kernels with the statements of functions instead of calls.
+/// The findings in kernels with inlined functions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contexts {
     /// By the function in which it is found.
@@ -50,7 +50,7 @@ pub(crate) struct Contexts {
     kernels: Vec<FuncId>,
 }
 
-/// The lints among some to which it matters where a function is called; `None` if there is no such lint.
+/// The enabled lints whose findings depend on the callers of a function; `None` if there are none.
 pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     let mut options = options.clone();
     options.lints.retain(|lint| LINTS.contains(lint));
@@ -97,7 +97,7 @@ impl Contexts {
         Self::of(module, calls, kernels.iter())
     }
 
-    /// Puts together what was found in some kernels, in the order of the module.
+    /// Combines the findings in some kernels, in the order of the module.
     pub(crate) fn of<'k>(
         module: &Module,
         calls: &CallGraph,
@@ -136,7 +136,7 @@ impl Contexts {
         }
     }
 
-    /// Whether a lint does not examine a function by itself.
+    /// Whether a lint examines a function only as a part of kernels.
     pub(crate) fn replaces(&self, function: FuncId, lint: Lint) -> bool {
         match lint {
             // Arguments that are passed are not moves, which may be done later.
@@ -158,13 +158,13 @@ impl Contexts {
         self.found.values_mut().flatten().for_each(each);
     }
 
-    /// What is found in a function.
+    /// The findings in a function.
     pub(crate) fn found(&self, function: FuncId) -> &[Finding] {
         self.found.get(&function).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A kernel that was linted with the statements of functions instead of calls.
+/// A kernel that was linted with inlined functions.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub(crate) id: FuncId,
@@ -174,7 +174,7 @@ pub(crate) struct Kernel {
     pub(crate) found: Vec<Finding>,
 }
 
-/// A module of a kernel with the statements of functions instead of calls.
+/// A module of a kernel with inlined functions.
 pub(crate) struct Inlined {
     kernel: FuncId,
     text: Vec<u8>,

@@ -1,7 +1,7 @@
-//! Which calls of a function can be replaced by the statements of the function that they call.
+//! Decides which calls can be inlined.
 //!
-//! Arguments and results are passed in variables of parameter space, or in registers. They become registers if each is a scalar that only
-//! loads, stores and calls mention.
+//! Arguments and results are passed in `.param` variables or in registers. They become registers if each is a scalar that is only
+//! used by loads, stores and calls.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,13 +16,13 @@ use ptx_ir::{
 };
 use ptx_isa::{Access, StateSpace};
 
-/// The most statements of a function that replaces its calls.
+/// The maximum number of statements of an inlined function.
 const MOST_STATEMENTS: usize = 256;
 
 /// Where an argument or a result is passed.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// In a variable of parameter space.
+    /// In a `.param` variable.
     Memory(VarId),
     /// In a register, or as a number.
     Register { text: String, bytes: u64 },
@@ -48,7 +48,7 @@ pub(super) struct Move {
     pub(super) value: String,
 }
 
-/// What calls and is called in a function.
+/// The calls of a function, and how it is called.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) calls: BTreeMap<StmtId, Call>,

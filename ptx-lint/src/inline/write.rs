@@ -1,4 +1,4 @@
-//! Writes kernels in which the statements of functions take the place of their calls.
+//! Writes kernels with inlined functions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -9,7 +9,7 @@ use ptx_ir::{FuncId, Statement, StmtId, VarId};
 
 use super::plan::{Call, Move, Plans, Slot};
 
-/// The most statements that are written for a kernel.
+/// The maximum number of statements that are written for a kernel.
 const MOST_STATEMENTS: usize = 1 << 12;
 
 /// A part of the new text and the statement that it was.
@@ -175,7 +175,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Some(format!("{guard}bra $end_{end};"))
     }
 
-    /// Writes the statements of a function instead of a call of it.
+    /// Writes the statements of a function in place of a call.
     fn call(&mut self, place: &Place, stmt: StmtId, call: &Call, names: &[String]) {
         let plans = self.plans;
         let interface = plans.of(call.callee).and_then(|p| p.interface.as_ref());

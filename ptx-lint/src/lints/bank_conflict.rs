@@ -1,4 +1,4 @@
-//! `bank-conflict`: accesses to shared memory that are repeated, because lanes need different words of one bank.
+//! `bank-conflict`: accesses to shared memory that take several passes because lanes need different words of the same bank.
 
 use alloc::vec::Vec;
 
@@ -58,22 +58,22 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     }
     let how = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
-        None => "lanes access different words of a bank".into(),
+        None => "lanes access different words of the same bank".into(),
     };
     let message = format!(
-        "{degree}-way bank conflict: {how}, so a warp accesses shared memory {all} times instead of {least}"
+        "{degree}-way bank conflict: {how}, so an access of a warp takes {all} passes instead of {least}"
     );
     let finding = cx.finding(Lint::BankConflict, Certainty::Definite, access.stmt, message);
     let help = match stride {
         Some(stride) if is_row(stride, lanes.bytes) => format!(
-            "add {} bytes to each row of {} bytes, so that the lanes access different banks",
+            "add {} bytes of padding to each row of {} bytes so that the lanes access different banks",
             lanes.bytes.max(WORD),
             stride.unsigned_abs()
         ),
         Some(_) => {
-            "let consecutive threads access consecutive words, for example in an array for each member of a structure".into()
+            "let consecutive threads access consecutive words, for example with a structure of arrays instead of an array of structures".into()
         }
-        None => "pad the rows, or swizzle the columns, so that the lanes access different banks".into(),
+        None => "pad the rows or swizzle the columns so that the lanes access different banks".into(),
     };
     let help = performance::with_assumptions(&help, lanes);
     Some(finding.with_help(help).with_degree(degree as u32))

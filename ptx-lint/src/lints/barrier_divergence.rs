@@ -1,4 +1,4 @@
-//! `barrier-divergence`: barriers that some of the threads do not reach that have to.
+//! `barrier-divergence`: barriers that only some of the participating threads reach.
 
 mod balance;
 mod counted;
@@ -142,25 +142,25 @@ fn examine(
 
 fn waits_for(group: Uniformity, is_aligned: bool) -> &'static str {
     match group {
-        Uniformity::Cta if is_aligned => "all threads of the CTA, those of a warp together",
+        Uniformity::Cta if is_aligned => "all threads of the CTA and must be executed by converged warps",
         Uniformity::Cta => "all threads of the CTA",
-        _ => "all threads of the warp together",
+        _ => "all threads of the warp and must be executed by a converged warp",
     }
 }
 
 fn help(level: Uniformity, barrier: Barrier) -> String {
     match (level, barrier.group) {
         (Uniformity::Varying, Uniformity::Warp) => {
-            "move it out of the code that threads of one warp execute differently".into()
+            "move it out of the divergent code".into()
         }
-        _ => "move it to where all threads come, or give the number of threads that do".into(),
+        _ => "move it to code that all threads execute, or specify the number of participating threads".into(),
     }
 }
 
 /// Names the branch.
 pub(super) fn with_cause(cx: &FunctionContext<'_>, finding: Finding, causes: &[BlockId]) -> Finding {
     match causes.first().and_then(|branch| last(cx, *branch)) {
-        Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads go different ways here"),
+        Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads diverge here"),
         None => finding,
     }
 }
@@ -310,5 +310,5 @@ fn call(
     );
     let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
     let finding = with_cause(cx, finding, &causes);
-    found.push(finding.with_help("call it where all threads come"));
+    found.push(finding.with_help("call it from code that all threads execute"));
 }

@@ -1,4 +1,4 @@
-//! `deprecated`: what the PTX ISA manual calls deprecated in the version of the module.
+//! `deprecated`: features that are deprecated in the PTX version of the module.
 
 use alloc::format;
 use alloc::vec::Vec;

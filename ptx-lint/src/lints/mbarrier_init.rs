@@ -1,4 +1,4 @@
-//! `mbarrier-init`: mbarrier objects that are not initialized, or twice.
+//! `mbarrier-init`: mbarrier objects that are used before they are initialized, or initialized twice.
 
 use alloc::vec::Vec;
 
@@ -71,7 +71,7 @@ fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Find
         true => (Certainty::Definite, "several threads initialize"),
         false => (Certainty::Possible, "several threads may initialize"),
     };
-    let message = alloc::format!("`{}`: {may} one mbarrier object", cx.mnemonic(at.inst));
-    let help = "let one thread initialize the object, and all threads meet at a barrier after that";
+    let message = alloc::format!("{may} the same mbarrier object with `{}`", cx.mnemonic(at.inst));
+    let help = "initialize the object in one thread, and add a barrier for all threads after the initialization";
     cx.finding(Lint::MbarrierInit, certainty, at.stmt, message).with_help(help)
 }

@@ -69,7 +69,7 @@ fn finding(
     let residue = known.residue % modulus.max(1);
     if residue != 0 {
         let message = format!(
-            "the address of this access of {needed} bytes is {residue} more than a multiple of {modulus}"
+            "the address of this {needed}-byte access is {residue} more than a multiple of {modulus}"
         );
         let finding = cx.finding(
             Lint::MisalignedVector,
@@ -77,21 +77,21 @@ fn finding(
             access.stmt,
             message,
         );
-        let help = format!("use an address that is a multiple of {needed}, or accesses of fewer bytes");
+        let help = format!("use an address that is a multiple of {needed}, or narrower accesses");
         return Some(finding.with_help(help));
     }
     if known.divisor() >= needed {
         return None;
     }
     let reason = match declared(cx, access, needed) {
-        Some(align) => format!("what it points into is declared with an alignment of {align}"),
+        Some(align) => format!("the memory that it points to is declared with an alignment of {align}"),
         None => {
             let threads = distance(values, &form, needed).or_else(apart);
-            let threads = threads.map(|bytes| format!("its threads are {bytes} bytes apart"));
+            let threads = threads.map(|bytes| format!("the addresses of different threads are {bytes} bytes apart"));
             let blocks = || of_blocks(values, &form, needed);
-            let blocks = || blocks().map(|bytes| format!("its blocks are {bytes} bytes apart"));
+            let blocks = || blocks().map(|bytes| format!("the addresses of different CTAs are {bytes} bytes apart"));
             let pointer = || from_pointer(values, &form, needed);
-            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed}, if the pointer is aligned as allocations are"));
+            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed} if the pointer is aligned like an allocation"));
             let unknown = || unknown::reason(cx, values, (access, needed), &form);
             threads.or_else(blocks).or_else(pointer).or_else(unknown)?
         }
@@ -103,7 +103,7 @@ fn finding(
         access.stmt,
         message,
     );
-    Some(finding.with_help(format!("declare an alignment of {needed}, or use accesses of fewer bytes")))
+    Some(finding.with_help(format!("declare an alignment of {needed}, or use narrower accesses")))
 }
 
 /// The alignment that is declared for what an address points into, if it is less than needed.

@@ -1,4 +1,4 @@
-//! `missed-vector`: adjacent accesses that one vector access could do.
+//! `missed-vector`: adjacent accesses that could be one vector access.
 
 use alloc::vec::Vec;
 
@@ -62,16 +62,16 @@ fn finding(
     }
     let (what, bytes) = (if first.access.writes() { "stores" } else { "loads" }, adjacent.bytes);
     let reason = match certainty {
-        Certainty::Definite => "could be one of {}: the address is aligned to it",
-        Certainty::Possible => "may be one of {}, if the pointer is aligned as allocations are",
+        Certainty::Definite => "could be combined into one of {}: the address is sufficiently aligned",
+        Certainty::Possible => "may be combined into one of {} if the pointer is aligned like an allocation",
     };
     let reason = reason.replace("{}", &format!("{bytes} bytes"));
     let message = format!("{} {what} of adjacent memory {reason}", parts.len());
     let mut found = cx
         .finding(Lint::MissedVector, certainty, first.stmt, message)
-        .with_help(format!("write `{}` with {count} registers", vector(mnemonic, count)));
+        .with_help(format!("use `{}` with {count} registers", vector(mnemonic, count)));
     for other in others {
-        found = found.with_label(cx.span(other.stmt), "adjacent to it");
+        found = found.with_label(cx.span(other.stmt), "adjacent access");
     }
     Some(found)
 }

@@ -1,4 +1,4 @@
-//! What the lints about the performance of accesses have in common.
+//! Code that the lints about the performance of accesses share.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -180,7 +180,7 @@ fn rows(facts: &Facts<'_>) -> u32 {
 pub(crate) fn with_assumptions(help: &str, lanes: &Lanes) -> String {
     match lanes.one_dimension {
         true => format!(
-            "{help}; this assumes at least 32 threads in dimension x, because `.reqntid` does not state the size of the block"
+            "{help}; this assumes at least 32 threads in dimension x, because the CTA size is not specified with `.reqntid`"
         ),
         false => help.into(),
     }

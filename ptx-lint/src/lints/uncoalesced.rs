@@ -1,4 +1,4 @@
-//! `uncoalesced`: accesses to global memory for which a warp needs more sectors than it accesses bytes of.
+//! `uncoalesced`: accesses to global memory for which a warp needs more sectors than its bytes fill.
 
 use alloc::vec::Vec;
 
@@ -124,7 +124,7 @@ fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
     if strides != 1 {
         return None;
     }
-    let message = "possibly uncoalesced access: the addresses of the lanes are as far apart as a parameter of the launch says";
+    let message = "this access may be uncoalesced: the distance between the addresses of the lanes depends on a launch parameter";
     let help = "let consecutive threads access consecutive elements, or load tiles into shared memory first";
     let finding = cx.finding(Lint::Uncoalesced, Certainty::Possible, access.stmt, message);
     Some(finding.with_help(help))
@@ -159,7 +159,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
         Some(_) => {
             "let consecutive threads access consecutive elements, or load tiles into shared memory first"
         }
-        None => "let the threads of a warp access the elements of one row",
+        None => "let the threads of a warp access the elements of a single row",
     };
     Some(finding.with_help(performance::with_assumptions(help, lanes)))
 }

@@ -91,17 +91,17 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
     let name = name(cx, ssa, reads.variable);
     let also = match more.len() {
         0 => String::new(),
-        1 => String::from(", and so may another register"),
-        count => format!(", and so may {count} other registers"),
+        1 => String::from(", as may another register"),
+        count => format!(", as may {count} other registers"),
     };
     let (message, help) = match reads.certainty {
         Certainty::Definite => (
-            format!("{name} is read here and was not written before"),
-            "write it first, or read the register that was meant",
+            format!("{name} is read here before any write to it"),
+            "write the register first, or read the intended register",
         ),
         Certainty::Possible => (
             format!("{name} may be read here before it is written{also}"),
-            "write it on every path, or read it only where it was written",
+            "write the register on every path to this instruction, or read it only on paths that write it",
         ),
     };
     let finding = cx.finding(Lint::UninitialisedRegister, reads.certainty, reads.first, message);

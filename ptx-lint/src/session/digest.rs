@@ -1,12 +1,11 @@
-//! Numbers that tell whether functions of two versions of a module have the same text, and whether the declarations are the same that they
-//! depend on.
+//! Digests that identify functions with the same text and the same referenced declarations in two versions of a module.
 
 use ptx_ir::{Body, FuncId, Item, Module};
 use ptx_isa::Directive;
 
 use crate::declarations::{Declarations, Parts};
 
-/// The number of a text. Two texts have the same one with a probability of 2^-128.
+/// The digest of a text. The digests of two different texts are equal with a probability of 2^-128.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Digest([u64; 2]);
 

@@ -1,4 +1,4 @@
-//! The kernels that are linted with the statements of functions instead of calls, kept while the module changes.
+//! The kernels that are linted with inlined functions, updated as the module changes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

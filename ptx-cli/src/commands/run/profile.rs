@@ -22,7 +22,7 @@ pub(super) enum Style {
     Table,
     /// The source lines
     Source,
-    /// The text of the file, with what was executed before each line
+    /// The text of the file with counts before each line
     Listing,
 }
 
@@ -207,7 +207,7 @@ pub(super) fn write(
     }
     writeln!(
         out,
-        "Kernel {}: {} instructions of warps",
+        "Kernel {}: {} warp instructions",
         ptx_report::demangle::shown(kernel),
         all.executions
     )?;

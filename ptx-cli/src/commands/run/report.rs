@@ -39,7 +39,7 @@ pub(crate) struct JsonRun<'a> {
 struct JsonLaunch<'a> {
     kernel: &'a str,
     demangled: Option<String>,
-    /// Executed instructions of warps; null if the launch did not come to its end.
+    /// The number of executed warp instructions; null if the launch did not complete.
     steps: Option<u64>,
     /// What the kernel printed.
     output: Cow<'a, str>,

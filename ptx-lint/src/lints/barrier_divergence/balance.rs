@@ -1,4 +1,4 @@
-//! Whether all ways from a branch have the same barriers.
+//! Whether all paths from a branch have the same barriers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Barriers for more threads than can come to them.
+//! Barriers with a thread count that is larger than the number of threads that can reach them.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -118,9 +118,9 @@ fn count(samples: &[u32], set: u128) -> i64 {
 
 fn finding(cx: &FunctionContext<'_>, barrier: &Counted, (number, most): (u64, i64)) -> Finding {
     let message = format!(
-        "the barrier {number} waits for {} threads, but only {most} come to it",
+        "barrier {number} waits for {} threads, but only {most} reach it",
         barrier.threads
     );
     cx.finding(Lint::BarrierDivergence, Certainty::Definite, barrier.stmt, message)
-        .with_help("give the number of threads that come, or let the others come, too")
+        .with_help("specify the number of threads that reach the barrier, or let the other threads reach it as well")
 }

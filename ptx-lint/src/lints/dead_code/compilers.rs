@@ -1,5 +1,5 @@
-//! Dead instructions that compilers leave, which are not reported: those of inline assembly, copies, results of calls, parts of parameters and of
-//! special registers whose other parts are used, and instructions that another one repeats.
+//! Dead instructions that compilers typically leave and that are not reported: inline assembly, copies, results of calls, unused parts of parameters
+//! and special registers whose other parts are used, and instructions that compute the same value as another one.
 
 use alloc::vec::Vec;
 

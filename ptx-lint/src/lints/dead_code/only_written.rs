@@ -1,7 +1,7 @@
-//! Variables in shared and local memory that are written and never read: those of the function, and those of the module that no other function sees.
+//! Variables in shared and local memory that are written but never read: those of the function, and those of the module that no other function uses.
 //!
-//! The address of such a variable is followed through the instructions that compute with it. All of what it gets to must be addresses
-//! of ordinary stores: then no thread can read the variable.
+//! The uses of the address of such a variable are followed through the instructions that compute with it. If all of them are addresses of ordinary
+//! stores, no thread can read the variable.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -61,7 +61,7 @@ fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) 
     stores.dedup();
     let (first, rest) = stores.split_first()?;
     let (name, declared) = declaration(cx, var)?;
-    let message = format!("`{name}` is written here and never read");
+    let message = format!("`{name}` is written here but never read");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
     let mut finding = finding.with_help("remove the stores and the variable");
     if let Some(declared) = declared {

@@ -1,4 +1,4 @@
-//! Blocks that control never reaches.
+//! Unreachable blocks.
 
 use alloc::vec::Vec;
 
@@ -86,12 +86,12 @@ impl Run {
             return;
         };
         let finding = |stmt, message| cx.finding(Lint::DeadCode, Certainty::Definite, stmt, message);
-        let unreached = "control never reaches this instruction";
-        let help = "remove it and what follows up to the next label that is used";
+        let unreached = "this instruction is unreachable";
+        let help = "remove the code from here to the next label that is used";
         found.push(match run.branch {
-            Some(branch) => finding(branch, "the condition of this branch is always the same")
+            Some(branch) => finding(branch, "the condition of this branch is constant")
                 .with_label(cx.span(stmt), unreached)
-                .with_help("remove the branch and what control never reaches, or correct the condition"),
+                .with_help("remove the branch and the unreachable code, or correct the condition"),
             None => finding(stmt, unreached).with_help(help),
         });
     }

@@ -62,21 +62,21 @@ fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId
         .collect();
     let message = match &names[..] {
         [] => format!("the result of `{}` is never read", cx.mnemonic(inst.inst)),
-        [name] => format!("`{name}` is written here and never read"),
-        names => format!("`{}` are written here and never read", names.join("`, `")),
+        [name] => format!("`{name}` is written here but never read"),
+        names => format!("`{}` are written here but never read", names.join("`, `")),
     };
     let mut finding = cx
         .finding(Lint::DeadCode, Certainty::Definite, inst.stmt, message)
         .with_help(match members.len() {
             0 => "remove the instruction",
-            _ => "remove the instruction and those that only compute its operands",
+            _ => "remove the instruction and the instructions that only compute its operands",
         });
     let spans: Vec<Span> = members.iter().map(|stmt| cx.span(*stmt)).collect();
     let removed = spans.iter().copied().chain([cx.span(inst.stmt)]);
     let edits = removed.map(|span| (span, String::new()));
     finding.diagnostic.add_fix(edits);
     for span in spans.into_iter().take(MOST_LABELS) {
-        finding = finding.with_label(span, "only computes an operand of it");
+        finding = finding.with_label(span, "this only computes an operand of the instruction");
     }
     finding
 }

@@ -1,4 +1,4 @@
-//! Fences and the strong accesses beside them: stores that release themselves, loads that acquire, and signals of a wider scope.
+//! Fences and adjacent strong accesses: stores with release semantics, loads with acquire semantics, and signals with a wider scope.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -143,26 +143,26 @@ fn exchanges(fence: Fence, (stored, loaded): Pair<'_>, pairs: &[Pair<'_>]) -> bo
 
 fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` may be redundant: `{by}` next to it orders what it does");
+    let message = format!("`{own}` may be redundant: the adjacent `{by}` provides the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this one is enough, unless the fence is for other accesses, too")
+        .with_label(cx.span(other.stmt), "this is sufficient, unless the fence also orders other accesses")
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
 
 fn narrow(cx: &FunctionContext<'_>, step: &Step, signal: &Step, needed: Level) -> Finding {
     let message = format!(
-        "the scope of the fence may be too narrow: the access after it is for threads within {}",
+        "the scope of the fence may be too narrow: the access after it requires scope {}",
         needed.name()
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(signal.stmt), "the access")
-        .with_help(format!("write a fence with the scope {}", needed.name()))
+        .with_help(format!("use a fence with scope {}", needed.name()))
 }
 
 fn weak(cx: &FunctionContext<'_>, step: &Step, load: &Step) -> Finding {
-    let message = "the load after the fence may come before the store before it";
+    let message = "the load after this fence may be reordered before the store that precedes the fence";
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(load.stmt), "the load")
-        .with_help("write a fence with `.sc`, if of two threads that do this one must see the store of the other")
+        .with_help("use a fence with `.sc` if at least one of two threads that do this must observe the store of the other")
 }

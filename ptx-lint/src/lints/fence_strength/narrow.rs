@@ -1,4 +1,4 @@
-//! Strong accesses with the scope of the CTA to memory by which threads of other CTAs communicate.
+//! Strong accesses with CTA scope to memory that threads of different CTAs use to communicate.
 
 use alloc::vec::Vec;
 
@@ -41,10 +41,10 @@ fn is_remote(access: &Access) -> bool {
 
 fn finding(cx: &FunctionContext<'_>, step: &Step, needed: Level) -> Finding {
     let message = format!(
-        "the scope of `{}` may be too narrow: threads within {} access this memory",
+        "the scope of `{}` may be too narrow: threads in scope {} access this memory",
         cx.mnemonic(step.inst),
         needed.name()
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_help(format!("write the scope {}", needed.name()))
+        .with_help(format!("use scope {}", needed.name()))
 }

@@ -1,4 +1,4 @@
-//! What the instructions of a function do that fences order.
+//! The accesses, fences and barriers of a function that take part in memory ordering.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Fences that others make redundant, and fences that order nothing.
+//! Fences that are redundant because of other fences, and fences that order nothing.
 
 use alloc::vec::Vec;
 
@@ -87,16 +87,16 @@ fn orders_nothing(
 
 fn covered(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` is redundant: `{by}` next to it orders all that it does");
+    let message = format!("`{own}` is redundant: the adjacent `{by}` provides at least the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this one is enough")
+        .with_label(cx.span(other.stmt), "this is sufficient")
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
 
 fn useless(cx: &FunctionContext<'_>, step: &Step, place: &str) -> Finding {
     let own = cx.mnemonic(step.inst);
-    let message = format!("`{own}` is redundant: no access to memory comes {place} it");
+    let message = format!("`{own}` is redundant: there is no memory access {place} it");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")

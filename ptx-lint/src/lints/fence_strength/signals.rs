@@ -1,4 +1,4 @@
-//! Accesses by which threads tell others that data is there, and loops that wait for them.
+//! Accesses that signal other threads that data is available, and loops that wait for signals.
 
 use alloc::vec::Vec;
 

@@ -104,7 +104,7 @@ fn finding(
     let at = end_of_words(mnemonic, place);
     let (start, end) = mnemonic.split_at(at);
     let specific = [start, space.text(), end].concat();
-    let message = format!("`{mnemonic}` accesses a generic address that is always in `{space}`");
+    let message = format!("`{mnemonic}` accesses memory through a generic address that is always in `{space}`");
     let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
     let span = cx.span(access.stmt);
     let text = text(cx, span);
@@ -116,7 +116,7 @@ fn finding(
     };
     let (Some(insertion), Some(base)) = (insertion, base) else {
         return finding.with_help(format!(
-            "write `{specific}` with the address in `{space}`, which `cvta.to{space}` gives"
+            "write `{specific}` with the result of `cvta.to{space}`"
         ));
     };
     let insertion = Span::new(insertion, insertion);

@@ -1,4 +1,4 @@
-//! Accesses after a branch at which threads go different ways, which no barrier orders.
+//! Accesses on different paths from a divergent branch without a barrier in between.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

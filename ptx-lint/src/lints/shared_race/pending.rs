@@ -1,4 +1,4 @@
-//! Which accesses may come before others without a barrier between them.
+//! Finds the accesses that may precede others without a barrier in between.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
-//! Addresses that change from one iteration of a loop to the next by what is not a constant, such as those of loops whose step is the number of threads, and
-//! those that contain a distance that is doubled: they are known in the first two iterations.
+//! Addresses that change by a non-constant amount in each iteration of a loop, such as by the number of threads or by a distance that is doubled. They
+//! are known in the first two iterations.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

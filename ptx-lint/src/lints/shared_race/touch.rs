@@ -1,4 +1,4 @@
-//! Accesses to shared memory with their addresses in single threads.
+//! Accesses to shared memory with their addresses in individual threads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

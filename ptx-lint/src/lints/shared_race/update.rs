@@ -1,4 +1,4 @@
-//! Elements that a loaded number selects and that threads load, change and store: two threads may select the same one.
+//! Non-atomic updates of elements at loaded indices: two threads may update the same element.
 
 use alloc::vec::Vec;
 

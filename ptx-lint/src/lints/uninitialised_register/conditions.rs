@@ -1,4 +1,4 @@
-//! Which predicates are known to be true or false where a block is executed.
+//! The predicates that are known to be true or false in a block.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

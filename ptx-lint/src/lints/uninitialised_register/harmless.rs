@@ -1,4 +1,4 @@
-//! Reads of registers whose value need not matter, which compilers write, and which are not reported.
+//! Reads of uninitialized registers that are not reported because compilers generate them and the value does not matter.
 
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;

@@ -1,4 +1,4 @@
-//! Where the values of reads come from.
+//! Finds the reaching definitions of reads.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
