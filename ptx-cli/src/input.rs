@@ -199,7 +199,7 @@ pub(crate) fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
 pub(crate) struct Unreadable<'a> {
     schema: u32,
     file: &'a str,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     error: String,
 }
 

@@ -25,9 +25,9 @@ struct Mentioned {
 /// The uses of the variables and functions of a module.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ModuleUses {
-    /// The variables in shared memory that no other module sees.
+    /// The shared variables that are not visible to other modules.
     variables: BTreeMap<SymbolId, Mentioned>,
-    /// Whether there are kernels, and every statement is known.
+    /// Whether there are kernels and no unrecognized statements.
     is_program: bool,
 }
 
@@ -93,7 +93,7 @@ fn is_kernel(module: &Module, id: FuncId) -> bool {
     function.is_some_and(|f| f.kind == FunctionKind::Entry)
 }
 
-/// The variables of the module in shared memory that a function mentions and that no other module sees, in order.
+/// The shared variables of the module that a function references and that are not visible to other modules, in order.
 pub(crate) fn shared_mentions(of: FunctionFacts<'_>) -> Vec<SymbolId> {
     let (module, body) = (of.module(), of.body());
     let mut symbols = module.symbols().values();

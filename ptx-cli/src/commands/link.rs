@@ -44,7 +44,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What became of the inputs, in JSON.
+/// The result of linking, in JSON.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Linked<'a> {

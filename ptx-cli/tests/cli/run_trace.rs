@@ -53,7 +53,7 @@ k.ptx:15: @!%p trap;{all} 00000000 of ffffffff
     (3, 0, 0) %p = true; not executed
 k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, calls
     (3, 0, 0) %r1 = 3
-k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, goes on
+k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, resumed
     (3, 0, 0) -> %r2 = 6
 k.ptx:17: cvt.rn.f32.u32 %f1, %r2;{all} ffffffff
     (3, 0, 0) %r2 = 6 -> %f1 = 6 (0x40c00000)

@@ -44,7 +44,7 @@ const LINTS: &[Lint] = &[
 pub(crate) struct Contexts {
     /// By the function in which it is found.
     found: BTreeMap<FuncId, Vec<Finding>>,
-    /// The functions of which everything was linted in this way, in order.
+    /// The functions that were completely linted in this way, in order.
     replaced: Vec<FuncId>,
     /// The kernels among them, in order.
     kernels: Vec<FuncId>,
@@ -57,7 +57,7 @@ pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     (!options.lints.is_empty()).then_some(options)
 }
 
-/// The kernels of a module that call something; none of a module of which the text is not known.
+/// The kernels of a module that contain calls; none if the text of the module is unknown.
 pub(crate) fn callers(module: &Module, calls: &CallGraph) -> Vec<FuncId> {
     if module.source().is_empty() || module.edits().is_some() {
         return Vec::new();
@@ -139,9 +139,9 @@ impl Contexts {
     /// Whether a lint examines a function only as a part of kernels.
     pub(crate) fn replaces(&self, function: FuncId, lint: Lint) -> bool {
         match lint {
-            // Arguments that are passed are not moves, which may be done later.
+            // Moves may be delayed until after a wait, but passing arguments may not.
             Lint::WgmmaProtocol | Lint::Tcgen05Protocol => false,
-            // The barrier is reported, and the call of its function.
+            // Both the barrier and the call of its function are reported.
             Lint::BarrierDivergence => self.kernels.binary_search(&function).is_ok(),
             lint => LINTS.contains(&lint) && self.replaced.binary_search(&function).is_ok(),
         }
@@ -168,7 +168,7 @@ impl Contexts {
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub(crate) id: FuncId,
-    /// The functions whose calls were replaced, and those of which calls remain.
+    /// The functions whose calls were inlined, and those with remaining calls.
     pub(crate) replaced: BTreeSet<FuncId>,
     pub(crate) remaining: BTreeSet<FuncId>,
     pub(crate) found: Vec<Finding>,
@@ -186,7 +186,7 @@ pub(crate) struct Inlined {
 }
 
 impl Inlined {
-    /// Writes a kernel; `None` if no call is replaced.
+    /// Writes a kernel; `None` if no call is inlined.
     pub(crate) fn new(
         plans: &Plans<'_>,
         declarations: &Declarations<'_>,
@@ -295,7 +295,7 @@ impl Inlined {
         (at < piece.end).then_some(piece)
     }
 
-    /// Where a part of the text is in the source.
+    /// Maps a part of the text to the source.
     fn old_span(&self, old: &Module, span: Span) -> Option<Span> {
         let piece = self.piece(span.start)?;
         let of = old.body(piece.function)?.source_span(piece.stmt);
@@ -351,7 +351,7 @@ impl Inlined {
     }
 }
 
-/// Adds a finding; of several at one statement the most certain one is left.
+/// Adds a finding; if there are several at a statement, the most certain one is kept.
 fn add<'k>(best: &mut BTreeMap<(FuncId, Lint, StmtId), &'k Finding>, new: &'k Finding) {
     match best.entry((new.function, new.lint, new.stmt)) {
         Entry::Vacant(place) => {

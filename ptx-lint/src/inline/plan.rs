@@ -36,7 +36,7 @@ pub(super) struct Call {
     pub(super) arguments: Vec<Slot>,
 }
 
-/// A load or a store of a variable of parameter space.
+/// A load or a store of a `.param` variable.
 #[derive(Clone, Debug)]
 pub(super) struct Move {
     pub(super) variable: VarId,
@@ -53,15 +53,15 @@ pub(super) struct Move {
 pub(super) struct Plan {
     pub(super) calls: BTreeMap<StmtId, Call>,
     pub(super) moves: BTreeMap<StmtId, Move>,
-    /// Parameters and results of the function; `None` if it cannot take the place of its calls.
+    /// Parameters and results of the function; `None` if it cannot be inlined.
     pub(super) interface: Option<(Vec<Slot>, Vec<Slot>)>,
-    /// The bytes of the variables that only moves and calls mention.
+    /// The sizes of the variables that are only used by moves and calls.
     bytes: BTreeMap<VarId, u64>,
-    /// The variables that something else mentions.
+    /// The variables with other uses.
     others: BTreeSet<VarId>,
     /// The names of variables, registers and labels.
     names: BTreeSet<NameId>,
-    /// The names of the module that statements mention; not of functions that cannot take the place of a call.
+    /// The module-level names that statements reference; empty for functions that cannot be inlined.
     mentioned: BTreeSet<NameId>,
 }
 
@@ -95,7 +95,7 @@ impl<'m> Plans<'m> {
         self.of.get(&id)
     }
 
-    /// The bytes of the values of a call: the results, then the arguments; `None` if it cannot be replaced.
+    /// The sizes of the values of a call: the results, then the arguments; `None` if it cannot be inlined.
     pub(super) fn values(&self, caller: FuncId, call: &Call) -> Option<Vec<u64>> {
         let (own, of) = (self.of(caller)?, self.of(call.callee)?);
         let (returns, params) = of.interface.as_ref()?;
@@ -179,7 +179,7 @@ impl<'m> Plans<'m> {
             }));
     }
 
-    /// A call without a guard of one function.
+    /// An unguarded direct call.
     fn call(&self, body: &Body, facts: &Facts<'_>) -> Option<Call> {
         let Some(Callees::Function(symbol)) = facts.callees() else {
             return None;
@@ -224,7 +224,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// A load or a store of all of a variable of parameter space.
+    /// A load or a store of a whole `.param` variable.
     fn parameter_access(
         &self,
         body: &Body,
@@ -313,7 +313,7 @@ fn names(body: &Body) -> BTreeSet<NameId> {
     variables.chain(registers).chain(labels).collect()
 }
 
-/// The names of the module that the statements of a function mention.
+/// The module-level names that the statements of a function reference.
 fn mentioned(module: &Module, body: &Body) -> BTreeSet<NameId> {
     let mut mentioned = Vec::new();
     for (_, statement) in body.statements() {

@@ -15,7 +15,7 @@ use crate::{Finding, Lint};
 const WORD: u64 = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger is not meant to be fast.
+    // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
     }
@@ -85,17 +85,17 @@ fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64
     let stride = lanes.stride();
     let is_of_words = stride.is_none_or(|stride| stride.unsigned_abs() % WORD == 0);
     match () {
-        // No thread waits for the passes of a copy, which take less time than what it reads.
+        // No thread waits for the passes of a copy, which take less time than reading its source.
         () if facts.action() == Some(Action::CopyAsync) => 8,
-        // Computed layouts often have to be good for two purposes.
+        // Computed layouts are often a compromise between two access patterns.
         () if !lanes.is_affine && stride.is_none() => 3,
-        // Padding by words does not help rows that share words.
+        // Padding by words does not help if rows share words.
         () if lanes.bytes < WORD && !is_of_words => 3,
         () => 2,
     }
 }
 
-/// Whether the lanes access a column of rows of a power of two of bytes.
+/// Whether the lanes access a column of rows whose size is a power of two.
 fn is_row(stride: i64, bytes: u64) -> bool {
     let stride = stride.unsigned_abs();
     stride.is_power_of_two() && stride >= 8 * bytes.max(WORD)

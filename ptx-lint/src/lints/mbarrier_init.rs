@@ -13,7 +13,7 @@ use crate::addresses::Parts;
 use crate::context::{FunctionContext, Reached};
 use crate::{Certainty, Finding, Lint, protocols};
 
-/// The most threads of a CTA.
+/// The maximum number of threads of a CTA.
 const MOST_THREADS: u32 = 1024;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
-    // Kernels that do not say how many threads they are for may be for one.
+    // Kernels that do not declare a CTA size may be launched with one thread.
     let shape = threads.shape();
     let is_bounded = cx.values().is_some_and(|v| v.bounds().most < MOST_THREADS);
     if !shape.is_required && !is_bounded {
@@ -40,7 +40,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether several threads initialize one object.
+/// Whether several threads initialize the same object.
 fn is_repeated(
     cx: &FunctionContext<'_>,
     (threads, sets): (&mut ThreadValues<'_>, &[u128]),

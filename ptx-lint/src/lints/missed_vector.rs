@@ -11,11 +11,11 @@ use ptx_isa::StateSpace;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// The most elements of a vector that all targets have.
+/// The maximum number of elements of a vector that all targets support.
 const MOST: usize = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger is not meant to be fast.
+    // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
     }
@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let all = accesses.all();
         let parts = adjacent.accesses.iter().map(|at| all.get(*at));
         let parts: Option<Vec<&Access>> = parts.collect();
-        // Code that is not optimized keeps its variables on the stack.
+        // Unoptimized code keeps its variables on the stack.
         if let Some(parts) = parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a))) {
             found.extend(finding(cx, adjacent, parts, certainty));
         }

@@ -18,7 +18,7 @@ use overlap::Judge;
 use pending::{Pair, Pending};
 use touch::Touches;
 
-/// How many pairs of accesses are compared in a function.
+/// The maximum number of compared pairs of accesses in a function.
 const PAIRS: usize = 1 << 12;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {

@@ -18,13 +18,13 @@ use crate::{Finding, Lint};
 use harmless::Harmless;
 use search::Search;
 
-/// The reads of a register that was not written.
+/// The reads of an uninitialized register.
 struct Reads {
     variable: u32,
     certainty: Certainty,
     first: StmtId,
     others: Vec<StmtId>,
-    /// Where it is written on other paths.
+    /// The statement that writes it on other paths.
     written: Option<StmtId>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let live = LiveCode::new(cx.facts(), ssa);
     let harmless = Harmless::new(cx);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
-    // An instruction that is not known may read anything.
+    // An unknown instruction may read anything.
     let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
     for inst in cx.instructions().filter(live) {
         for read in ssa.uses(inst.stmt) {
@@ -79,7 +79,7 @@ fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written
         None => {
             all.insert(read.variable, new);
         }
-        // What is certain hides what is not.
+        // Definite reads hide possible ones.
         Some(reads) if reads.certainty < certainty => *reads = new,
         Some(reads) if reads.certainty == certainty => reads.others.push(read.stmt),
         Some(_) => {}

@@ -15,10 +15,10 @@ use crate::context::{FunctionContext, Reached};
 use crate::divergence::Divergence;
 use crate::{Certainty, Finding, Lint};
 
-/// The lanes of a warp, and the warps of which all lanes are samples.
+/// The number of lanes of a warp, and of the warps whose lanes are all samples.
 const LANES: usize = 32;
 const WARPS: usize = 2;
-/// How many blocks are searched for another instruction with the same mask.
+/// The maximum number of blocks that are searched for another instruction with the same mask.
 const BLOCKS: usize = 64;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -69,7 +69,7 @@ struct Check<'a, 't, 'c> {
     block: BlockId,
 }
 
-/// The mistake in a mask.
+/// An error in a mask.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Wrong {
     /// The mask includes a lane that does not reach the instruction.
@@ -124,7 +124,7 @@ impl Check<'_, '_, '_> {
             .with_help("use a mask of exactly the lanes that reach the instruction, for example from a vote before the branch")
     }
 
-    /// The mask, if it follows from the index of the thread.
+    /// The mask, if it is a function of the thread index.
     fn mask(&mut self, operand: Operand) -> Option<PerThread> {
         if let Some(mask) = self.cx.integer(operand) {
             return Some(PerThread::Same(mask as u64 & 0xffff_ffff));
@@ -187,7 +187,7 @@ impl Check<'_, '_, '_> {
         found
     }
 
-    /// Whether the instruction is executed in this way in every launch.
+    /// Whether the instruction is executed by these lanes in every launch.
     fn is_certain(&self) -> bool {
         match self.causes.as_slice() {
             [] => true,

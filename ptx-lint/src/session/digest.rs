@@ -36,9 +36,9 @@ impl Digest {
 pub(super) struct Digests<'m> {
     module: &'m Module,
     declarations: Declarations<'m>,
-    /// Of the directives that concern all functions.
+    /// The digest of the directives that concern all functions.
     common: Digest,
-    /// Of what says where lines of functions come from.
+    /// The digest of the declarations of source lines.
     lines: Digest,
 }
 
@@ -63,7 +63,7 @@ impl<'m> Digests<'m> {
         }
     }
 
-    /// The digest of a function of which this is the text.
+    /// The digest of a function with this text.
     pub(super) fn of(&self, function: FuncId, text: &[u8]) -> Digest {
         let mut digest = self.common;
         digest.add(text);

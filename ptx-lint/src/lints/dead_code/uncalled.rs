@@ -10,7 +10,7 @@ use crate::{Finding, Lint};
 
 /// One finding for such a function, at its first instruction.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger and code that is not optimized keep what is not needed.
+    // Debug code and unoptimized code contain unused functions.
     if !cx.is_uncalled() || cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }

@@ -53,13 +53,13 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// The part of a step in the communication between threads.
+/// The role of a step in the communication between threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Signal {
     None,
-    /// It tells others that data is there.
+    /// It signals that data is available.
     Send,
-    /// It waits until others tell that.
+    /// It waits for a signal.
     Receive,
 }
 
@@ -80,7 +80,7 @@ impl Signal {
     }
 }
 
-/// An access that is not ordered yet, with the scope of the fences after it.
+/// An access that is not ordered yet, with the scope of the later fences.
 #[derive(Clone, Debug)]
 struct Open {
     stmt: StmtId,

@@ -8,7 +8,7 @@ use super::order::{Access, Code, Level, Step};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Strong accesses of a function that are compared.
+/// The maximum number of compared strong accesses of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
@@ -29,7 +29,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// Whether the scope of a strong access is written.
+/// Whether the scope of a strong access is explicit.
 fn is_explicit(access: &Access) -> bool {
     access.is_strong() && !access.is_volatile && access.level != Level::None
 }

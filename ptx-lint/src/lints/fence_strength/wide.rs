@@ -10,7 +10,7 @@ use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Fences of a function that are looked at.
+/// The maximum number of examined fences of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {

@@ -12,10 +12,10 @@ use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
 use crate::addresses::is_loaded;
 use crate::context::FunctionContext;
 
-/// How many instructions are followed from an index to where it is loaded.
+/// The maximum number of instructions between the load of an index and its use.
 const FOLLOWED: u32 = 6;
 
-/// Why an address may not be a multiple of what is needed.
+/// The reason why an address may be misaligned.
 pub(super) fn reason(
     cx: &FunctionContext<'_>,
     values: &Values,
@@ -67,7 +67,7 @@ fn is_in_every_iteration(cx: &FunctionContext<'_>, id: LoopId, block: BlockId) -
     loops.contains(id, block) && latches.all(|latch| dominators.dominates(block, latch))
 }
 
-/// Whether a part of an address remains a multiple of what is needed, or what it is, from one iteration of a loop to the next.
+/// Whether a term of an address stays aligned, or unchanged, from one iteration of a loop to the next.
 fn is_same(
     cx: &FunctionContext<'_>,
     values: &Values,

@@ -12,11 +12,11 @@ use super::super::barrier_divergence::last;
 use super::Check;
 use crate::Certainty;
 
-/// How many copies are followed.
+/// The maximum number of followed copies.
 const COPIES: usize = 8;
 
 impl Check<'_, '_, '_> {
-    /// The mistake in a mask that is the result of an instruction of the warp.
+    /// The error in a mask that is the result of a warp-level instruction.
     pub(super) fn origin(&self, operand: Operand) -> Option<(Certainty, &'static str)> {
         let value = self.cx.read(self.at.stmt, operand)?;
         let (stmt, action) = self.made(value)?;
@@ -84,7 +84,7 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    /// All lanes execute the instruction, whatever the predicate is.
+    /// Handles instructions that all lanes execute, regardless of the predicate.
     fn unguarded(&self, predicate: ValueId) -> Option<(Certainty, &'static str)> {
         let Value::Def { stmt, variable, .. } = self.cx.ssa()?.value(predicate) else {
             return None;
@@ -126,5 +126,5 @@ impl Check<'_, '_, '_> {
     }
 }
 
-/// How many blocks are followed from a branch.
+/// The maximum number of followed blocks after a branch.
 const BLOCKS: usize = 64;
