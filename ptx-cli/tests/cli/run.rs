@@ -383,7 +383,7 @@ fn what_cannot_be_run() {
     let huge = [&b"\x93NUMPY\x01\x00"[..], &size[..], header.as_bytes()].concat();
     let huge = folder.file("huge.npy", &huge);
     for (path, message) in [
-        (short, "it has 15 of 16 bytes"),
+        (short, "the file has 15 of 16 bytes"),
         (text, "magic"),
         (huge, "the array is too large"),
     ] {
@@ -571,7 +571,7 @@ fn checkers_report() {
     let arguments = ["run", "-", "--block", "32", "scratch:128", "--check"];
     let checked = |more: &[&str]| with_input(&[&arguments[..], more].concat(), NEIGHBOR.as_bytes());
     let run = checked(&["memcheck,racecheck", "--format", "short"]);
-    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: out-of-bounds write of 4 bytes at 0x10000180: \
+    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: write of 4 bytes at 0x10000180 is out of bounds: \
         0 bytes after the end of the allocation at 0x10000100, which has 128 bytes, in kernel `k`, block (0, 0, 0), thread (31, 0, 0)\n\
         <stdin>:13:1: error[PTX1441]: racecheck: write of 4 bytes at 0x10000104 in global memory races with an earlier write \
         of another thread, in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n";
@@ -672,7 +672,7 @@ fn large_files() {
     let run = run(&file, &format!("in:{cut}"));
     assert_eq!(run.status, 2);
     assert!(
-        run.err.contains("it has 3199992 of 3200000 bytes"),
+        run.err.contains("the file has 3199992 of 3200000 bytes"),
         "{}",
         run.err
     );

@@ -66,7 +66,7 @@ impl Checkers {
             let what = access(touch.usage, touch.bytes);
             let near = distance(at, touch.bytes, start, end, &name);
             self.report(of, Code::OutsideAllocation, lane, || Text {
-                message: format!("out-of-bounds {what} at {at:#x}: {near}"),
+                message: format!("{what} at {at:#x} is out of bounds: {near}"),
                 other: None,
                 help: "check the index against the size before the access, or enlarge the variable",
             });
@@ -86,7 +86,7 @@ impl Checkers {
         let what = access(touch.usage, touch.bytes);
         self.report(of, Code::MisalignedAddress, lane, || Text {
             message: format!(
-                "misaligned {what} at {at:#x}: the address is not a multiple of {align}"
+                "{what} at {at:#x} is misaligned: the address is not a multiple of {align}"
             ),
             other: None,
             help: "align the address, or access narrower elements",
@@ -123,7 +123,7 @@ impl Checkers {
         };
         let what = access(touch.usage, touch.bytes);
         self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: format!("out-of-bounds {what} at {at:#x}: {near}"),
+            message: format!("{what} at {at:#x} is out of bounds: {near}"),
             other: None,
             help: "check the index against the size before the access, or allocate more memory",
         });
@@ -144,7 +144,7 @@ impl Checkers {
             return false;
         }
         self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: format!("out-of-bounds access at {at:#x}"),
+            message: format!("access at {at:#x} is out of bounds"),
             other: None,
             help: "check the address and size operands of the instruction",
         });
