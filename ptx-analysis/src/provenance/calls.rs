@@ -27,7 +27,7 @@ pub struct CallSummaries {
     pub(super) graph: Arc<CallGraph>,
     /// For each function that is only called directly, the join of the arguments of all calls.
     pub(super) arguments: Vec<Option<Vec<Known>>>,
-    /// The results of each function, in terms of its own objects.
+    /// The results of each function, in terms of the objects of the function.
     pub(super) results: Vec<Vec<Known>>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Contexts {
     kernels: Vec<FuncId>,
 }
 
-/// The enabled lints whose findings depend on the callers of a function; `None` if there are none.
+/// The enabled lints whose findings depend on the callers of a function; `None` if there is no such lint.
 pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     let mut options = options.clone();
     options.lints.retain(|lint| LINTS.contains(lint));

@@ -158,7 +158,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    /// A branch to the end in place of a return from an inlined function.
+    /// A branch to the end instead of a return from an inlined function.
     fn returned(&self, place: &Place, stmt: StmtId, statement: Statement) -> Option<String> {
         let (end, Statement::Inst(inst)) = (place.end?, statement) else {
             return None;
@@ -175,7 +175,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Some(format!("{guard}bra $end_{end};"))
     }
 
-    /// Writes the statements of a function in place of a call.
+    /// Writes the statements of a function instead of a call.
     fn call(&mut self, place: &Place, stmt: StmtId, call: &Call, names: &[String]) {
         let plans = self.plans;
         let interface = plans.of(call.callee).and_then(|p| p.interface.as_ref());
