@@ -74,7 +74,7 @@ test("all functions of a large file", async () => {
   assert(found > 0 && found < count, `${found} of ${count} functions`);
   await page.keyboard.press("Enter");
   await page.locator("dl").first().waitFor();
-  assert((await titles(page)).includes("Accesses to memory"));
+  assert((await titles(page)).includes("Memory accesses"));
   assert.match(page.url(), /#\d+$/);
   for (const index of [0, 1, count - 1]) {
     await page.evaluate((at) => { location.hash = String(at); }, index);
@@ -88,7 +88,7 @@ test("one kernel", async () => {
   const { page, problems } = await open("ptx-cli/tests/expect/report/tiles.ptx");
   // It is shown at once, as there are no others.
   const shown = (await titles(page)).filter((title) => title !== "Findings");
-  assert.deepEqual(shown, ["Instructions", "Loops", "Accesses to memory", "Live registers", "Asynchronous operations", "Control flow"]);
+  assert.deepEqual(shown, ["Instructions", "Loops", "Memory accesses", "Live registers", "Asynchronous operations", "Control flow"]);
   assert((await page.locator("svg").count()) >= 5);
   const step = page.locator("svg[aria-label='Asynchronous operations'] rect[tabindex]").first();
   await step.focus();

@@ -39,21 +39,21 @@ struct Cli {
     /// Print no summaries and notes on standard error
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print on standard error which files were read, and how long that and the work took
+    /// Print the files that are read and the time that each takes on standard error
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Use colors; `auto` means on a terminal, unless the environment variable NO_COLOR is set
     #[arg(long, value_enum, global = true, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
-    /// Print the names of C++ and Rust functions and variables as they are in the file
+    /// Print the mangled names of C++ and Rust functions and variables
     #[arg(long, global = true)]
     no_demangle: bool,
-    /// Write a man page or the completions for a shell to standard output
+    /// Write a man page or shell completions to standard output
     #[arg(long, value_enum, exclusive = true, value_name = "WHAT")]
     generate: Option<Generate>,
 }
 
-/// Declares the commands: for each one its options and what it does.
+/// Declares the commands with their options and functions.
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty) => $run:expr,)*) => {
         #[derive(Debug, Subcommand)]
@@ -95,7 +95,7 @@ Examples:
     /// Number the registers of each range without gaps
     ///
     /// Unused registers are removed, and the counts of declarations are reduced. A range whose members have the same names as
-    /// something else keeps its numbers. By default the result goes to standard output.
+    /// other declarations keeps its numbers. By default the result goes to standard output.
     #[command(after_help = "\
 Examples:
   ptxkit renumber kernel.ptx > dense.ptx")]

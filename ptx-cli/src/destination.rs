@@ -24,7 +24,7 @@ use ptx_report::{SCHEMA, clean};
 pub(crate) struct Destination {
     #[command(flatten)]
     place: Place,
-    /// Write one JSON object per input to standard output: whether it was rewritten, or why not; and the text, if it goes there
+    /// Write one JSON object per input to standard output: whether it was rewritten, the errors, and the text unless it goes to a file
     #[arg(long)]
     json: bool,
 }
@@ -145,16 +145,16 @@ pub(crate) struct Writer<'a> {
 pub(crate) struct Outcome<'a> {
     pub(crate) schema: u32,
     pub(crate) file: &'a str,
-    /// Whether the command did what it should.
+    /// Whether the command succeeded.
     pub(crate) done: bool,
     /// Whether the result differs from the input.
     pub(crate) changed: bool,
     pub(crate) output: Option<String>,
     pub(crate) text: Option<Cow<'a, str>>,
-    /// Why it was not done.
+    /// The reasons for a failure.
     pub(crate) reason: Option<String>,
     pub(crate) diagnostics: Vec<Finding<'a>>,
-    /// What the target does not have.
+    /// The features that the target does not support.
     pub(crate) blocked: Vec<Cause>,
 }
 

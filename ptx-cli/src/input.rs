@@ -28,7 +28,7 @@ use ptx_report::container_choice::Choice;
 /// The inputs of a command.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains:
+    /// Files, directories (every .ptx file in them) or `-` for standard input. For a binary file, the PTX that it contains is read:
     /// `libfoo.so`, `libfoo.so!3.sm_90.ptx` or `libfoo.so!sm_90`
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -199,7 +199,7 @@ pub(crate) fn unreadable(name: &str, error: &dyn Display, status: &mut Status) {
 pub(crate) struct Unreadable<'a> {
     schema: u32,
     file: &'a str,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     error: String,
 }
 

@@ -96,7 +96,7 @@ const PLAIN: &[Plain] = &[
     .short("tensor"),
     plain(
         "tensor_core.moves",
-        "loads, stores and copies of fragments of tensor cores",
+        "loads, stores and copies of tensor-core fragments",
         |f| Some(f.mix.tensor_core.moves),
     ),
     plain(
@@ -107,18 +107,18 @@ const PLAIN: &[Plain] = &[
     plain("calls", "calls", |f| Some(f.mix.calls)),
     plain("blocks", "basic blocks", |f| Some(f.blocks)),
     plain("loops", "loops", |f| Some(f.loops)),
-    plain("loop_depth", "how deep loops are nested", |f| {
+    plain("loop_depth", "nesting depth of loops", |f| {
         Some(f.loop_depth.into())
     }),
     plain(
         "pressure.max_b32_units",
-        "the most registers that are live at once, counted in units of 32 bits",
+        "maximum number of live registers, in units of 32 bits",
         |f| Some(f.pressure.max_b32_units.into()),
     )
     .short("pressure"),
     plain(
         "shared_bytes",
-        "static shared memory, with that of the functions it calls",
+        "static shared memory, including that of called functions",
         |f| f.shared_bytes,
     )
     .short("shared")
@@ -178,7 +178,7 @@ const MEMORY: &str = "memory";
 const PATTERNS: [(&str, &str); 3] = [
     (
         "memory[.SPACE][.ACCESS][.BYTES]",
-        "instructions that access memory: in a state space, of a kind (read, write, atomic, update), of a width",
+        "instructions that access memory, by state space, kind (read, write, atomic, update) and width",
     ),
     (
         "families.FAMILY",
@@ -186,7 +186,7 @@ const PATTERNS: [(&str, &str); 3] = [
     ),
     (
         "pressure.by_class.CLASS",
-        "the most registers of a class that are live at once: pred, b16, b32, b64, b128",
+        "maximum number of live registers of a class: pred, b16, b32, b64, b128",
     ),
 ];
 
@@ -324,7 +324,7 @@ impl Accesses {
                 _ => return Err(unknown(&format!("{MEMORY}.{text}"))),
             };
             if !is_new {
-                return Err(format!("`{word}` in `{MEMORY}.{text}` is one too many"));
+                return Err(format!("unexpected `{word}` in `{MEMORY}.{text}`"));
             }
         }
         Ok(accesses)
@@ -443,7 +443,7 @@ mod tests {
             ),
             (
                 "memory.global.shared",
-                "`shared` in `memory.global.shared` is one too many",
+                "unexpected `shared` in `memory.global.shared`",
             ),
             (
                 "memoryglobal",

@@ -16,7 +16,7 @@ use ptx_report::clean;
 /// Which keys are written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fields {
-    /// Only these keys of the JSON output, separated by commas. A key is meant wherever it occurs, `memory.space` only below
+    /// Write only these keys of the JSON output, separated by commas. A key applies wherever it occurs; `memory.space` applies only below
     /// `memory`
     #[arg(long, value_name = "KEYS", value_delimiter = ',', requires = "json")]
     fields: Vec<String>,

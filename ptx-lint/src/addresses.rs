@@ -1,4 +1,4 @@
-//! Addresses in single threads.
+//! Addresses as evaluated in individual threads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,25 +14,25 @@ use ptx_isa::{SpecialReg, StateSpace};
 
 use crate::context::FunctionContext;
 
-/// How many phis are followed to find whether a value is the same in the CTA.
+/// How many phis are followed to find whether a value is uniform in the CTA.
 const FOLLOWED: u32 = 6;
 
-/// An address, divided into what is known of each thread and the rest, which is the same in the CTA.
+/// An address as the sum of a part that is known in each thread and a remainder that is uniform in the CTA.
 pub(crate) struct Parts {
-    /// The part that follows from the index of the thread, by sample.
+    /// The part that depends on the thread index, by sample thread.
     pub(crate) own: Vec<i64>,
-    /// Symbols that are the same in the CTA, with their factors.
+    /// Symbols that are uniform in the CTA, with their factors.
     pub(crate) shared: BTreeMap<SymbolId, i64>,
-    /// Counters of loops with their factors.
+    /// Loop counters with their factors.
     pub(crate) counters: BTreeMap<LoopId, i64>,
-    /// Whether the number of threads is a part of the address.
+    /// Whether the address depends on the number of threads.
     pub(crate) uses_size: bool,
-    /// Whether the rest is the same for certain.
+    /// Whether the remainder is certainly uniform.
     pub(crate) is_exact: bool,
 }
 
 impl Parts {
-    /// Divides an address; `None` if something that is not known may differ between threads.
+    /// Splits an address; `None` if an unknown part may differ between threads.
     pub(crate) fn new(
         cx: &FunctionContext<'_>,
         values: &Values,
@@ -52,7 +52,7 @@ impl Parts {
         Some(parts)
     }
 
-    /// Nothing is known.
+    /// An address with an empty known part.
     pub(crate) fn unknown(threads: &ThreadValues<'_>) -> Self {
         Self {
             own: vec![0; threads.samples().len()],
@@ -137,7 +137,7 @@ impl Parts {
                     }
                 }
                 None if is_uniform(cx, value, FOLLOWED) => {
-                    // It is only likely to be the same.
+                    // It is only likely to be uniform.
                     self.is_exact = false;
                     self.shared.insert(symbol, factor);
                 }
@@ -192,13 +192,13 @@ fn numbers(
     }
 }
 
-/// Whether a value is the same in the threads of a CTA, as far as nothing tells that it is not.
+/// Whether there is no reason for a value to differ between the threads of a CTA.
 fn is_uniform(cx: &FunctionContext<'_>, value: ValueId, left: u32) -> bool {
     let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
         return false;
     };
     match ssa.value(value) {
-        // What is in local memory may differ.
+        // Local memory may differ.
         Value::Def { stmt, .. } if is_loaded_locally(cx, stmt) => false,
         Value::Def { stmt, variable, .. } => likely.def(stmt, variable) <= Uniformity::Cta,
         Value::Phi { .. } => {

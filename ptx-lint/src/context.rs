@@ -1,4 +1,4 @@
-//! What lints ask about modules and functions; analyses are made when the first lint asks.
+//! The analyses of modules and functions that lints use. Each is computed when it is first used.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -29,7 +29,7 @@ use crate::module_uses::{ModuleUses, asks_for_uses, shared_mentions};
 use crate::optimized::{is_unoptimized, stack_addresses};
 use crate::{Finding, Lint, LintOptions, whole_warps};
 
-/// What is known of a module.
+/// The analyses of a module.
 #[derive(Debug)]
 pub(crate) struct ModuleContext<'m> {
     facts: &'m ModuleFacts<'m>,
@@ -38,13 +38,13 @@ pub(crate) struct ModuleContext<'m> {
     known: Known,
 }
 
-/// What the functions of a module have in common.
+/// The analyses that all functions of a module share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) calls: Arc<CallGraph>,
     pub(crate) summaries: Arc<CallSummaries>,
     pub(crate) is_unoptimized: bool,
-    /// The functions that wait at a barrier for all threads of the CTA, or call one that does.
+    /// The functions that contain a barrier for all threads of the CTA, or call such a function.
     pub(crate) waiting: Vec<bool>,
     pub(crate) uses: Arc<ModuleUses>,
 }
@@ -80,7 +80,7 @@ impl<'m> ModuleContext<'m> {
         Self::with(facts, known)
     }
 
-    /// The same with what was found before.
+    /// The same from analyses that were computed before.
     pub(crate) fn with(facts: &'m ModuleFacts<'m>, known: Known) -> Self {
         Self {
             facts,
@@ -99,18 +99,18 @@ impl<'m> ModuleContext<'m> {
     }
 }
 
-/// Whether a lint asks where values have a reason to differ.
+/// Whether an enabled lint needs the likely divergence of values.
 pub(crate) fn needs_divergence(options: &LintOptions) -> bool {
     options.lints.iter().any(|lint| lint.needs_divergence())
 }
 
-/// Whether a lint asks whether a compiler optimized the module.
+/// Whether an enabled lint needs to know whether the module was optimized.
 pub(crate) fn asks_whether_optimized(options: &LintOptions) -> bool {
     let mut lints = options.lints.iter();
     lints.any(|l| matches!(l, Lint::GenericSpace | Lint::DeadCode))
 }
 
-/// Where values have a reason to differ, if a lint asks for that.
+/// The likely divergence of values, if a lint needs it.
 pub(crate) fn likely(facts: &ModuleFacts<'_>, options: &LintOptions) -> Option<ModuleUniformity> {
     needs_divergence(options).then(|| ModuleUniformity::optimistic(facts))
 }
@@ -156,15 +156,15 @@ fn is_for_debugger(module: &Module) -> bool {
     })
 }
 
-/// Analyses of a function that were made before it is linted.
+/// Analyses of a function that were computed before it is linted.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Given<'a> {
     pub(crate) analysis: &'a FunctionAnalysis,
-    /// The values of registers, and accesses of which the addresses come from no other function.
+    /// The values of registers, and the accesses, whose addresses take no information from other functions.
     pub(crate) values: Option<(&'a Ssa, &'a Values, &'a Accesses)>,
 }
 
-/// An analysis that is made here, or was made before.
+/// An analysis that is computed here, or was computed by the caller.
 enum Made<'a, T> {
     Here(T),
     Before(&'a T),
@@ -181,7 +181,7 @@ impl<T> core::ops::Deref for Made<'_, T> {
     }
 }
 
-/// What is known of a function.
+/// The analyses of a function.
 pub(crate) struct FunctionContext<'a> {
     module: &'a ModuleContext<'a>,
     facts: FunctionFacts<'a>,
@@ -196,7 +196,7 @@ pub(crate) struct FunctionContext<'a> {
     threads: OnceCell<(Evaluated, Vec<u128>)>,
 }
 
-/// An instruction that control reaches.
+/// A reachable instruction.
 #[derive(Copy, Clone)]
 pub(crate) struct Reached<'a> {
     pub(crate) stmt: StmtId,
@@ -263,12 +263,12 @@ impl<'a> FunctionContext<'a> {
         &self.module.lines
     }
 
-    /// Whether the module is to be debugged, so that nothing in it is optimized.
+    /// Whether the module is compiled for debugging, without optimizations.
     pub(crate) fn is_for_debugger(&self) -> bool {
         self.module.is_for_debugger
     }
 
-    /// The variables of the module in shared memory that nothing but launches of this function accesses: only for `dead-code`.
+    /// The shared variables of the module that only launches of this function access: only for `dead-code`.
     pub(crate) fn own_shared(&self) -> Vec<SymbolId> {
         let mentioned = shared_mentions(self.facts);
         let uses = &self.module.known.uses;
@@ -278,7 +278,7 @@ impl<'a> FunctionContext<'a> {
         own.collect()
     }
 
-    /// Whether nothing calls the function, and no other module can: only for `dead-code`.
+    /// Whether the function is neither called nor visible to other modules: only for `dead-code`.
     pub(crate) fn is_uncalled(&self) -> bool {
         self.module
             .known
@@ -286,7 +286,7 @@ impl<'a> FunctionContext<'a> {
             .is_uncalled(self.module(), self.calls(), self.id())
     }
 
-    /// Whether no compiler optimized the module: only for `generic-space` and `dead-code`.
+    /// Whether the module was not optimized: only for `generic-space` and `dead-code`.
     pub(crate) fn is_unoptimized(&self) -> bool {
         self.module.known.is_unoptimized
     }
@@ -312,7 +312,7 @@ impl<'a> FunctionContext<'a> {
         self.values.get_or_init(new).as_ref()
     }
 
-    /// The accesses to memory that control reaches; `None` as for [`ssa`](Self::ssa).
+    /// The reachable memory accesses; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn accesses(&self) -> Option<&Accesses> {
         if let Some((.., accesses)) = self.given.filter(|_| !self.is_connected()) {
             return Some(accesses);
@@ -337,18 +337,18 @@ impl<'a> FunctionContext<'a> {
         !calls.targets(self.id()).is_empty() || !calls.callers(self.id()).is_empty()
     }
 
-    /// What breaks the protocols of asynchronous operations.
+    /// Violations of the protocols of asynchronous operations.
     pub(crate) fn violations(&self) -> &[Violation] {
         let new = || violations(self.facts, self.analysis());
         self.violations.get_or_init(new)
     }
 
-    /// The same where there is a reason to differ: for lints with [`Lint::needs_divergence`].
+    /// Likely divergence: for lints with [`Lint::needs_divergence`].
     pub(crate) fn likely(&self) -> Option<&'a FunctionUniformity> {
         self.likely
     }
 
-    /// The branches that decide which blocks are executed, likewise.
+    /// The branches on which blocks are control dependent, likewise.
     pub(crate) fn divergence(&self) -> Option<&Divergence> {
         let new = || {
             let mut divergence = Divergence::new(self.facts, self.cfg(), self.likely()?);
@@ -358,7 +358,7 @@ impl<'a> FunctionContext<'a> {
         self.divergence.get_or_init(new).as_ref()
     }
 
-    /// Values of single threads, and for each block the samples that come there; `None` as for [`ssa`](Self::ssa).
+    /// Values in individual threads, and for each block the sample threads that reach it; `None` as for [`ssa`](Self::ssa).
     pub(crate) fn threads(&self) -> Option<(ThreadValues<'_>, &[u128])> {
         let ssa = self.ssa()?;
         let new = || ThreadValues::new(self.facts, self.analysis.variables(), ssa);
@@ -391,7 +391,7 @@ impl<'a> FunctionContext<'a> {
         all.iter().any(|access| is_shared(access.space))
     }
 
-    /// The facts of the instruction that a statement is.
+    /// The facts of the instruction of a statement.
     pub(crate) fn inst_at(&self, stmt: StmtId) -> Option<Facts<'a>> {
         match self.body().statement(stmt)? {
             Statement::Inst(inst) => Some(self.facts.inst(inst)),
@@ -418,12 +418,12 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// The integer that an operand is.
+    /// The value of an integer operand.
     pub(crate) fn integer(&self, operand: Operand) -> Option<i64> {
         self.body().pool().integer(operand)
     }
 
-    /// The value that a statement reads in a register.
+    /// The SSA value that a statement reads from a register.
     pub(crate) fn read_place(&self, stmt: StmtId, place: RegLane) -> Option<ValueId> {
         let mut variables = self.analysis.variables().of(place);
         match (variables.next(), variables.next()) {
@@ -432,13 +432,13 @@ impl<'a> FunctionContext<'a> {
         }
     }
 
-    /// The value that a statement reads in an operand.
+    /// The SSA value that a statement reads from an operand.
     pub(crate) fn read(&self, stmt: StmtId, operand: Operand) -> Option<ValueId> {
         let place = self.inst_at(stmt)?.place(operand)?;
         self.read_place(stmt, place)
     }
 
-    /// The instructions that control reaches, in the order of the statements.
+    /// The reachable instructions, in the order of the statements.
     pub(crate) fn instructions(&self) -> impl Iterator<Item = Reached<'a>> {
         let (facts, analysis) = (self.facts, self.analysis());
         let blocks = analysis.cfg().blocks();
@@ -454,7 +454,7 @@ impl<'a> FunctionContext<'a> {
         })
     }
 
-    /// Where a statement is in the source.
+    /// The span of a statement.
     pub(crate) fn span(&self, stmt: StmtId) -> Span {
         self.body().source_span(stmt)
     }

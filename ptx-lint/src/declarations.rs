@@ -1,4 +1,4 @@
-//! Which declarations of a module a text depends on, found by the names in it.
+//! Finds the declarations of a module that a text depends on, by the names in the text.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ pub(crate) struct Declarations<'m> {
     kinds: Vec<Item>,
 }
 
-/// What of a function belongs to those that mention it.
+/// The part of a function that matters to functions that reference it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Parts {
     Header,

@@ -1,4 +1,4 @@
-//! Which branches decide whether a thread comes to a block, and in which threads they go the same way.
+//! Control dependences of blocks, and the group of threads in which each branch is uniform.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ use ptx_isa::Marks;
 /// How many blocks are visited for all branches, for each block of the function.
 const VISITS_PER_BLOCK: usize = 1 << 6;
 
-/// The branches that blocks depend on. Paths on which the kernel is aborted do not count.
+/// The branches that blocks are control dependent on. Paths that abort the kernel are ignored.
 #[derive(Debug)]
 pub(crate) struct Divergence {
-    /// Of each block, the blocks at whose ends it is decided whether it is executed.
+    /// For each block, the blocks whose terminators it is control dependent on.
     decided_by: Vec<Vec<BlockId>>,
     branches: Vec<Uniformity>,
     levels: Vec<Uniformity>,
@@ -25,7 +25,7 @@ pub(crate) struct Divergence {
 }
 
 impl Divergence {
-    /// Looks at the branches of a function. `entry` says of which group all threads enter it.
+    /// Examines the branches of a function. All threads of the group `entry` enter it together.
     pub(crate) fn new(facts: FunctionFacts<'_>, cfg: &Cfg, of: &FunctionUniformity) -> Self {
         let aborts = aborting(facts, cfg);
         let exit = cfg.len() as u32;
@@ -70,7 +70,7 @@ impl Divergence {
         found
     }
 
-    /// At these branches the threads of a warp go the same way.
+    /// Marks branches as uniform in each warp.
     pub(crate) fn refine(&mut self, branches: &[BlockId]) {
         for branch in branches {
             if let Some(level) = self.branches.get_mut(branch.as_u32() as usize) {
@@ -83,7 +83,7 @@ impl Divergence {
         }
     }
 
-    /// Notes which blocks depend on the branch at the end of one.
+    /// Records the blocks that are control dependent on the branch at the end of a block.
     fn decide(
         &mut self,
         cfg: &Cfg,
@@ -108,7 +108,7 @@ impl Divergence {
         }
     }
 
-    /// Adds up what blocks depend on.
+    /// Computes the transitive control dependences of blocks.
     fn solve(&mut self) {
         loop {
             let mut changed = false;
@@ -127,19 +127,19 @@ impl Divergence {
         }
     }
 
-    /// The largest group of which all threads come to a block, or none.
+    /// The largest group whose threads all reach a block, or none.
     pub(crate) fn level(&self, block: BlockId) -> Uniformity {
         let level = self.levels.get(block.as_u32() as usize);
         level.copied().unwrap_or(Uniformity::Grid)
     }
 
-    /// In which threads a block goes on to the same place.
+    /// The group of threads in which the terminator of a block is uniform.
     pub(crate) fn branch(&self, block: BlockId) -> Uniformity {
         let level = self.branches.get(block.as_u32() as usize);
         level.copied().unwrap_or(Uniformity::Grid)
     }
 
-    /// The block where all ways from a block meet that do not abort the kernel.
+    /// The immediate post-dominator of a block, ignoring paths that abort the kernel.
     pub(crate) fn meets(&self, block: BlockId) -> Option<BlockId> {
         self.immediate
             .get(block.as_u32() as usize)
@@ -147,8 +147,8 @@ impl Divergence {
             .flatten()
     }
 
-    /// The branches that decide whether a block is executed, and those that decide that, in which more than `level` threads differ; the
-    /// nearest ones first.
+    /// The branches that a block is transitively control dependent on and that are divergent at a level above `level`; the nearest ones
+    /// first.
     pub(crate) fn causes(&self, block: BlockId, level: Uniformity) -> Vec<BlockId> {
         self.causes_of(vec![block], level)
     }
@@ -178,7 +178,7 @@ impl Divergence {
     }
 }
 
-/// Whether threads may leave the function at the end of a block, and the kernel goes on.
+/// Whether threads may leave the function at the end of a block while the kernel continues.
 fn leaves(facts: FunctionFacts<'_>, block: &Block) -> bool {
     block.exits && last(facts, block).is_none_or(|f| !is_abort(&f))
 }
@@ -192,7 +192,7 @@ fn last<'a>(facts: FunctionFacts<'a>, block: &Block) -> Option<Facts<'a>> {
     })
 }
 
-/// Whether an instruction aborts the kernel, or calls what does not return.
+/// Whether an instruction aborts the kernel or calls a function that does not return.
 fn is_abort(facts: &Facts<'_>) -> bool {
     facts.flow() == Flow::Trap || facts.never_returns()
 }
@@ -200,7 +200,7 @@ fn is_abort(facts: &Facts<'_>) -> bool {
 /// The blocks from which all paths abort the kernel.
 fn aborting(facts: FunctionFacts<'_>, cfg: &Cfg) -> Vec<bool> {
     let mut aborts = vec![false; cfg.len()];
-    // Blocks mostly go forward.
+    // Most edges go forward.
     for _ in 0..4 {
         for (id, block) in cfg.blocks().rev() {
             let ends = last(facts, block).is_some_and(|f| f.guard().is_none() && is_abort(&f));
@@ -214,7 +214,7 @@ fn aborting(facts: FunctionFacts<'_>, cfg: &Cfg) -> Vec<bool> {
     aborts
 }
 
-/// Whether a barrier states how many threads come to it.
+/// Whether a barrier specifies the number of participating threads.
 pub(crate) fn is_counted(facts: &Facts<'_>) -> bool {
     let Some((form, _)) = facts.form() else {
         return true;

@@ -1,4 +1,4 @@
-//! What lints find.
+//! Findings of lints.
 
 use alloc::string::String;
 
@@ -7,38 +7,38 @@ use ptx_ir::{Diagnostic, FuncId, Span, StmtId};
 
 use crate::Lint;
 
-/// What a lint found.
+/// A finding of a lint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The lint.
+    /// The lint that reports it.
     pub lint: Lint,
-    /// Whether the mistake is certain.
+    /// Whether the finding is definite or only possible.
     pub certainty: Certainty,
-    /// The function.
+    /// The function that contains the statement.
     pub function: FuncId,
-    /// The statement where the mistake takes effect; the first one for a mistake in the header of the function.
+    /// The statement to which the finding applies; the first one if it applies to the header of the function.
     pub stmt: StmtId,
-    /// How many passes an access to shared memory takes because of bank conflicts, if the finding is about these.
+    /// For bank conflicts, the number of passes that the access to shared memory takes.
     pub degree: Option<u32>,
-    /// The warning.
+    /// The diagnostic to show.
     pub diagnostic: Diagnostic,
 }
 
 impl Finding {
-    /// Adds what to write instead.
+    /// Adds a help text.
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.with_help(help);
         self
     }
 
-    /// Adds another place that is involved.
+    /// Adds a label at another span.
     pub(crate) fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.with_label(span, message);
         self
     }
 
-    /// Adds an edit that repairs it.
+    /// Adds an edit that fixes the problem.
     pub(crate) fn with_fix(mut self, span: Span, text: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.with_fix(span, text);
         self

@@ -1,7 +1,8 @@
-//! Lints: what assembles and is probably wrong or slow.
+//! Lints for PTX code that assembles but is probably wrong or slow.
 //!
-//! [`lint`] examines a module, [`Linter`] one function at a time, and [`LintSession`] a module that changes. Each [`Finding`] is a warning with the code of its [`Lint`], and states its
-//! [`Certainty`]: definite findings are proven, possible ones depend on what the analyses do not know. `docs/linting.md` describes the lints.
+//! [`lint`] examines a module, [`Linter`] examines one function at a time, and [`LintSession`] follows the changes of a module. Each
+//! [`Finding`] is a warning with the code of its [`Lint`] and a [`Certainty`]: definite findings are proven; possible ones depend on
+//! values or paths that the analyses do not know. `docs/linting.md` describes the lints.
 //!
 //! ```
 //! use ptx_ir::facts::ModuleFacts;

@@ -15,7 +15,7 @@ use crate::context::{FunctionContext, Given, ModuleContext, likely};
 use crate::inline::Contexts;
 use crate::{Finding, Lint, LintOptions};
 
-/// Reports what lints find in all functions of a module, in the order of the source.
+/// Lints all functions of a module. The findings are in source order.
 #[must_use]
 pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     let linter = Linter::new(facts, options);
@@ -25,7 +25,7 @@ pub fn lint(facts: &ModuleFacts<'_>, options: &LintOptions) -> Vec<Finding> {
     found
 }
 
-/// Lints one function of a module after the other.
+/// Lints the functions of a module one at a time.
 ///
 /// ```
 /// use ptx_ir::facts::ModuleFacts;
@@ -48,7 +48,7 @@ pub struct Linter<'m> {
 }
 
 impl<'m> Linter<'m> {
-    /// Examines what the functions have in common.
+    /// Computes the analyses that all functions share.
     #[must_use]
     pub fn new(facts: &'m ModuleFacts<'m>, options: &'m LintOptions) -> Self {
         let module = ModuleContext::new(facts, options);
@@ -60,15 +60,15 @@ impl<'m> Linter<'m> {
         }
     }
 
-    /// Reports what lints find in a function, in the order of its statements.
+    /// Lints a function. The findings are in the order of its statements.
     #[must_use]
     pub fn function(&self, id: FuncId) -> Vec<Finding> {
         let of = self.module.facts().function(id);
         of.map_or(Vec::new(), |of| self.examine(id, of, None))
     }
 
-    /// The same with analyses of the function that the caller made already, the values of its registers and its accesses among them unless there are
-    /// too many. What functions give to each other need not be known of the accesses.
+    /// Lints a function with existing analyses of it. `values` is `None` if the function has too many registers for them. The accesses may have
+    /// been computed without information from other functions.
     #[must_use]
     pub fn function_with(
         &self,
@@ -92,7 +92,7 @@ impl<'m> Linter<'m> {
     }
 }
 
-/// What lints find in a function by itself.
+/// The findings in a function by itself.
 pub(crate) fn examine(
     context: &FunctionContext<'_>,
     contexts: &Contexts,
@@ -107,7 +107,7 @@ pub(crate) fn examine(
     found
 }
 
-/// What is found in a function by itself, and what else is found where it is called.
+/// The findings in a function by itself, and further ones in the kernels into which it is inlined.
 pub(crate) fn merged<'f>(
     own: &'f [Finding],
     others: &'f [Finding],

@@ -1,4 +1,4 @@
-//! Which functions of a module mention its variables in shared memory, and which of them nothing calls.
+//! Finds the functions that reference shared variables of a module, and the functions that are never called.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -10,24 +10,24 @@ use ptx_isa::StateSpace;
 
 use crate::{Lint, LintOptions};
 
-/// Whether a lint asks for this.
+/// Whether an enabled lint needs this.
 pub(crate) fn asks_for_uses(options: &LintOptions) -> bool {
     options.lints.contains(&Lint::DeadCode)
 }
 
-/// The functions that mention a variable.
+/// The functions that reference a variable.
 #[derive(Copy, Clone, Default, Debug)]
 struct Mentioned {
     kernels: usize,
     others: usize,
 }
 
-/// What uses the variables and functions of a module.
+/// The uses of the variables and functions of a module.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ModuleUses {
-    /// The variables in shared memory that no other module sees.
+    /// The shared variables that are not visible to other modules.
     variables: BTreeMap<SymbolId, Mentioned>,
-    /// Whether there are kernels, and every statement is known.
+    /// Whether there are kernels and no unrecognized statements.
     is_program: bool,
 }
 
@@ -76,7 +76,7 @@ impl ModuleUses {
         }
     }
 
-    /// Whether no other module sees a function, and nothing calls it or takes its address.
+    /// Whether a function is invisible to other modules, never called, and its address is never taken.
     pub(crate) fn is_uncalled(&self, module: &Module, calls: &CallGraph, id: FuncId) -> bool {
         let function = module.functions().get(id);
         let is_own = function
@@ -93,7 +93,7 @@ fn is_kernel(module: &Module, id: FuncId) -> bool {
     function.is_some_and(|f| f.kind == FunctionKind::Entry)
 }
 
-/// The variables of the module in shared memory that a function mentions and that no other module sees, in order.
+/// The shared variables of the module that a function references and that are not visible to other modules, in order.
 pub(crate) fn shared_mentions(of: FunctionFacts<'_>) -> Vec<SymbolId> {
     let (module, body) = (of.module(), of.body());
     let mut symbols = module.symbols().values();

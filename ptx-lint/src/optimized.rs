@@ -1,4 +1,4 @@
-//! Whether a compiler optimized a module, as far as its text shows.
+//! Guesses from the text of a module whether it was optimized.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use ptx_ir::facts::{Flow, FunctionFacts, Targets};
 use ptx_ir::{EntityId as _, Module, Statement};
 use ptx_isa::StateSpace;
 
-/// Which signatures make generic addresses of the stack.
+/// The signatures that convert stack addresses to generic addresses.
 pub(crate) fn stack_addresses(module: &Module) -> Vec<bool> {
     let makes = |id| {
         let signature = module.signature(id);
@@ -19,13 +19,13 @@ pub(crate) fn stack_addresses(module: &Module) -> Vec<bool> {
     module.signatures().ids().map(makes).collect()
 }
 
-/// Whether no compiler optimized a module with this function: it makes generic addresses of the stack, or jumps to the next statement.
+/// Whether a module with this function was not optimized: the function converts stack addresses to generic ones, or jumps to the next statement.
 pub(crate) fn is_unoptimized(of: FunctionFacts<'_>, stack_addresses: &[bool]) -> bool {
     let mut insts = of.body().insts();
     insts.any(|(_, inst)| stack_addresses.get(inst.sig.index()) == Some(&true)) || jumps_to_next(of)
 }
 
-/// Whether a jump without a guard goes to the statement after it.
+/// Whether an unconditional jump goes to the statement after it.
 fn jumps_to_next(of: FunctionFacts<'_>) -> bool {
     let mut target = None;
     for (_, statement) in of.body().statements() {

@@ -1,4 +1,4 @@
-//! Which findings are reported.
+//! Options of the linter.
 
 use alloc::vec::Vec;
 
@@ -6,13 +6,13 @@ use ptx_analysis::asynchrony::Certainty;
 
 use crate::Lint;
 
-/// Which findings are reported.
+/// Options that select the reported findings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LintOptions {
-    /// The lints that look for mistakes: all of them by default.
+    /// The lints to run: all of them by default.
     pub lints: Vec<Lint>,
-    /// The least certainty of a finding.
+    /// The minimum certainty of reported findings.
     pub certainty: Certainty,
 }
 

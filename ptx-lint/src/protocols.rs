@@ -1,4 +1,4 @@
-//! What breaks the protocols of asynchronous operations, as findings of the lints that report it.
+//! Converts violations of the protocols of asynchronous operations into findings of the lints that report them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -9,15 +9,15 @@ use ptx_ir::{InstId, StmtId};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// What is told about a rule.
+/// The texts of a rule.
 struct Text {
     lint: Lint,
-    /// What the instruction does, if it is certain and if it is not.
+    /// The verb of a definite and of a possible finding.
     does: [&'static str; 2],
-    /// What it does that to.
+    /// The rest of the message.
     rest: &'static str,
     help: &'static str,
-    /// What the other instruction does.
+    /// The label of the other instruction.
     cause: &'static str,
 }
 
@@ -37,7 +37,7 @@ const fn text(
     }
 }
 
-/// What is told about a rule; `None` for one that no lint reports.
+/// The texts of a rule, or `None` if no lint reports it.
 fn text_of(rule: Rule) -> Option<Text> {
     copies(rule)
         .or_else(|| products(rule))
@@ -51,36 +51,36 @@ fn copies(rule: Rule) -> Option<Text> {
         Rule::CopyNotAwaited => text(
             lint,
             ["accesses", "may access"],
-            "the destination of an asynchronous copy before the copy was waited for",
-            "wait before it for all groups that the copy may be in, or for the phase of the mbarrier object that the copy reports to",
+            "the destination of a pending asynchronous copy",
+            "first wait for all groups that may contain the copy, or for the phase of the mbarrier object to which the copy reports",
             "the copy starts here",
         ),
         Rule::CopyNotVisible => text(
             lint,
             ["reads", "may read"],
-            "what other threads copied, without a barrier after they waited for their copies",
-            "add a barrier, such as `bar.sync 0`, between the wait for the copies and this instruction: the wait covers only copies of the same thread",
+            "data that other threads copied, without a barrier after their waits",
+            "add a barrier, such as `bar.sync 0`, between the wait and this instruction: a wait covers only copies of the thread that waits",
             "the copy starts here",
         ),
         Rule::ReadNotFinished => text(
             lint,
             ["overwrites", "may overwrite"],
-            "memory that other threads read, without a barrier after their reads",
+            "memory that other threads read, without a barrier after the reads",
             "add a barrier between the last read of the memory and the copy",
-            "it is read here",
+            "the memory is read here",
         ),
         Rule::SourceNotAwaited => text(
             lint,
             ["overwrites", "may overwrite"],
-            "the source of an asynchronous copy before the copy was waited for",
-            "commit the copy to a group and wait for the group before: with `.read`, until the source was read",
+            "the source of a pending asynchronous copy",
+            "first commit the copy to a group and wait for the group; a wait with `.read` returns as soon as the source has been read",
             "the copy starts here",
         ),
         Rule::ExpectedBytes => text(
             lint,
-            ["lets", "may let"],
-            "the object expect another number of bytes than the copies that report to it have",
-            "expect the sum of the bytes of the copies",
+            ["expects", "may expect"],
+            "a different number of bytes than the copies that report to the mbarrier object transfer",
+            "expect the total number of bytes of the copies",
             "",
         ),
         _ => return None,
@@ -93,15 +93,15 @@ fn products(rule: Rule) -> Option<Text> {
         Rule::ProductNotAwaited => text(
             lint,
             ["accesses", "may access"],
-            "a register of an asynchronous product before the product was waited for",
-            "commit the product to a group and wait for the group before: `wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;`",
-            "the product starts here",
+            "a register of a pending asynchronous matrix operation",
+            "first commit the operation to a group and wait for the group: `wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;`",
+            "the operation starts here",
         ),
         Rule::WarpgroupFence => text(
             lint,
             ["uses", "may use"],
-            "registers that were written after the last fence of the warpgroup, or before the first one",
-            "add `wgmma.fence.sync.aligned;` between the last write of these registers and the product",
+            "registers without a warpgroup fence after their last write",
+            "add `wgmma.fence.sync.aligned;` between the last write of these registers and this instruction",
             "",
         ),
         _ => return None,
@@ -113,64 +113,64 @@ fn objects(rule: Rule) -> Option<Text> {
         Rule::ClusterBarrier => text(
             Lint::BarrierDivergence,
             ["breaks", "may break"],
-            "the order of arrivals and waits at the barrier of the cluster",
-            "let each thread wait once, with `barrier.cluster.wait`, after each time that it arrives with `barrier.cluster.arrive`",
+            "the alternation of arrivals and waits at the cluster barrier",
+            "execute exactly one `barrier.cluster.wait` after each `barrier.cluster.arrive` in every thread",
             "",
         ),
         Rule::MbarrierNotInitialized => text(
             Lint::MbarrierInit,
             ["uses", "may use"],
-            "an mbarrier object that is not initialized, as far as this thread knows",
-            "initialize the object before, in one thread, and let all threads meet at a barrier after that",
+            "an mbarrier object that is not initialized, or whose initialization is not visible to this thread",
+            "first initialize the object in one thread, and add a barrier for all threads after the initialization",
             "",
         ),
         Rule::MbarrierInitializedTwice => text(
             Lint::MbarrierInit,
             ["initializes", "may initialize"],
-            "an mbarrier object that is initialized already",
-            "use the next phase of the object, or end it with `mbarrier.inval` before",
+            "an mbarrier object that is already initialized",
+            "use the next phase of the object, or invalidate it with `mbarrier.inval` first",
             "",
         ),
         Rule::MbarrierNotPublished => text(
             Lint::MbarrierInit,
             ["arrives", "may arrive"],
-            "without release semantics after an mbarrier object was initialized, so that other CTAs of the cluster need not see it",
+            "without release semantics after initializing an mbarrier object, so the initialization is not guaranteed to be visible to other CTAs of the cluster",
             "add `fence.mbarrier_init.release.cluster;` after the initialization",
             "",
         ),
         Rule::MbarrierPhase => text(
             Lint::MbarrierInit,
-            ["does", "may"],
-            "not wait: the phase of the mbarrier object with this parity is complete already",
-            "wait for parity 0 first, and for the other parity each time that the object is used again",
+            ["returns", "may return"],
+            "immediately: the phase of the mbarrier object with this parity is already complete",
+            "wait for parity 0 first, and invert the parity for each further phase",
             "",
         ),
         Rule::MbarrierNotFenced => text(
             Lint::MbarrierInit,
             ["reports", "may report"],
-            "through the async proxy to an mbarrier object that the thread has just initialized, without a fence between them",
+            "to an mbarrier object through the async proxy, without a fence after the initialization of the object",
             "add `fence.mbarrier_init.release.cluster;` or `fence.proxy.async.shared::cta;` after the initialization",
             "",
         ),
         Rule::MbarrierOverwritten => text(
             Lint::MbarrierInit,
             ["writes", "may write"],
-            "to the memory of an mbarrier object",
-            "end the object with `mbarrier.inval` before, or use other memory",
+            "to the memory of an initialized mbarrier object",
+            "invalidate the object with `mbarrier.inval` first, or use different memory",
             "",
         ),
         Rule::ProxyFence => text(
             Lint::ProxyFence,
             ["reads", "may read"],
-            "through the async proxy what was written through the generic proxy, without a fence between them",
-            "add `fence.proxy.async` after the writes, in the threads that write, before the barrier or the instruction",
+            "data through the async proxy that was written through the generic proxy, without a proxy fence in between",
+            "add `fence.proxy.async` in the writing threads, after the writes and before the barrier or this instruction",
             "",
         ),
         Rule::TensorMapFence => text(
             Lint::ProxyFence,
             ["uses", "may use"],
-            "a tensor map that was changed, without the fences of the tensormap proxy",
-            "add `fence.proxy.tensormap::generic.release` after the changes and `fence.proxy.tensormap::generic.acquire` of the map before its use",
+            "a modified tensor map without the fences of the tensormap proxy",
+            "add `fence.proxy.tensormap::generic.release` after the modification and `fence.proxy.tensormap::generic.acquire` of the tensor map before its use",
             "",
         ),
         _ => return None,
@@ -181,73 +181,73 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
     let (does, rest, help, cause) = match rule {
         Rule::TensorLoadNotAwaited => (
             ["accesses", "may access"],
-            "a register that is loaded from tensor memory before the load was waited for",
-            "add `tcgen05.wait::ld.sync.aligned;` before it",
+            "a register of a pending load from tensor memory",
+            "add `tcgen05.wait::ld.sync.aligned;` before this instruction",
             "the load starts here",
         ),
         Rule::TensorMemoryNotAwaited => (
             ["accesses or frees", "may access or free"],
             "tensor memory while an operation on it is pending",
-            "wait before: for loads and stores with `tcgen05.wait`, for other operations with `tcgen05.commit` and the mbarrier object",
+            "first wait for the operation: use `tcgen05.wait` for loads and stores, and `tcgen05.commit` with an mbarrier object for other operations",
             "the operation starts here",
         ),
         Rule::TensorFence => (
             ["follows", "may follow"],
-            "operations on tensor memory from which a barrier or an mbarrier object separates it, without a fence between that and this instruction",
-            "add `tcgen05.fence::after_thread_sync;` after the synchronization of threads, before this instruction",
+            "operations on tensor memory across a barrier or an mbarrier wait, without a fence after the synchronization",
+            "add `tcgen05.fence::after_thread_sync;` between the synchronization and this instruction",
             "",
         ),
         Rule::TensorFenceBefore => (
             ["synchronizes", "may synchronize"],
-            "threads after operations on tensor memory without a fence between them",
-            "add `tcgen05.fence::before_thread_sync;` after the operations, before this instruction",
+            "threads after operations on tensor memory, without a fence in between",
+            "add `tcgen05.fence::before_thread_sync;` between the operations and this instruction",
             "",
         ),
         Rule::TensorMemoryNotFreed => (
             ["allocates", "may allocate"],
             "tensor memory that is never freed",
-            "free it before the kernel ends, after a barrier",
+            "free it after a barrier, before the kernel ends",
             "",
         ),
         Rule::AllocationAfterRelinquish => (
             ["allocates", "may allocate"],
-            "tensor memory after the CTA gave up the right to do so",
-            "allocate first, and give up the right after the last allocation",
+            "tensor memory after the CTA relinquished the allocation permit",
+            "relinquish the permit after the last allocation",
             "",
         ),
         Rule::FreeWithoutAllocation => (
             ["frees", "may free"],
             "tensor memory that is not allocated",
-            "free each allocation once, on the paths where it was made",
+            "free each allocation once, on the paths that allocate it",
             "",
         ),
         Rule::FreeOfOtherSize => (
             ["frees", "may free"],
-            "another number of columns than was allocated",
-            "give the number of columns of the allocation",
+            "a different number of columns than was allocated",
+            "use the number of columns of the allocation",
             "",
         ),
         Rule::FreeWithoutBarrier => (
             ["frees", "may free"],
-            "tensor memory that other warps still access: there is no barrier after their accesses",
-            "let all threads meet at a barrier, such as `bar.sync 0`, between the last access and this instruction",
+            "tensor memory without a barrier after the accesses of other warps",
+            "add a barrier for all threads, such as `bar.sync 0`, between the last access and this instruction",
             "",
         ),
         Rule::AllocationOfMore => (
             ["allocates", "may allocate"],
-            "more columns than an earlier allocation, which the CTA must not do",
-            "allocate in the order of decreasing numbers of columns",
+            "more columns than an earlier allocation of the CTA, which is not allowed",
+            "order the allocations by decreasing number of columns",
             "",
         ),
         Rule::TensorMemoryFreed => (
             ["accesses", "may access"],
             "tensor memory that was freed",
-            "free it after the last access",
+            "free the memory after the last access",
             "",
         ),
         Rule::TensorAddressNotVisible => (
             ["reads", "may read"],
-            "the address of tensor memory before a barrier after another warp allocated it",
+            "the address of tensor memory without a barrier after another warp allocated it",
             "add a barrier between the allocation and this instruction",
             "",
         ),
@@ -256,7 +256,7 @@ fn tensor_memory(rule: Rule) -> Option<Text> {
     Some(text(Lint::Tcgen05Protocol, does, rest, help, cause))
 }
 
-/// Adds what a lint reports: of what has one cause, only the first on a path.
+/// Adds the findings of a lint. Of several violations with the same cause, only the first one on a path is reported.
 pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Finding>) {
     let all = cx.violations().iter();
     let of_lint = all.filter_map(|v| Some((v, text_of(v.rule).filter(|t| t.lint == lint)?)));
@@ -292,7 +292,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, lint: Lint, found: &mut Vec<Findin
     }
 }
 
-/// Whether a statement is on every path to another one that comes later.
+/// Whether `before` dominates `after`.
 fn follows(cx: &FunctionContext<'_>, before: StmtId, after: StmtId) -> bool {
     let block = |stmt| cx.cfg().of_statement(stmt);
     let (Some(a), Some(b)) = (block(before), block(after)) else {

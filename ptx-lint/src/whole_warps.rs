@@ -1,7 +1,7 @@
-//! Branches at which the threads of a warp go the same way whatever the numbers are that are not known, such as those on the number of the warp, or on an
-//! index that begins with that of the thread and is compared with a multiple of 32.
+//! Branches that are uniform in each warp for all values of the unknown inputs: for example branches on the warp index, or on the comparison of a
+//! multiple of 32 with an index that starts at the thread index.
 //!
-//! Numbers are assumed for what is not known and the same in the CTA, and the condition is evaluated in single threads.
+//! The condition is evaluated in individual threads with assumed numbers for unknown values that are uniform in the CTA.
 
 use alloc::vec::Vec;
 

@@ -102,7 +102,8 @@ impl Hints<'_> {
             return;
         }
         let count = counted(pressure.units as usize, "register");
-        let tooltip = "registers of 32 bits that hold a value at the same time; the allocated ones may differ";
+        let tooltip =
+            "the number of live 32-bit registers; the number that is allocated may differ";
         let start = facts.body().base() + 1;
         self.add(start, format!("at most {count} live"), tooltip);
         if let Some(peak) = pressure.at {
@@ -136,7 +137,7 @@ impl Hints<'_> {
                 let span = body.source_span(block.first);
                 let count = innermost.and_then(count).unwrap_or_default();
                 let text = format!("loop of depth {}{count}", loops.depth(id));
-                self.add(span.end, text, "control comes back to this statement");
+                self.add(span.end, text, "the header of a loop");
             }
         }
     }
@@ -156,7 +157,7 @@ impl Hints<'_> {
             let mut statements = facts.body().range(block.first, block.end);
             if is_divergent && let Some((last, _)) = statements.next_back() {
                 let end = facts.body().source_span(last).end;
-                let tooltip = "the threads of a warp may go to different places";
+                let tooltip = "the branch may be divergent";
                 self.add(end, "may diverge".to_owned(), tooltip);
             }
         }
@@ -166,8 +167,7 @@ impl Hints<'_> {
         for access in values.accesses().all() {
             if let Some(text) = accesses::cost(access) {
                 let end = facts.body().source_span(access.stmt).end;
-                let tooltip =
-                    "what a warp of 32 threads needs for this access, if they all execute it";
+                let tooltip = "the cost of this access for a warp with 32 active threads";
                 self.add(end, text, tooltip);
             }
         }

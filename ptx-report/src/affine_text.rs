@@ -103,8 +103,8 @@ impl<'a> AffineText<'a> {
         }
     }
 
-    /// What an address points into: `*p` for what the parameter `p` points to, `s` for a variable, and `allocation@12` for what the statement at
-    /// this index allocates.
+    /// The object that an address points into: `*p` for the object that the parameter `p` points to, `s` for a variable, and `allocation@12` for the
+    /// allocation of the statement at this index.
     #[must_use]
     pub fn object(&self, object: Provenance) -> String {
         match object {

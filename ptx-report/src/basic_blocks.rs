@@ -1,4 +1,4 @@
-//! Basic blocks as outputs show them: without the dispatch blocks that tables of labels add to the graph.
+//! Basic blocks for output, without the dispatch blocks that branch tables add to the control-flow graph.
 
 use std::cell::RefCell;
 
@@ -117,7 +117,7 @@ impl<'a> BasicBlocks<'a> {
         (line(first), line(last.saturating_sub(1)))
     }
 
-    /// Calls `each` with the blocks that may follow, each once; whether there are few enough for an output.
+    /// Calls `each` once for each successor; returns whether there are few enough for an output.
     pub fn successors(&self, id: BlockId, each: &mut dyn FnMut(u32)) -> bool {
         let cfg = self.analysis.cfg();
         let is_entered = |&b: &BlockId| self.is_dispatch(b);
@@ -152,13 +152,13 @@ impl<'a> BasicBlocks<'a> {
         all.any(|b| cfg.block(b).is_some_and(|b| b.exits))
     }
 
-    /// The nearest dominator.
+    /// The immediate dominator.
     #[must_use]
     pub fn idom(&self, id: BlockId) -> Option<BlockId> {
         self.above(id, FunctionAnalysis::idom)
     }
 
-    /// The nearest post-dominator on paths that leave the function; `None` for blocks that cannot be reached.
+    /// The immediate post-dominator on paths that leave the function; `None` for unreachable blocks.
     #[must_use]
     pub fn ipdom(&self, id: BlockId) -> Option<BlockId> {
         let found = self.above(id, FunctionAnalysis::ipdom);

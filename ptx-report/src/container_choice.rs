@@ -1,4 +1,4 @@
-//! Which modules of a file are meant by a path such as `libfoo.so!sm_90`.
+//! The selection of modules in a file by a path such as `libfoo.so!sm_90`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use ptx_container::ContainerEntry;
 use wildmatch::WildMatch;
 
-/// Which modules of a file are meant: a name, a number, a target, a member of an archive, or a pattern for one of these with `*`
+/// A selection of modules in a file: a name, a number, a target, a member of an archive, or a pattern for one of these with `*`
 /// and `?`.
 #[derive(Clone, Debug)]
 pub struct Choice(String);
 
 impl Choice {
-    /// Divides `libfoo.so!sm_90` into the file and which of its modules are meant. A file that has a `!` in its name comes first.
+    /// Splits `libfoo.so!sm_90` into the file and the selection of modules. An existing file with `!` in its name takes precedence.
     ///
     /// ```
     /// use std::path::Path;
@@ -33,7 +33,7 @@ impl Choice {
         }
     }
 
-    /// Whether a module is meant.
+    /// Whether a module is selected.
     #[must_use]
     pub fn fits(&self, entry: &ContainerEntry) -> bool {
         let pattern = WildMatch::new(&self.0);

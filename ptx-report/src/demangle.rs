@@ -60,12 +60,12 @@ pub fn demangle(name: &str) -> Option<String> {
     })
 }
 
-/// A name for people, without control characters.
+/// A name for display, without control characters.
 pub fn shown(name: &str) -> Cow<'_, str> {
     demangle(name).map_or_else(|| clean(name), Cow::Owned)
 }
 
-/// A text for people: names in it are demangled, and control characters are escaped.
+/// A text for display: names in it are demangled, and control characters are escaped.
 pub fn in_text(text: &str) -> Cow<'_, str> {
     if !MANGLED.iter().any(|start| text.contains(start)) {
         return clean(text);
@@ -179,7 +179,7 @@ impl Wanted {
         Self { text, pattern }
     }
 
-    /// The names that are meant, each once and in order: the one that is spelled so, or else all that match the pattern.
+    /// The selected names, each once and in order: the name with this spelling, or else all names that match the pattern.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is known of the instructions of a function, as JSON.
+//! The facts of the instructions of a function as JSON.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

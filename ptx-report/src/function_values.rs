@@ -1,4 +1,4 @@
-//! What is known of the values of a function before it runs: affine forms, trip counts, and how lanes access memory.
+//! Static facts about the values of a function: affine forms, trip counts, and access patterns of lanes.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::affine_text::AffineText;
 use crate::register_names::RegisterNames;
 
-/// The values of a function and its accesses to memory.
+/// The values and the memory accesses of a function.
 #[derive(Debug)]
 pub struct FunctionValues {
     ssa: Ssa,
@@ -27,40 +27,40 @@ pub struct FunctionValues {
     first_access: HashMap<StmtId, usize>,
 }
 
-/// How often a loop is repeated.
+/// The trip count of a loop.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct TripCount {
-    /// The number of executions of its header each time that it is entered, if that is a number.
+    /// The number of executions of the header each time the loop is entered, if it is constant.
     pub count: Option<u64>,
-    /// The same as a form: `10`, or `1 + max(0, (n - %tid.x)/256)`.
+    /// The trip count as a formula: `10`, or `1 + max(0, (n - %tid.x)/256)`.
     pub form: String,
-    /// Whether the loop is left nowhere else; otherwise it is repeated at most so often.
+    /// Whether the loop has no other exit; otherwise the trip count is an upper bound.
     pub exact: bool,
-    /// Whether it is only true if a value does not wrap around before it gets to its bound.
+    /// Whether it assumes that a value does not wrap around before it reaches its bound.
     pub assumes_no_wrap: bool,
 }
 
-/// How the lanes of a warp access memory.
+/// The access pattern of the lanes of a warp.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Coalescing {
     /// `uniform`, `consecutive`, `strided` or `scattered`.
     pub pattern: &'static str,
-    /// The bytes from each lane to the next, unless they differ.
+    /// The stride in bytes from each lane to the next, if it is constant.
     pub stride: Option<i64>,
-    /// The sectors of 32 bytes in global memory, or where the space is not known.
+    /// The number of 32-byte sectors, for global memory and unknown state spaces.
     pub sectors: Option<u64>,
-    /// How many times as often as without bank conflicts shared memory is accessed.
+    /// The number of passes over shared memory, divided by the number without bank conflicts.
     pub degree: Option<u64>,
-    /// What this depends on: `one_dimension`, `no_wrap`.
+    /// The assumptions: `one_dimension`, `no_wrap`.
     pub assumes: Vec<&'static str>,
 }
 
 impl Coalescing {
-    /// That of an access; `None` if the relation of the addresses is not known.
+    /// The pattern of an access; `None` if it is unknown.
     #[must_use]
     pub fn of(access: &Access) -> Option<Self> {
         let request = access.request?;
@@ -86,7 +86,7 @@ impl Coalescing {
         })
     }
 
-    /// The sectors that a warp needs at least for a number of bytes of each lane: as many as if they were contiguous.
+    /// The minimum number of sectors for a number of bytes per lane: that of contiguous accesses.
     #[must_use]
     pub fn least_sectors(&self, bytes: u64) -> Option<u64> {
         let lanes = if self.pattern == Pattern::Uniform.name() {
@@ -100,13 +100,13 @@ impl Coalescing {
 }
 
 impl FunctionValues {
-    /// Those of a function; `None` for functions with too many phis.
+    /// Analyzes a function; `None` for functions with too many phis.
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> Option<Self> {
         Self::with_calls(facts, analysis, None)
     }
 
-    /// The same with what functions give to each other through calls.
+    /// Analyzes a function with the addresses that functions pass to each other through calls.
     #[must_use]
     pub fn with_calls(
         facts: FunctionFacts<'_>,
@@ -131,7 +131,7 @@ impl FunctionValues {
         })
     }
 
-    /// What statements read and write.
+    /// The SSA form.
     #[must_use]
     pub const fn ssa(&self) -> &Ssa {
         &self.ssa
@@ -143,7 +143,7 @@ impl FunctionValues {
         &self.values
     }
 
-    /// The accesses to memory.
+    /// The memory accesses.
     #[must_use]
     pub const fn accesses(&self) -> &Accesses {
         &self.accesses
@@ -159,7 +159,7 @@ impl FunctionValues {
         AffineText::new(facts.module(), facts.body(), &self.values, &self.ssa, names)
     }
 
-    /// How often a loop is repeated, if something is known of it.
+    /// The trip count of a loop, if anything is known about it.
     #[must_use]
     pub fn trip_count(&self, id: LoopId, text: &AffineText<'_>) -> Option<TripCount> {
         let count = self.values.trip_count(id)?;
@@ -171,7 +171,7 @@ impl FunctionValues {
         })
     }
 
-    /// The registers that a statement writes and the forms of their values, unless these are only themselves.
+    /// The registers that a statement writes, with the affine forms of their values unless these are single symbols.
     pub fn forms(&self, stmt: StmtId) -> impl Iterator<Item = (u32, Affine)> + '_ {
         self.ssa.defs(stmt).filter_map(|def| {
             let form = self.values.affine(def);
@@ -190,7 +190,7 @@ impl FunctionValues {
         })
     }
 
-    /// The accesses of a statement to memory, in the order in which the facts have them.
+    /// The memory accesses of a statement, in the order of its facts.
     pub fn accesses_of(&self, stmt: StmtId) -> impl Iterator<Item = &Access> {
         let start = self.first_access.get(&stmt);
         let from = start.and_then(|&start| self.accesses.all().get(start..));
@@ -198,7 +198,7 @@ impl FunctionValues {
         all.take_while(move |a| a.stmt == stmt)
     }
 
-    /// The first access of a statement to memory that is not a parameter.
+    /// The first memory access of a statement that is not to parameters.
     #[must_use]
     pub fn access(&self, stmt: StmtId) -> Option<&Access> {
         self.accesses_of(stmt).find(|a| !is_param(a))

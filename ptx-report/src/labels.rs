@@ -77,7 +77,7 @@ pub fn flow(flow: Flow) -> &'static str {
     }]
 }
 
-/// Where control goes after an instruction.
+/// The control flow after an instruction.
 pub const FLOWS: [&str; 8] = [
     "next", "jump", "table", "call", "return", "exit", "trap", "unknown",
 ];
@@ -92,7 +92,7 @@ pub fn waiting(of: &Facts<'_>) -> Option<&'static str> {
     }
 }
 
-/// How the completion of an asynchronous operation is awaited: `cp_async`, `bulk`, …
+/// The completion mechanism of an asynchronous operation: `cp_async`, `bulk`, …
 #[must_use]
 pub fn completion(of: Completion) -> &'static str {
     match of {

@@ -1,4 +1,4 @@
-//! What tools show of PTX modules. The program `ptxkit`, its language server and its bindings share it.
+//! Output about PTX modules that the program `ptxkit`, its language server and its bindings share.
 //!
 //! | module | contents |
 //! |---|---|
@@ -7,16 +7,16 @@
 //! | [`labels`], [`register_names`] | names of state spaces, kinds of accesses, register classes and registers |
 //! | [`facts_json`], [`json_text`] | the facts of instructions as JSON |
 //! | [`function_stats`] | statistics of functions: instructions, loops, memory accesses, live registers |
-//! | [`function_values`] | affine forms, trip counts, and how lanes access memory |
-//! | [`report`] | what bounds the performance of functions: work, accesses, live registers, asynchronous operations |
+//! | [`function_values`] | affine forms, trip counts, and access patterns of lanes |
+//! | [`report`] | factors that limit the performance of functions: work, accesses, live registers, asynchronous operations |
 //! | [`requirements`] | the targets and PTX versions on which a module is legal, and why |
-//! | [`retarget`] | the text of a module for another target, or what prevents it |
+//! | [`retarget`] | the text of a module for another target, or the reasons why that is impossible |
 //! | [`explain`] | explanations of instructions, keywords and diagnostics |
 //! | [`control_flow`] | drawings of control-flow graphs |
-//! | `container_choice` | which modules of a binary file are meant, with the feature `container` |
-//! | [`basic_blocks`], [`operand_text`] | blocks without those that tables of labels add; operands as written |
+//! | `container_choice` | the selection of modules in a binary file, with the feature `container` |
+//! | [`basic_blocks`], [`operand_text`] | blocks without the dispatch blocks of branch tables; operands as written |
 //! | [`scalars`], [`affine_text`] | values of scalar types, and affine forms, as text |
-//! | [`live_lists`] | how long lists of live registers may be |
+//! | [`live_lists`] | limits on the length of lists of live registers |
 //!
 //! JSON has the fields that `ptx-cli/JSON.md` describes.
 #![forbid(unsafe_code)]

@@ -62,7 +62,7 @@ impl Pair {
     }
 }
 
-/// What a function requires.
+/// The requirements of a function.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -94,7 +94,7 @@ pub struct Cause {
     pub minimal: Vec<Pair>,
 }
 
-/// What a module requires.
+/// The requirements of a module.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -111,12 +111,12 @@ pub struct Report<'m> {
     pub functions: Vec<Function<'m>>,
     /// The features that are not available everywhere.
     pub reasons: Vec<Cause>,
-    /// What makes the file illegal on the target that was asked for.
+    /// The features that make the file illegal on the requested target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Blocked>,
 }
 
-/// What prevents a module from running on a target.
+/// The obstacles to running a module on a target.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -126,7 +126,7 @@ pub struct Blocked {
     /// The lowest PTX version; `None` if the module is legal with none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptx: Option<String>,
-    /// What is not available there.
+    /// The features that are not available there.
     pub reasons: Vec<Cause>,
 }
 
@@ -144,7 +144,7 @@ impl<'m> Minimal<'m> {
 }
 
 impl<'m> Report<'m> {
-    /// Of a module; with a target also what prevents it from running there.
+    /// The requirements of a module; with a target, also the obstacles to running it there.
     #[must_use]
     pub fn new(
         file: &'m str,
@@ -192,7 +192,7 @@ impl<'m> Report<'m> {
     }
 }
 
-/// What makes a module illegal on a target, each feature with its first place.
+/// The features that make a module illegal on a target, each with its first occurrence.
 #[must_use]
 pub fn blocking(file: &str, module: &Module, target: Target) -> Vec<Cause> {
     let needs = ptx_verify::requires(module);

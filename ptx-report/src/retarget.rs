@@ -8,16 +8,16 @@ use ptx_verify::Options;
 
 use crate::requirements::{self, Cause};
 
-/// Which version the new header has.
+/// The PTX version of the new header.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Version {
-    /// That of the old header, or the first that supports the target.
+    /// The version of the old header, or the first one that supports the target.
     #[default]
     Kept,
-    /// The first in which the module is legal on the target.
+    /// The first version in which the module is legal on the target.
     Lowest,
-    /// This one.
+    /// This version.
     Exactly(PtxVersion),
 }
 
@@ -35,7 +35,7 @@ impl Version {
     }
 }
 
-/// Why a module has no text for a target.
+/// The reason why a module cannot be retargeted.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Refused {
@@ -43,7 +43,7 @@ pub struct Refused {
     pub why: String,
     /// The errors that the module has on the target.
     pub errors: Vec<Diagnostic>,
-    /// What the target does not have.
+    /// The features that the target does not support.
     pub blocked: Vec<Cause>,
 }
 
@@ -91,21 +91,21 @@ pub fn retarget(
     })
 }
 
-/// Why a version does not have a target, if it does not.
+/// The reason why a version does not support a target, if it does not.
 fn unknown_target(target: Target, version: PtxVersion) -> Option<String> {
     let first = target.min_version();
     if version < first {
         return Some(format!(
-            "{target} needs PTX {first} or newer, not {version}"
+            "{target} requires PTX {first} or newer, not {version}"
         ));
     }
     let until = target.until().filter(|until| *until <= version)?;
     Some(format!(
-        "PTX {until} and newer do not have the target {target}"
+        "PTX {until} and newer do not support the target {target}"
     ))
 }
 
-/// The errors on a target, and what it does not have.
+/// The errors on a target, and the features that it does not support.
 fn errors_on(
     file: &str,
     module: &Module,

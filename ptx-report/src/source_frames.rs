@@ -27,7 +27,7 @@ pub struct JsonFrame {
     pub demangled: Option<String>,
 }
 
-/// Where a statement is.
+/// The source position of a statement.
 #[derive(Debug, Default)]
 pub struct Place {
     /// The function that contains it.

@@ -1,10 +1,10 @@
-//! What a column is: its name, its type, its values and a sentence about them.
+//! Columns: name, type, values and description.
 
 use arrow_schema::{DataType, Field};
 
 /// A table: the columns, and what they are computed from.
 pub(crate) trait Rows: Sized + 'static {
-    /// What the values of a row are computed from.
+    /// The input from which the values of a row are computed.
     type Row<'a>;
 
     /// The columns, in order.

@@ -1,4 +1,4 @@
-//! What the rows of a file and of a function are computed from.
+//! The analyses from which the rows of a file and of a function are computed.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -118,13 +118,13 @@ impl<'f> InFunction<'f> {
         }
     }
 
-    /// What is known of the values of the function.
+    /// The values of the function.
     pub(crate) fn values(&self) -> Option<&FunctionValues> {
         let new = || FunctionValues::new(self.facts, self.analysis());
         self.values.get_or_init(new).as_ref()
     }
 
-    /// The largest group of threads of which all execute a block or none.
+    /// The largest group of threads that all execute a block or all do not.
     pub(crate) fn uniform_block(&self, block: BlockId) -> Option<&'static str> {
         Some(self.file.uniformity(self.id)?.block(block).name())
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ptx_container::{ContainerError, DEFAULT_LIMIT, EntryKind, InputFormat};
 use ptx_ir::{Code, SourceText};
 
-/// What a scan reads.
+/// An input of a scan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Source {

@@ -1,7 +1,7 @@
 //! Tables of PTX files as Arrow record batches, for databases and data frames.
 //!
-//! [`Scan`] reads files, directories and the PTX in binary files, several at a time and in constant memory. [`TableName`] says which
-//! tables there are, and their columns. `docs/scale.md` has examples.
+//! [`Scan`] reads files, directories and the PTX in binary files, several at a time and in constant memory. [`TableName`] lists the
+//! tables and their columns. `docs/scale.md` has examples.
 #![forbid(unsafe_code)]
 
 mod batch;

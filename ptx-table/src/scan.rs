@@ -18,7 +18,7 @@ use crate::tables::Tables;
 const GROUP_FILES: usize = 256;
 const GROUP_BYTES: u64 = 4 << 20;
 
-/// What a scan reads and how.
+/// Options of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
     tables: Vec<(TableName, SchemaRef)>,
@@ -27,7 +27,7 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
-    /// The usual columns of these tables ([`TableName::schema`]), in batches of at most 16,384 rows, with a thread for each processor.
+    /// Options for the default columns of these tables ([`TableName::schema`]), with batches of at most 16,384 rows and a thread for each processor.
     #[must_use]
     pub fn new(tables: &[TableName]) -> Self {
         let mut tables = tables.to_vec();
@@ -40,21 +40,21 @@ impl ScanOptions {
         }
     }
 
-    /// The most rows of a batch.
+    /// Sets the maximum number of rows of a batch.
     #[must_use]
     pub fn rows(mut self, rows: usize) -> Self {
         self.rows = rows.max(1);
         self
     }
 
-    /// The number of files that are read at a time.
+    /// Sets the number of files that are read at a time.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Only these columns of a table, in its order; also those that are only computed if they are asked for.
+    /// Selects columns of a table, in the order of the table; this can include columns that are only computed on request.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Starts to read files.
+    /// Starts reading files.
     #[must_use]
     pub fn new<S>(sources: S, options: &ScanOptions) -> Self
     where
@@ -148,7 +148,7 @@ impl Scan {
         }
     }
 
-    /// How many files and parts of files could not be read until now.
+    /// The number of files and parts of files that could not be read so far.
     #[must_use]
     pub fn unreadable(&self) -> usize {
         self.unreadable.load(Ordering::Relaxed)

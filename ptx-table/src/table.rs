@@ -21,7 +21,7 @@ use crate::rows::requirements::Requirements;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum TableName {
-    /// Instructions, and statements of functions that were not recognized.
+    /// Instructions, and unrecognized statements of functions.
     Instructions,
     /// Memory accesses of instructions.
     Memory,
@@ -35,7 +35,7 @@ pub enum TableName {
     Modules,
     /// Errors and warnings, and files that cannot be read.
     Diagnostics,
-    /// What lints find.
+    /// Findings of lints.
     Lints,
     /// The lowest targets and PTX versions.
     Requirements,
@@ -51,13 +51,13 @@ pub struct ColumnInfo {
     pub type_name: &'static str,
     /// Whether a row may have no value.
     pub nullable: bool,
-    /// Whether it is only computed if it is asked for, as it takes an analysis that no other column needs.
+    /// Whether it is only computed on request because it requires an analysis that no other column needs.
     pub on_request: bool,
-    /// What the values are.
+    /// A description of the values.
     pub text: &'static str,
 }
 
-/// There is no table of this name.
+/// The error for an unknown table name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownTable(String);
 
@@ -115,7 +115,7 @@ impl TableName {
         }
     }
 
-    /// What a row is, as a sentence.
+    /// A sentence that describes the rows.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -145,7 +145,7 @@ impl TableName {
         self.describe().0
     }
 
-    /// The Arrow schema of the columns that are computed if none are named.
+    /// The Arrow schema of the default columns.
     ///
     /// ```
     /// use ptx_table::TableName;

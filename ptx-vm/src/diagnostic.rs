@@ -1,11 +1,11 @@
-//! Errors of a run as diagnostics, as those of the checker are shown.
+//! Converts errors of a run into diagnostics.
 
 use ptx_ir::{Code, Diagnostic, Span};
 
 use crate::{RunError, StopReason};
 
 impl StopReason {
-    /// The code of its diagnostic; `None` if it is about the launch, not about what is executed.
+    /// The code of its diagnostic; `None` if the reason concerns the launch, not the executed code.
     #[must_use]
     pub const fn code(&self) -> Option<Code> {
         Some(match self {
@@ -24,39 +24,39 @@ impl StopReason {
         })
     }
 
-    /// What to do about it.
+    /// How to fix it.
     const fn help(&self) -> &'static str {
         match self {
             Self::NoKernel | Self::Launch(_) | Self::Cancelled => "",
             Self::OutOfBounds(_) => {
-                "compare the index with the size of the buffer, and the order of the arguments with that of the parameters"
+                "check the index against the size of the buffer, and the order of the arguments against that of the parameters"
             }
             Self::Misaligned(_) => {
-                "an address is a multiple of the bytes that the instruction accesses, those of all elements of a vector together"
+                "the address must be a multiple of the size of the access; for a vector, of the size of all elements together"
             }
-            Self::Trap => "the program found an error itself: look at the branches that lead here",
-            Self::Deadlock => "a barrier may be in a branch that some of its threads do not take",
-            Self::StepLimit => "a loop may not end; a longer run needs a higher limit",
+            Self::Trap => "the program detected an error: check the branches that lead here",
+            Self::Deadlock => "a barrier may be in a branch that only some of its threads take",
+            Self::StepLimit => "a loop may not terminate; increase the limit for longer runs",
             Self::StackLimit => {
-                "a recursion may not end; a deeper one needs a higher limit of nested calls or of the stack"
+                "a recursion may not terminate; increase the limit of nested calls or of the stack for deeper recursion"
             }
             Self::BadTarget => {
-                "the register of the target may not be set, or an index may be beyond its table"
+                "the register with the target may be uninitialized, or an index may be beyond the end of its table"
             }
-            Self::Unsupported(_) => "only a GPU executes this instruction",
+            Self::Unsupported(_) => "this instruction can only be executed on a GPU",
             Self::Undefined(_) => {
-                "link the module that defines the function, as `ptxkit link` does"
+                "link the module that defines the function, for example with `ptxkit link`"
             }
-            Self::Assertion(_) => "the message is that of the source",
-            Self::Invalid(_) => "the PTX ISA manual does not say what happens",
+            Self::Assertion(_) => "the message comes from the source",
+            Self::Invalid(_) => "the behavior is undefined according to the PTX ISA manual",
         }
     }
 }
 
 impl RunError {
-    /// The error as a diagnostic in the source of the module; `None` if it is about the launch, not about what is executed.
+    /// The error as a diagnostic in the source of the module; `None` if it concerns the launch, not the executed code.
     ///
-    /// Without an instruction, as where all threads wait, it is at the place that is given, such as the name of the kernel.
+    /// An error without an instruction, such as a deadlock, is reported at the span `kernel`, such as that of the name of the kernel.
     #[must_use]
     pub fn diagnostic(&self, kernel: Span) -> Option<Diagnostic> {
         let code = self.reason.code()?;

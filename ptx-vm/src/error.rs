@@ -1,52 +1,52 @@
-//! Why a run ends.
+//! Errors of launches.
 
 use core::fmt;
 
-/// Why a launch did not complete.
+/// The reason why a launch did not complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The module has no kernel of the name.
+    /// The module has no kernel with the name.
     NoKernel,
-    /// The dimensions, the dynamic shared memory or the arguments of the launch are impossible: why.
+    /// The dimensions, the dynamic shared memory or the arguments of the launch are invalid, with a description.
     Launch(String),
-    /// An access to an address that no memory has.
+    /// An access to an address outside of all memory.
     OutOfBounds(u64),
     /// An access to an address that is not a multiple of its size.
     Misaligned(u64),
     /// `trap` was executed.
     Trap,
-    /// No thread can continue: all wait for each other.
+    /// No thread can continue: all of them wait.
     Deadlock,
     /// More instructions were executed than allowed.
     StepLimit,
-    /// Calls are nested too deeply, or a thread needs too much local memory.
+    /// The call depth or the local memory of a thread exceeds its limit.
     StackLimit,
-    /// A called address is not that of a function, or a label index is beyond its table.
+    /// A called address is not that of a function, or a branch index is beyond the end of its table.
     BadTarget,
-    /// An instruction that is not supported: why.
+    /// An instruction that is not supported, with the reason.
     Unsupported(String),
     /// A call of a function without a body.
     Undefined(String),
-    /// `__assertfail` was called: its message.
+    /// `__assertfail` was called with this message.
     Assertion(String),
     /// The launch was cancelled, by [`Progress::cancel`](crate::Progress::cancel).
     Cancelled,
-    /// Something that the PTX ISA manual does not define.
+    /// Undefined behavior according to the PTX ISA manual, with a description.
     Invalid(String),
 }
 
-/// What ended a launch, and where.
+/// The error that ended a launch, and its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RunError {
-    /// What happened.
+    /// The reason.
     pub reason: StopReason,
     /// The function that was executed.
     pub function: String,
     /// The text of the instruction; empty before the first one.
     pub instruction: String,
-    /// Where the instruction is in the source of the module.
+    /// The span of the instruction in the source of the module.
     pub span: Option<ptx_ir::Span>,
     /// `%ctaid` of the thread.
     pub block: [u32; 3],
@@ -68,7 +68,7 @@ impl RunError {
 }
 
 impl StopReason {
-    /// An instruction whose action the machine does not perform.
+    /// The reason for an instruction whose action the machine does not support.
     pub(crate) fn unsupported_action(action: ptx_isa::Action) -> Self {
         // Meanings are sentences: "Reads a texture."
         let meaning = action.meaning().trim_end_matches('.');
@@ -81,14 +81,14 @@ impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoKernel => f.write_str("the module has no such kernel"),
-            Self::Launch(why) => write!(f, "the launch is impossible: {why}"),
+            Self::Launch(why) => write!(f, "invalid launch: {why}"),
             Self::OutOfBounds(address) => write!(f, "address {address:#x} is out of bounds"),
             Self::Misaligned(address) => write!(f, "address {address:#x} is misaligned"),
             Self::Trap => f.write_str("`trap` was executed"),
-            Self::Deadlock => f.write_str("all threads wait for each other"),
-            Self::StepLimit => f.write_str("the limit of executed instructions is reached"),
-            Self::StackLimit => f.write_str("the limit of the stack is reached"),
-            Self::BadTarget => f.write_str("the target of the call or jump does not exist"),
+            Self::Deadlock => f.write_str("deadlock: no thread can continue"),
+            Self::StepLimit => f.write_str("the limit of executed instructions was reached"),
+            Self::StackLimit => f.write_str("the stack limit was reached"),
+            Self::BadTarget => f.write_str("the target of the call or branch does not exist"),
             Self::Unsupported(why) => write!(f, "the instruction is not supported: {why}"),
             Self::Undefined(name) => write!(f, "function `{name}` has no body"),
             Self::Assertion(message) => write!(f, "assertion failed: {message}"),

@@ -1,11 +1,11 @@
-//! How a launch is run, which does not change its result: the threads of the host, and who watches it.
+//! Options of a run that do not change its result: host threads, progress and observers.
 
 use core::fmt::Debug;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::trace::StepObserver;
 
-/// Runs tasks that do not depend on each other, on one thread of the host or on several.
+/// Runs independent tasks on one or several host threads.
 ///
 /// ```
 /// /// A thread for each task.
@@ -27,7 +27,7 @@ pub trait Executor: Debug + Sync {
     fn run(&self, tasks: u64, task: &(dyn Fn(u64) + Sync));
 }
 
-/// Runs tasks one after the other.
+/// Runs tasks sequentially.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct OneThread;
 
@@ -37,7 +37,7 @@ impl Executor for OneThread {
     }
 }
 
-/// How far a launch is. Another thread may read it, or cancel the launch.
+/// The progress of a launch. Another thread can read it or cancel the launch.
 #[derive(Debug, Default)]
 pub struct Progress {
     steps: AtomicU64,
@@ -46,24 +46,24 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Executed instructions of warps; several warps may be ahead of this by some thousands.
+    /// The number of executed warp instructions; the actual number may be some thousands higher for each running warp.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// CTAs that came to their end.
+    /// The number of completed CTAs.
     #[must_use]
     pub fn blocks(&self) -> u64 {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Ends the launch, and later ones with this progress, with [`StopReason::Cancelled`](crate::StopReason::Cancelled).
+    /// Cancels the launch, and later ones with this progress: they end with [`StopReason::Cancelled`](crate::StopReason::Cancelled).
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Whether the launch was cancelled.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Progress {
         self.blocks.store(0, Ordering::Relaxed);
     }
 
-    /// Counts steps; gives how many there were before.
+    /// Adds steps and returns the previous number.
     pub(crate) fn add_steps(&self, steps: u64) -> u64 {
         self.steps.fetch_add(steps, Ordering::Relaxed)
     }
@@ -83,40 +83,40 @@ impl Progress {
     }
 }
 
-/// How a launch is run, which does not change its result.
+/// Options of a run that do not change its result.
 #[derive(Copy, Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RunOptions<'a> {
-    /// Runs CTAs that do not depend on each other; `None` for one thread.
+    /// Runs independent CTAs; `None` for one thread.
     pub executor: Option<&'a dyn Executor>,
-    /// Where the launch shows how far it is, and asks whether it is cancelled.
+    /// Reports the progress of the launch and cancels it.
     pub progress: Option<&'a Progress>,
-    /// Sees what warps execute, on one thread.
+    /// Observes the executed steps; the launch then runs on one thread.
     pub observer: Option<&'a dyn StepObserver>,
 }
 
 impl<'a> RunOptions<'a> {
-    /// One thread, and nothing that watches.
+    /// Options for one thread without progress and observer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With threads of the host.
+    /// Sets the executor.
     #[must_use]
     pub const fn on(mut self, executor: &'a dyn Executor) -> Self {
         self.executor = Some(executor);
         self
     }
 
-    /// With something that watches, or cancels.
+    /// Sets the progress.
     #[must_use]
     pub const fn watched_by(mut self, progress: &'a Progress) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// With something that sees the steps.
+    /// Sets the observer.
     #[must_use]
     pub const fn observed_by(mut self, observer: &'a dyn StepObserver) -> Self {
         self.observer = Some(observer);

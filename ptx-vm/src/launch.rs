@@ -22,26 +22,26 @@ use crate::program::Program;
 use crate::shape;
 use crate::trace::Tracer;
 
-/// Bytes of what the driver provides for barriers of all CTAs.
+/// The size in bytes of the workspace that the driver provides for grid barriers.
 const WORKSPACE: usize = 8;
 
-/// What a launch may use at most.
+/// The resource limits of a launch.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LaunchLimits {
-    /// Executed instructions of warps: 2^40.
+    /// The number of executed warp instructions; by default 2^40.
     pub steps: u64,
-    /// Nested calls: 4096.
+    /// The depth of nested calls; by default 4096.
     pub call_depth: u32,
-    /// Bytes of the stack of a thread: 512 KiB, as on the hardware.
+    /// The stack size of a thread in bytes; by default 512 KiB, as on the hardware.
     pub stack_bytes: u64,
-    /// Bytes of shared memory of a CTA: 227 KiB.
+    /// The shared memory of a CTA in bytes; by default 227 KiB.
     pub shared_bytes: u64,
-    /// Bytes of the heap of `malloc` in a launch: 8 MiB, as of the driver.
+    /// The size of the `malloc` heap in bytes; by default 8 MiB, as in the driver.
     pub heap_bytes: u64,
-    /// Clusters that run at the same time if they wait for each other: 1024.
+    /// The number of clusters that run concurrently if they wait for each other; by default 1024.
     pub resident_clusters: usize,
-    /// `%nsmid`: 1.
+    /// The value of `%nsmid`; by default 1.
     pub multiprocessors: u32,
 }
 
@@ -59,38 +59,38 @@ impl Default for LaunchLimits {
     }
 }
 
-/// A launch of a kernel.
+/// The configuration of a kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Launch {
     /// The name of the kernel.
     pub kernel: String,
-    /// CTAs in each dimension.
+    /// The number of CTAs in each dimension.
     pub grid: [u32; 3],
-    /// Threads of a CTA in each dimension.
+    /// The number of threads of a CTA in each dimension.
     pub block: [u32; 3],
-    /// CTAs of a cluster in each dimension; where these are all 1, the kernel may declare them (`.reqnctapercluster`).
+    /// The number of CTAs of a cluster in each dimension. If all are 1, the declaration of the kernel applies (`.reqnctapercluster`).
     pub cluster: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The size of dynamic shared memory in bytes.
     pub shared: u32,
     /// The bytes of each argument.
     pub arguments: Vec<Vec<u8>>,
-    /// The architecture whose tensor cores the sums of matrix products are like; without it, the first target of the module.
+    /// The architecture whose tensor cores are modeled for the rounding of matrix products; by default the first target of the module.
     pub model: Option<Target>,
-    /// What it may use.
+    /// The resource limits.
     pub limits: LaunchLimits,
-    /// What is checked meanwhile.
+    /// The enabled checkers.
     pub checks: Checks,
-    /// Whether [`Machine::profile`] counts what is executed.
+    /// Whether to collect a profile, which [`Machine::profile`] returns.
     pub profile: bool,
-    /// The seed of a random order in which CTAs begin and warps run, on one thread of the host; `None` for the order of their indices.
+    /// The seed of a random order in which CTAs start and warps are scheduled, on one host thread; `None` for the order of their indices.
     pub schedule: Option<u64>,
-    /// The seed of random bytes that the shared memory of each CTA holds at first, which the hardware leaves undefined; `None` for zeros.
+    /// The seed of the random initial contents of shared memory, which the hardware leaves undefined; `None` for zeros.
     pub shared_seed: Option<u64>,
 }
 
 impl Launch {
-    /// One CTA with one thread, without arguments.
+    /// A launch of one CTA with one thread, without arguments.
     #[must_use]
     pub fn new(kernel: impl Into<String>) -> Self {
         Self {
@@ -109,21 +109,21 @@ impl Launch {
         }
     }
 
-    /// Sets the number of CTAs and of threads of each, in one dimension.
+    /// Sets a one-dimensional number of CTAs and of threads per CTA.
     #[must_use]
     pub fn shape(mut self, grid: u32, block: u32) -> Self {
         (self.grid, self.block) = ([grid, 1, 1], [block, 1, 1]);
         self
     }
 
-    /// Adds a checker.
+    /// Enables a checker.
     #[must_use]
     pub const fn check(mut self, checker: Checker) -> Self {
         self.checks = self.checks.with(checker);
         self
     }
 
-    /// Adds an argument, in the byte order of the machine: little-endian.
+    /// Adds an argument, in little-endian byte order.
     #[must_use]
     pub fn argument(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.arguments.push(bytes.into());
@@ -131,13 +131,13 @@ impl Launch {
     }
 }
 
-/// What a launch did.
+/// The result of a launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Executed instructions of warps.
+    /// The number of executed warp instructions.
     pub steps: u64,
-    /// What the kernel printed.
+    /// The output of the kernel.
     pub output: Vec<u8>,
 }
 
@@ -166,21 +166,21 @@ pub struct Machine<'m> {
     allocations: Allocations,
     /// The bytes of global memory that were written.
     written: WrittenBytes,
-    /// What the checkers have to know about instructions, without and with registers.
+    /// The facts about instructions that checkers need, without and with registers.
     sites: [OnceLock<Arc<Sites>>; 2],
     /// The variables that instructions access.
     objects: OnceLock<Arc<Objects>>,
-    /// What the checkers of the last launch found.
+    /// The reports of the checkers of the last launch.
     reports: Vec<Report>,
     profile: Option<Profile>,
-    /// What barriers of all CTAs are kept in, once a launch needed it.
+    /// The address of the workspace of grid barriers, once a launch needed it.
     workspace: Option<u64>,
 }
 
 impl<'m> Machine<'m> {
     /// Decodes a module and initializes its variables. Linear.
     ///
-    /// The module should be accepted by `ptx-verify`; an instruction that the tables do not know ends the launch that executes it.
+    /// The module should be accepted by `ptx-verify`. A launch that executes an unknown instruction ends with an error.
     #[must_use]
     pub fn new(module: impl Borrow<Module> + Send + Sync + 'm) -> Self {
         let module = Loaded(Box::new(module));
@@ -210,16 +210,16 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Allocates bytes of global memory, all zero; gives their address, a multiple of 256. `None` beyond 1 TiB in total.
+    /// Allocates zeroed global memory and returns its address, a multiple of 256. Returns `None` beyond 1 TiB in total.
     ///
-    /// For [`Checker::Initcheck`] they were never written: [`set_written`](Self::set_written) says that zero is their value.
+    /// [`Checker::Initcheck`] treats the memory as uninitialized; [`set_written`](Self::set_written) marks it as initialized.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let start = self.device.allocate(bytes)?;
         self.allocations.insert(start, bytes, Owner::Host);
         Some(start)
     }
 
-    /// Takes what is in memory as written by the host: [`Checker::Initcheck`] does not report that it is read.
+    /// Marks memory as written by the host, so that [`Checker::Initcheck`] does not report reads of it.
     pub fn set_written(&mut self, address: u64, bytes: u64) {
         let end = address.saturating_add(bytes).min(self.device.end());
         self.written.insert(address, end.saturating_sub(address));
@@ -237,7 +237,7 @@ impl<'m> Machine<'m> {
     ///
     /// # Errors
     ///
-    /// If memory does not have all of these addresses.
+    /// If the range is not within allocated memory.
     pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, RunError> {
         let mut all = vec![0; bytes];
         let read = self.device.read_bytes(address, &mut all);
@@ -249,7 +249,7 @@ impl<'m> Machine<'m> {
     ///
     /// # Errors
     ///
-    /// If memory does not have all of these addresses.
+    /// If the range is not within allocated memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), RunError> {
         let written = self.device.write_bytes(address, bytes);
         written.map_err(|fault| RunError::new(fault.into()))?;
@@ -261,20 +261,21 @@ impl<'m> Machine<'m> {
     ///
     /// # Errors
     ///
-    /// If the launch is impossible, or an instruction fails.
+    /// If the launch is invalid or an instruction fails.
     pub fn launch(&mut self, launch: &Launch) -> Result<Outcome, RunError> {
         self.launch_with(launch, RunOptions::new())
     }
 
-    /// Runs a kernel to its end, on several threads of the host.
+    /// Runs a kernel to its end, on several host threads.
     ///
-    /// These run CTAs that do not depend on each other: no function that the kernel can reach has atomic operations or ordered accesses to
-    /// memory that CTAs share, allocates memory or reads a clock. Other kernels, and those that are checked, counted or observed, run on one thread. So the result is the same on any number of threads,
-    /// unless CTAs have a data race. What they print is in the order of CTAs, and an error is that of the first CTA that has one.
+    /// CTAs run in parallel if they are independent: no function that the kernel can reach has atomic operations or ordered accesses to
+    /// memory that CTAs share, allocates memory or reads a clock. Other kernels, and launches with checkers, a profile or an observer, run on one
+    /// thread. The result is therefore the same on any number of threads, unless CTAs have a data race. The output is in the order of the CTAs, and
+    /// the error is that of the first CTA that has one.
     ///
     /// # Errors
     ///
-    /// If the launch is impossible, or an instruction fails.
+    /// If the launch is invalid or an instruction fails.
     pub fn launch_with(
         &mut self,
         launch: &Launch,
@@ -289,7 +290,7 @@ impl<'m> Machine<'m> {
         shape::check(launch, cluster)?;
         shape::check_declared(self.module.get(), kernel, launch)?;
         if self.program.variables.end > Device::LAST {
-            return Err(impossible("the variables take more than 1 TiB"));
+            return Err(impossible("the variables need more than 1 TiB"));
         }
         let frame = self.program.function(kernel).map_or(0, |f| f.frame.bytes);
         if frame > launch.limits.stack_bytes {
@@ -298,11 +299,11 @@ impl<'m> Machine<'m> {
         let shared = &self.program.variables.shared;
         let needed = shared.needed(kernel, launch.shared);
         if needed > launch.limits.shared_bytes || !shared.fits(kernel, launch.shared) {
-            return Err(impossible("there is not as much shared memory"));
+            return Err(impossible("not enough shared memory"));
         }
         let workspace = self.grid_workspace()?;
         let heap = self.device.allocate(launch.limits.heap_bytes);
-        let heap = heap.ok_or_else(|| impossible("there is not as much memory for the heap"))?;
+        let heap = heap.ok_or_else(|| impossible("not enough memory for the heap"))?;
         let target = || ptx_ir::query::Environment::of(self.module.get()).target();
         let model = launch.model.or_else(target).unwrap_or(Target::Sm70);
         let own = Progress::default();
@@ -350,25 +351,25 @@ impl<'m> Machine<'m> {
         Ok(Outcome { steps, output })
     }
 
-    /// What the kernel of the last launch printed, also if it ended with an error.
+    /// The output of the kernel of the last launch, even if the launch failed.
     #[must_use]
     pub fn output(&self) -> &[u8] {
         &self.output
     }
 
-    /// What the last launch executed, also if it failed; `None` if it was not counted.
+    /// The profile of the last launch, even if it failed; `None` if no profile was collected.
     #[must_use]
     pub const fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }
 
-    /// What the checkers of the last launch found, also if it failed: at most 100 reports, one for each kind and instruction.
+    /// The reports of the checkers of the last launch, even if it failed: at most 100, one for each code and instruction.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
 
-    /// What checks the steps of a launch, counts them and shows them.
+    /// The observers of a launch: checkers, profiler and tracer.
     fn observer(&self, launch: &Launch, shows: bool) -> Option<Observing> {
         let mut all: Option<Box<dyn Observer>> = None;
         let mut add = |one: Box<dyn Observer>| {
@@ -398,7 +399,7 @@ impl<'m> Machine<'m> {
         all.map(RefCell::new)
     }
 
-    /// Keeps which bytes were written, for the next launch; all of them after a launch that did not note it.
+    /// Records the written bytes for the next launch; all bytes after a launch that did not track them.
     fn keep_written(&mut self, written: Option<WrittenBytes>) {
         match written {
             Some(written) => self.written = written,
@@ -406,14 +407,14 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// The address of the zeros that the driver provides for barriers of all CTAs, if the module asks for it; else 0.
+    /// The address of the zeroed workspace that the driver provides for grid barriers, if the module uses it; else 0.
     fn grid_workspace(&mut self) -> Result<u64, RunError> {
         if !self.program.reads_special(SpecialReg::Envreg1) {
             return Ok(0);
         }
         let none = || {
             RunError::new(StopReason::Launch(
-                "there is no memory for its barrier".into(),
+                "not enough memory for the grid barrier".into(),
             ))
         };
         let address = match self.workspace {
@@ -435,7 +436,10 @@ impl<'m> Machine<'m> {
         let same = wanted.len() == launch.arguments.len();
         if !same || !wanted.iter().zip(&launch.arguments).all(fits) {
             let sizes: Vec<String> = wanted.iter().map(|p| p.bytes.to_string()).collect();
-            let why = format!("its arguments have {} bytes", sizes.join(", "));
+            let why = format!(
+                "the kernel expects arguments of these sizes in bytes: [{}]",
+                sizes.join(", ")
+            );
             return Err(RunError::new(StopReason::Launch(why)));
         }
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! Runs NVIDIA PTX without a GPU.
 //!
-//! A [`Machine`] has a module and the memory of a device; [`Machine::launch`] runs a kernel. What instructions compute comes from the tables of
-//! `ptx-isa` ([`ptx_isa::Form::computation`]); the lanes of a warp execute them together.
+//! A [`Machine`] has a module and the memory of a device; [`Machine::launch`] runs a kernel. The semantics of instructions come from the tables of
+//! `ptx-isa` ([`ptx_isa::Form::computation`]); the lanes of a warp execute instructions together.
 //!
 //! ```
 //! use ptx_vm::{Launch, Machine};

@@ -1,4 +1,4 @@
-//! The shape of a launch: how many CTAs and threads there are.
+//! The shape of a launch: the numbers of CTAs and threads.
 
 use ptx_ir::{FuncId, Module};
 use ptx_isa::Directive;
@@ -6,7 +6,7 @@ use ptx_isa::Directive;
 use crate::error::{RunError, StopReason};
 use crate::launch::Launch;
 
-/// The CTAs of a cluster: those of the launch, or else those that the kernel declares.
+/// The cluster size: that of the launch, or else the one that the kernel declares.
 pub(crate) fn cluster(module: &Module, kernel: FuncId, launch: &Launch) -> [u32; 3] {
     if launch.cluster != [1; 3] {
         return launch.cluster;
@@ -14,7 +14,7 @@ pub(crate) fn cluster(module: &Module, kernel: FuncId, launch: &Launch) -> [u32;
     declared(module, kernel, Directive::Reqnctapercluster).unwrap_or([1; 3])
 }
 
-/// The sizes that a directive of a kernel states.
+/// The sizes that a directive of a kernel specifies.
 fn declared(module: &Module, kernel: FuncId, directive: Directive) -> Option<[u32; 3]> {
     let interface = module.functions().get(kernel)?.interface;
     let mut directives = interface
@@ -31,7 +31,7 @@ fn declared(module: &Module, kernel: FuncId, directive: Directive) -> Option<[u3
     Some(sizes)
 }
 
-/// An error if the threads of a CTA are not those that the kernel declares.
+/// Checks that the CTA size is the one that the kernel declares.
 pub(crate) fn check_declared(
     module: &Module,
     kernel: FuncId,
@@ -42,35 +42,37 @@ pub(crate) fn check_declared(
         && launch.block != [x, y, z]
     {
         return impossible(format!(
-            "the kernel requires CTAs of {x}, {y}, {z} threads (`.reqntid`)"
+            "the kernel requires CTAs of ({x}, {y}, {z}) threads (`.reqntid`)"
         ));
     }
     Ok(())
 }
 
-/// An error if a launch with clusters of this shape is impossible.
+/// Checks that a launch with clusters of this shape is valid.
 pub(crate) fn check(launch: &Launch, cluster: [u32; 3]) -> Result<(), RunError> {
     let impossible = |why: &str| Err(RunError::new(StopReason::Launch(why.into())));
     let threads = product(launch.block);
     if !(1..=1024).contains(&threads) {
-        return impossible("a CTA has 1 to 1024 threads");
+        return impossible("a CTA must have 1 to 1024 threads");
     }
     if launch.block[2] > 64 {
-        return impossible("a CTA has at most 64 threads in z");
+        return impossible("a CTA can have at most 64 threads in dimension z");
     }
     if launch.grid.contains(&0) || cluster.contains(&0) {
-        return impossible("a dimension is zero");
+        return impossible("a dimension of the grid or cluster is zero");
     }
     let whole = launch.grid.iter().zip(cluster);
     if whole.clone().any(|(&grid, cluster)| grid % cluster != 0) {
-        return impossible("the grid does not consist of whole clusters");
+        return impossible("the grid size is not a multiple of the cluster size");
     }
     if product(cluster) > 16 {
-        return impossible("a cluster has at most 16 CTAs");
+        return impossible("a cluster can have at most 16 CTAs");
     }
     let [x, y, z] = launch.grid;
     if x > i32::MAX as u32 || y.max(z) > u32::from(u16::MAX) {
-        return impossible("a grid has at most 2^31 - 1 CTAs in x and 65535 in y and z");
+        return impossible(
+            "a grid can have at most 2^31 - 1 CTAs in dimension x and 65535 in dimensions y and z",
+        );
     }
     Ok(())
 }

@@ -74,70 +74,70 @@ use events::Events;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Rule {
-    /// Memory that an asynchronous copy writes is accessed before the copy was waited for.
+    /// An access to the destination of a pending asynchronous copy.
     CopyNotAwaited,
-    /// Memory that copies of other threads write is read before a barrier.
+    /// A read of data that other threads copied, without a barrier after their waits.
     CopyNotVisible,
-    /// A copy overwrites memory before a barrier after other threads read it.
+    /// A copy that overwrites memory without a barrier after the reads of other threads.
     ReadNotFinished,
-    /// An mbarrier object expects another number of bytes than is copied.
+    /// An mbarrier object that expects a different number of bytes than is copied.
     ExpectedBytes,
-    /// Memory that an asynchronous copy reads is written before the copy was waited for.
+    /// A write to the source of a pending asynchronous copy.
     SourceNotAwaited,
-    /// A register of an asynchronous product of a warpgroup is accessed before the product was waited for.
+    /// An access to a register of a pending asynchronous matrix operation of a warpgroup.
     ProductNotAwaited,
-    /// A register that is loaded from tensor memory is accessed before the load was waited for.
+    /// An access to a register of a pending load from tensor memory.
     TensorLoadNotAwaited,
-    /// Tensor memory is accessed or freed before the operations that access it were waited for.
+    /// An access to tensor memory, or its deallocation, while an operation on it is pending.
     TensorMemoryNotAwaited,
-    /// There is no `tcgen05.fence` after a synchronization between operations on tensor memory.
+    /// A missing `tcgen05.fence` after a synchronization between operations on tensor memory.
     TensorFence,
-    /// There is no `tcgen05.fence` before a synchronization between operations on tensor memory.
+    /// A missing `tcgen05.fence` before a synchronization between operations on tensor memory.
     TensorFenceBefore,
-    /// There is no `wgmma.fence` between a write of a register and the product of a warpgroup that uses it.
+    /// A missing `wgmma.fence` between a write of a register and the matrix operation that uses it.
     WarpgroupFence,
-    /// There is no `fence.proxy.async` between an ordinary write and the asynchronous operation that reads the memory.
+    /// A missing `fence.proxy.async` between an ordinary write and the asynchronous operation that reads the memory.
     ProxyFence,
-    /// There is no `fence.proxy.tensormap` between a change of a tensor map and its use.
+    /// A missing `fence.proxy.tensormap` between a modification of a tensor map and its use.
     TensorMapFence,
-    /// An mbarrier object is used before it is initialized, or before other threads know that it is.
+    /// A use of an mbarrier object before it is initialized, or before the initialization is visible to the thread.
     MbarrierNotInitialized,
-    /// An mbarrier object is initialized although it is one.
+    /// An initialization of an mbarrier object that is already initialized.
     MbarrierInitializedTwice,
-    /// A thread arrives at the barrier of the cluster without a fence after it initialized an mbarrier object.
+    /// An arrival at the cluster barrier without a fence after the initialization of an mbarrier object.
     MbarrierNotPublished,
-    /// A wait for the parity of a phase of an mbarrier object that is complete already.
+    /// A wait for the parity of a phase of an mbarrier object that is already complete.
     MbarrierPhase,
-    /// An asynchronous operation reports to an mbarrier object that its thread initialized, without a fence in between.
+    /// An asynchronous operation that reports to an mbarrier object without a fence after its initialization by the same thread.
     MbarrierNotFenced,
-    /// The memory of an mbarrier object is written while it is one.
+    /// A write to the memory of an initialized mbarrier object.
     MbarrierOverwritten,
-    /// A thread arrives at the barrier of the cluster twice, or waits there without having arrived.
+    /// A second arrival at the cluster barrier without a wait in between, or a wait without an arrival.
     ClusterBarrier,
-    /// Tensor memory is allocated and never freed.
+    /// An allocation of tensor memory that is never freed.
     TensorMemoryNotFreed,
-    /// Tensor memory is allocated after the permit was given up.
+    /// An allocation of tensor memory after the allocation permit was relinquished.
     AllocationAfterRelinquish,
-    /// Tensor memory is freed that is not allocated.
+    /// A deallocation of tensor memory that is not allocated.
     FreeWithoutAllocation,
-    /// Tensor memory is freed with another number of columns than it was allocated with.
+    /// A deallocation of tensor memory with a different number of columns than allocated.
     FreeOfOtherSize,
-    /// Tensor memory is freed by some threads, without a barrier after others accessed it.
+    /// A deallocation of tensor memory without a barrier after the accesses of other warps.
     FreeWithoutBarrier,
-    /// More columns of tensor memory are allocated than before.
+    /// An allocation of more columns of tensor memory than an earlier one.
     AllocationOfMore,
-    /// Tensor memory is used after it was freed.
+    /// A use of tensor memory after it was freed.
     TensorMemoryFreed,
-    /// The address of tensor memory is read before a barrier after another warp stored it.
+    /// A read of the address of tensor memory without a barrier after another warp allocated it.
     TensorAddressNotVisible,
 }
 
-/// On which paths a violation happens.
+/// The certainty of a violation.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Certainty {
-    /// On some paths that reach the instruction, or only if two addresses are equal.
+    /// It occurs on some paths that reach the instruction, or only if two addresses are equal.
     Possible,
-    /// On all paths that reach it.
+    /// It occurs on all paths that reach the instruction.
     Definite,
 }
 
@@ -152,21 +152,21 @@ impl Certainty {
     }
 }
 
-/// An instruction that breaks a protocol.
+/// A violation of the protocol of asynchronous operations.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub struct Violation {
     /// The instruction.
     pub inst: InstId,
-    /// What it breaks.
+    /// The violated rule.
     pub rule: Rule,
-    /// On which paths.
+    /// The certainty.
     pub certainty: Certainty,
-    /// The other instruction, if there is one: the operation that is pending, or the write that needs a fence.
+    /// The other instruction, if there is one: the pending operation, or the write that needs a fence.
     pub cause: Option<InstId>,
 }
 
-/// Every violation in a function, in the order of instructions, at most one of each rule for an instruction.
+/// Finds all violations in a function, in the order of instructions, at most one of each rule for an instruction.
 ///
 /// ```
 /// use ptx_analysis::asynchrony::{Certainty, Rule, violations};

@@ -1,4 +1,4 @@
-//! How the addresses of the lanes of a warp are related.
+//! Access patterns: how the addresses of the lanes of a warp are related.
 
 use ptx_isa::SpecialReg;
 
@@ -6,22 +6,22 @@ use super::Context;
 use super::requests::{LANES, Passes, passes, sectors};
 use crate::values::{Affine, Symbol, SymbolId};
 
-/// How the addresses of the lanes are related.
+/// The access pattern of the lanes of a warp.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Pattern {
-    /// All are the same.
+    /// All lanes access the same address.
     Uniform,
-    /// Each lane accesses what follows that of the lane before.
+    /// Each lane accesses the bytes after those of the previous lane.
     Consecutive,
-    /// This many bytes are from each lane to the next.
+    /// A constant stride in bytes from each lane to the next.
     Strided(i64),
-    /// Known, but not of one stride.
+    /// Known offsets without a constant stride.
     Scattered,
 }
 
 impl Pattern {
-    /// Its name.
+    /// The name of the pattern.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,43 +33,43 @@ impl Pattern {
     }
 }
 
-/// What the relation of the addresses depends on.
+/// The assumptions on which an access pattern depends.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Assumptions {
-    /// Blocks have threads in one dimension.
+    /// CTAs are one-dimensional.
     pub one_dimension: bool,
-    /// No sum of fewer bits wraps around before it is widened.
+    /// No narrow sum wraps around before it is extended.
     pub no_wrap: bool,
 }
 
-/// How the lanes of a warp access memory.
+/// The memory request of a warp.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// How the addresses are related.
+    /// The access pattern.
     pub pattern: Pattern,
-    /// From the address of the first lane to that of each lane.
+    /// The offset of each lane from the address of the first lane.
     pub offsets: [i64; LANES],
-    /// The different sectors of 32 bytes, if all lanes access memory and the lowest address is at the start of one.
+    /// The number of distinct 32-byte sectors, if all lanes are active and the lowest address is at the start of a sector.
     pub sectors: u64,
-    /// How often shared memory is accessed, likewise.
+    /// The number of passes over shared memory, likewise.
     pub passes: Passes,
-    /// What this depends on.
+    /// The assumptions on which this depends.
     pub assumptions: Assumptions,
 }
 
 impl Request {
-    /// How many times as often as without bank conflicts shared memory is accessed.
+    /// The degree of bank conflicts: the ratio of the passes to the passes without bank conflicts.
     #[must_use]
     pub fn degree(&self) -> u64 {
         self.passes.all.div_ceil(self.passes.least.max(1))
     }
 }
 
-/// What a symbol is in the lanes of a warp.
+/// The value of a symbol in the lanes of a warp.
 enum OfLane {
-    /// The same for all.
+    /// Uniform in the warp.
     Uniform,
     /// The index of the thread in a dimension.
     Thread(usize),
@@ -124,13 +124,13 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a symbol is the same for the lanes of a warp that are at one instruction.
+    /// Whether a symbol is uniform among the lanes of a warp that execute an instruction together.
     fn is_uniform(&self, symbol: SymbolId) -> bool {
         super::loops::is_uniform(self.values, symbol, &self.uniform_loops)
     }
 }
 
-/// The offsets of the lanes in blocks of a size; `None` if they differ from warp to warp.
+/// The offsets of the lanes in CTAs of a size; `None` if they differ between warps.
 fn blocks(threads: [u32; 3], factors: [i64; 3]) -> Option<[i64; LANES]> {
     let [x, y, z] = threads.map(|n| i64::from(n.max(1)));
     let at = |thread: i64| {

@@ -1,4 +1,4 @@
-//! Loops that the lanes of a warp repeat together.
+//! Loops in which the lanes of a warp stay converged.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::ssa::Ssa;
 use crate::values::{Affine, Symbol, SymbolId, Values};
 
-/// Of each loop, whether every branch in it is decided by what is the same for all lanes of a warp. Outer loops come before inner ones.
+/// For each loop, whether every branch in it is uniform in the warp. Outer loops come before inner ones.
 pub(super) fn uniform(
     facts: FunctionFacts<'_>,
     analysis: &FunctionAnalysis,
@@ -57,7 +57,7 @@ fn last(facts: FunctionFacts<'_>, first: StmtId, end: StmtId) -> Option<(StmtId,
     })
 }
 
-/// Whether the lanes that execute the last instruction of a block go on together.
+/// Whether the lanes that execute the terminator of a block stay converged.
 fn is_together(
     facts: FunctionFacts<'_>,
     analysis: &FunctionAnalysis,
@@ -90,7 +90,7 @@ fn is_together(
     uniform(&a) && uniform(&b)
 }
 
-/// Whether a symbol is the same for the lanes of a warp that are at one instruction.
+/// Whether a symbol is uniform among the lanes of a warp that execute an instruction together.
 pub(super) fn is_uniform(values: &Values, symbol: SymbolId, loops: &[bool]) -> bool {
     match values.symbol(symbol) {
         Some(Symbol::Special(register, _)) => register.uniformity() <= Uniformity::Warp,

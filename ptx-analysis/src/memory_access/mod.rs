@@ -1,10 +1,10 @@
-//! How the threads of a warp access memory: the space, the object that is accessed, the alignment, and how the addresses of the lanes are related.
+//! Memory accesses of warps: the state space, the accessed object, the alignment, and the access pattern of the lanes.
 //!
-//! The address of an access is an affine form ([`crate::values`]). If the symbols in it but the thread indices are the same for the lanes of a warp, the
-//! distances of the addresses are known, and with them how many sectors of global memory and how many passes of shared memory a request needs.
+//! The address of an access is an affine form ([`crate::values`]). If all symbols in it except the thread indices are uniform in the warp, the distances
+//! between the addresses are known, and therefore the number of sectors of global memory or of passes over shared memory that a request needs.
 //!
-//! Blocks of a size that no directive fixes are taken to be one-dimensional, and sums of 32 bits not to wrap around: [`Assumptions`] tells where
-//! that was needed.
+//! CTAs whose size no directive fixes are assumed to be one-dimensional, and 32-bit sums are assumed not to wrap around: [`Assumptions`] records
+//! where such an assumption was needed.
 
 mod address;
 mod lanes;
@@ -26,11 +26,11 @@ use crate::provenance::{FunctionProvenance, Pointer};
 use crate::ssa::Ssa;
 use crate::values::{Affine, Values, VariableRef};
 
-/// What an address points into.
+/// The object that an address points into.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Provenance {
-    /// What a parameter of the function points to.
+    /// The object that a parameter of the function points to.
     Parameter {
         /// The parameter.
         variable: VarId,
@@ -39,11 +39,11 @@ pub enum Provenance {
     },
     /// A variable.
     Variable(VariableRef),
-    /// What a statement allocates: local memory of the stack, or global memory that a call of `malloc` returns.
+    /// The allocation of a statement: stack memory of `alloca`, or global memory that a call of `malloc` returns.
     Allocation(StmtId),
 }
 
-/// An access of an instruction to memory.
+/// A memory access of an instruction.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Access {
@@ -51,25 +51,25 @@ pub struct Access {
     pub stmt: StmtId,
     /// The instruction.
     pub inst: InstId,
-    /// What the instruction states.
+    /// The access according to the instruction.
     pub access: MemoryAccess,
-    /// The bytes of a thread, also where a register with a known value has their number.
+    /// The number of bytes that a thread accesses, also if it is the known value of a register.
     pub bytes: Option<u64>,
-    /// Where the memory lies: a generic address may be known to be in a state space.
+    /// The space of the memory: a generic address may be known to be in a state space.
     pub space: Space,
-    /// The bytes of a thread that are a power of two and divide its address for certain.
+    /// The largest power of two that certainly divides the address of each thread.
     pub alignment: u64,
-    /// The address, with the offset; `None` if it is in no operand.
+    /// The address including the offset; `None` if no operand contains it.
     pub address: Option<Affine>,
-    /// What it points into, if that is known.
+    /// The accessed object, if known.
     pub provenance: Option<Provenance>,
-    /// The address, if it certainly is not of the kind that the access takes: one in a state space where it takes a generic one, or the reverse.
+    /// The address, if it is certainly of the wrong kind: in a state space where the access expects a generic address, or the reverse.
     pub mismatch: Option<Pointer>,
-    /// How the lanes of a warp access it; `None` if that is not known.
+    /// The request of a warp; `None` if it is unknown.
     pub request: Option<Request>,
 }
 
-/// The accesses of a function to memory.
+/// The memory accesses of a function.
 #[derive(Clone, Debug)]
 pub struct Accesses {
     all: Vec<Access>,
@@ -78,7 +78,7 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Looks at every access of a function that is reached.
+    /// Analyzes the reachable accesses of a function.
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -110,7 +110,7 @@ impl Accesses {
         Self::with_provenance(facts, analysis, (ssa, values), &provenance)
     }
 
-    /// The same with what is known of addresses, also through calls.
+    /// Analyzes accesses with the provenance of addresses, which can include that through calls.
     #[must_use]
     pub fn with_provenance(
         facts: FunctionFacts<'_>,
@@ -154,27 +154,28 @@ impl Accesses {
         &self.all
     }
 
-    /// Accesses that could be one of a vector, because nothing between them may change what they access.
+    /// Accesses that could be combined into a vector access, because nothing between them may change the accessed memory.
     #[must_use]
     pub fn adjacent(&self) -> &[Adjacent] {
         &self.adjacent
     }
 
-    /// Others that could be, if the pointers that a kernel gets are aligned as allocations are: each thread accesses one element, all of it.
+    /// Further accesses that could be combined if the pointer parameters of a kernel are aligned like allocations: each thread accesses one whole
+    /// element.
     #[must_use]
     pub fn likely_adjacent(&self) -> &[Adjacent] {
         &self.likely_adjacent
     }
 }
 
-/// What the analyses before this one found.
+/// The results of the analyses that this one uses.
 struct Context<'a> {
     facts: FunctionFacts<'a>,
     analysis: &'a FunctionAnalysis,
     ssa: &'a Ssa,
     values: &'a Values,
     provenance: &'a FunctionProvenance,
-    /// Of each loop, whether all lanes of a warp that are in it repeat it together.
+    /// For each loop, whether the lanes of a warp stay converged in it.
     uniform_loops: Vec<bool>,
 }
 

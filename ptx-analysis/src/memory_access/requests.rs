@@ -1,26 +1,26 @@
-//! What the hardware does for the accesses of a warp to memory.
+//! The cost of memory requests of a warp on the hardware: sectors and passes.
 
 use alloc::vec::Vec;
 
 /// The lanes of a warp.
 pub const LANES: usize = 32;
-/// Bytes of a sector of global memory.
+/// The size of a sector of global memory in bytes.
 const SECTOR: u64 = 32;
-/// The banks of shared memory, and the bytes of a word of each.
+/// The number of banks of shared memory, and the size of a word in bytes.
 const BANKS: usize = 32;
 const WORD: u64 = 4;
 
-/// How often shared memory is accessed for a request of a warp.
+/// The number of passes over shared memory that a request of a warp takes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Passes {
-    /// How often: each of the 32 banks gives one word of four bytes at a time.
+    /// The number of passes: in each pass, each of the 32 banks provides one four-byte word.
     pub all: u64,
-    /// How often without bank conflicts.
+    /// The number of passes without bank conflicts.
     pub least: u64,
 }
 
-/// The number of different sectors of 32 bytes that the lanes of a mask access, each as many bytes at its address.
+/// The number of distinct 32-byte sectors that the lanes of a mask access; each lane accesses the same number of bytes at its address.
 ///
 /// ```
 /// use ptx_analysis::memory_access::requests::{passes, sectors};
@@ -33,8 +33,8 @@ pub fn sectors(at: &[u64; LANES], bytes: u64, mask: u32) -> u64 {
     distinct(at, bytes, mask, SECTOR).len() as u64
 }
 
-/// How often shared memory is accessed for the lanes of a mask. Accesses of eight and more bytes are divided: the first half of a warp
-/// comes before the second one, or the first quarter before the others.
+/// The number of passes over shared memory for the lanes of a mask. Accesses of eight and more bytes are split: the first half of the warp is
+/// served before the second one, or the quarters one after the other.
 #[must_use]
 pub fn passes(at: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
     let parts = bytes.div_ceil(WORD).clamp(1, 8).next_power_of_two();
@@ -53,7 +53,7 @@ pub fn passes(at: &[u64; LANES], bytes: u64, mask: u32) -> Passes {
     passes
 }
 
-/// The different pieces of a size that lanes access, by their numbers.
+/// The distinct chunks of a size that lanes access, by number.
 fn distinct(at: &[u64; LANES], bytes: u64, mask: u32, size: u64) -> Vec<u64> {
     let pieces = |(_, &at): (u32, &u64)| {
         let last = at.saturating_add(bytes.max(1) - 1);

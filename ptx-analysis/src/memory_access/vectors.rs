@@ -1,4 +1,4 @@
-//! Adjacent accesses that one vector access could do.
+//! Adjacent accesses that could be combined into one vector access.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,16 +12,16 @@ use crate::cfg::BlockId;
 use crate::ssa::ValueId;
 use crate::values::{Affine, Symbol};
 
-/// Bytes of the longest vector that all targets have.
+/// The size in bytes of the longest vector that all targets support.
 const LONGEST: u64 = 16;
 
-/// Accesses that could be one of a vector.
+/// Accesses that could be combined into one vector access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Adjacent {
-    /// Their places in [`Accesses::all`](super::Accesses::all), by ascending addresses.
+    /// Their indices in [`Accesses::all`](super::Accesses::all), in order of ascending addresses.
     pub accesses: Vec<usize>,
-    /// The bytes of all of them.
+    /// The total number of bytes.
     pub bytes: u64,
 }
 

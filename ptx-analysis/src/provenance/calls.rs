@@ -1,4 +1,4 @@
-//! What the functions of a module give to each other.
+//! Summaries of the addresses that functions pass to each other as arguments and results.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,18 +21,18 @@ use crate::values::VariableRef;
 /// The function of the CUDA device runtime that allocates global memory.
 const ALLOCATION: &str = "malloc";
 
-/// Which addresses the functions of a module give to each other through direct calls.
+/// The addresses that the functions of a module pass to each other through direct calls.
 #[derive(Clone, Default, Debug)]
 pub struct CallSummaries {
     pub(super) graph: Arc<CallGraph>,
-    /// Of each function that is only called directly, what all calls give to it.
+    /// For each function that is only called directly, the join of the arguments of all calls.
     pub(super) arguments: Vec<Option<Vec<Known>>>,
-    /// What each function returns, in its own terms.
+    /// The results of each function, in terms of the objects of the function.
     pub(super) results: Vec<Vec<Known>>,
 }
 
 impl CallSummaries {
-    /// Looks at all functions that call or are called. What callers give to a function is only known if `facts` has all functions of the module.
+    /// Analyzes all functions that call or are called. The arguments of a function are only known if `facts` contains all functions of the module.
     ///
     /// `docs/analysing.md` has an example.
     #[must_use]
@@ -43,20 +43,20 @@ impl CallSummaries {
         summaries.into_summaries()
     }
 
-    /// What the calls of a function give to its parameters.
+    /// The arguments of the calls of a function.
     pub(super) fn arguments(&self, function: FuncId) -> Option<&[Known]> {
         self.arguments.get(function.index())?.as_deref()
     }
 }
 
-/// What a function gives to others.
+/// The summary of a function: the arguments of its calls, and its results.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
     pub(super) results: Vec<Known>,
     pub(super) calls: Vec<(FuncId, Vec<Known>)>,
 }
 
-/// Evaluates a function; `summaries` has what it gets from others.
+/// Evaluates a function; `summaries` contains its inputs from other functions.
 pub(super) fn evaluate(facts: FunctionFacts<'_>, summaries: &CallSummaries) -> Output {
     let analysis = FunctionAnalysis::new(facts);
     let (cfg, variables) = (analysis.cfg(), analysis.variables());
@@ -83,7 +83,7 @@ pub(super) fn evaluate(facts: FunctionFacts<'_>, summaries: &CallSummaries) -> O
     }
 }
 
-/// What a function returns.
+/// The results of a function.
 fn returns(pass: &mut Pass<'_>) -> Vec<Known> {
     let module = pass.facts.module();
     let function = module.functions().get(pass.facts.id());

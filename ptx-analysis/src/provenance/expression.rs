@@ -1,4 +1,4 @@
-//! Evaluates what instructions compute ([`ptx_isa::Computation`]) for addresses.
+//! Evaluates the semantics of instructions ([`ptx_isa::Computation`]) for addresses.
 
 use ptx_isa::{Expr, ExprFunction as Function, Form, Modifier, SlotAssignment};
 

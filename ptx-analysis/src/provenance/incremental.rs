@@ -1,4 +1,4 @@
-//! What the functions of a module that changes give to each other.
+//! Incrementally updated summaries of the addresses that functions pass to each other.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,18 +13,18 @@ use crate::incremental::{Budget, Runs, Spent, renumbered};
 use crate::memory_access::Provenance;
 use crate::values::VariableRef;
 
-/// How often a function is analyzed before nothing is known of its arguments and results.
+/// The maximum number of evaluations of a function; after that, nothing is assumed about its arguments and results.
 const RUNS: u8 = 8;
 
-/// What the evaluation of a function depends on, apart from its own text.
+/// The inputs of the evaluation of a function, apart from its own text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Inputs {
     arguments: Option<Vec<Known>>,
-    /// What the functions return that it calls, in the order of their ids.
+    /// The results of its callees, in the order of their ids.
     results: Vec<(FuncId, Vec<Known>)>,
 }
 
-/// [`CallSummaries`] that are kept while a module changes.
+/// [`CallSummaries`] that are updated incrementally as a module changes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,20 +52,20 @@ struct Inputs {
 pub struct IncrementalSummaries {
     summaries: Option<Arc<CallSummaries>>,
     runs: Runs<Inputs, Output>,
-    /// What each function gets from others.
+    /// The inputs that each function gets from others.
     inputs: Vec<Option<Inputs>>,
-    /// How often this changed.
+    /// The number of changes.
     revisions: Vec<u32>,
 }
 
 impl IncrementalSummaries {
-    /// Of no function so far.
+    /// Creates summaries without any function.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The bodies of some functions changed.
+    /// Records that the bodies of some functions changed.
     pub fn enter(&mut self, changed: &[FuncId]) {
         self.summaries = None;
         for id in changed {
@@ -73,8 +73,8 @@ impl IncrementalSummaries {
         }
     }
 
-    /// Works out what functions give to each other. Gives false if the budget was spent before; then it has to be called again. The facts must
-    /// be those of all functions that call or are called and were not evaluated so far, or were entered again.
+    /// Computes the arguments and results that functions pass to each other. Returns false if the budget is spent first; call it again in that case.
+    /// `facts` must contain all functions that call or are called and that were not evaluated so far or were entered again.
     pub fn update(
         &mut self,
         facts: &ModuleFacts<'_>,
@@ -112,7 +112,7 @@ impl IncrementalSummaries {
         true
     }
 
-    /// What the last [`update`](Self::update) found; `None` before it, and after a function was [entered](Self::enter).
+    /// The result of the last [`update`](Self::update); `None` before it, and after a function was [entered](Self::enter).
     #[must_use]
     pub fn summaries(&self) -> Option<&Arc<CallSummaries>> {
         self.summaries.as_ref()
@@ -123,7 +123,7 @@ impl IncrementalSummaries {
         all.unwrap_or_default()
     }
 
-    /// A number that increases when what a function gets from others changes.
+    /// A number that increases when the inputs of a function change.
     #[must_use]
     pub fn revision(&self, id: FuncId) -> u32 {
         self.revisions.get(id.index()).copied().unwrap_or(0)
@@ -191,7 +191,7 @@ fn renumber(all: &mut [Known], symbol: &impl Fn(SymbolId) -> Option<SymbolId>) -
     Some(())
 }
 
-/// Analyzes functions until nothing changes.
+/// Analyzes functions until a fixpoint is reached.
 struct Fixpoint<'a> {
     facts: &'a ModuleFacts<'a>,
     summaries: CallSummaries,
@@ -301,7 +301,7 @@ impl Fixpoint<'_> {
     }
 }
 
-/// Whether less is known than before.
+/// Whether the information became less precise.
 fn raise(old: &mut [Known], new: &[Known]) -> bool {
     let mut raised = false;
     for (at, old) in old.iter_mut().enumerate() {

@@ -1,15 +1,15 @@
-//! Provenance: what addresses point into, and in which state space generic addresses lie.
+//! Provenance: the objects that addresses point into, and the state spaces of generic addresses.
 //!
-//! Addresses begin at variables, at parameters, at results of `alloca` and of calls of `malloc`, and at conversions between a state space and generic
-//! addresses. They are followed through copies, selects, phis and sums with numbers, through variables of the function whose address goes nowhere else
-//! (stack slots of code without optimization, arguments and results of calls), and through direct calls, with recursion to a fixpoint.
+//! Addresses originate from variables, parameters, results of `alloca` and of calls of `malloc`, and conversions between state spaces and generic
+//! addresses. They are tracked through copies, selects, phis and sums with numbers, through variables of the function whose address does not escape
+//! (stack slots of unoptimized code, arguments and results of calls), and through direct calls, for recursion up to a fixpoint.
 //!
 //! # Assumptions
 //!
-//! The sum of an address and a number is an address in the same object, as in CUDA C++: what a program accesses beyond the end of an object is not considered.
-//! An address that is loaded from memory is one, or a number, but not the difference of two addresses. The null address belongs to every object.
+//! The sum of an address and a number is an address in the same object, as in CUDA C++: accesses beyond the bounds of an object are not considered.
+//! A value that is loaded from memory is an address or a number, but not the difference of two addresses. The null address belongs to every object.
 //!
-//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]).
+//! The semantics of instructions come from the tables ([`ptx_isa::Form::computation`]).
 //!
 //! Cost: a bounded number of passes over the statements; a function is analyzed again when the arguments or results of its calls change.
 
@@ -39,17 +39,17 @@ use crate::ssa::{Ssa, ValueId};
 use origin::{Known, Origin};
 use pass::Pass;
 
-/// What is known of an address.
+/// The provenance of an address.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Pointer {
-    /// What it points into.
+    /// The object that it points into.
     pub object: Option<Provenance>,
     /// The state space of the memory.
     pub space: Option<StateSpace>,
-    /// Whether it is a generic address, and not one in the state space. Addresses of global memory are both.
+    /// Whether it is a generic address rather than an address in the state space. Addresses of global memory are both.
     pub is_generic: bool,
-    /// How many bytes it is from the start of the object.
+    /// The offset in bytes from the start of the object.
     pub offset: Option<i64>,
 }
 
@@ -57,14 +57,14 @@ pub struct Pointer {
 #[derive(Clone, Debug)]
 pub struct FunctionProvenance {
     values: Vec<Known>,
-    /// Of each access, by its statement and its place in it.
+    /// For each access, by its statement and its index in the statement.
     accesses: Vec<(StmtId, u32, Pointer)>,
-    /// Of accesses whose address is of another kind than they take.
+    /// For accesses whose address is of the wrong kind.
     mismatches: Vec<(StmtId, u32, Pointer)>,
 }
 
 impl FunctionProvenance {
-    /// Looks at every value of a function; `calls` tells what its callers give to it and what those that it calls return.
+    /// Analyzes all values of a function; `calls` provides the arguments from its callers and the results of its callees.
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -122,7 +122,7 @@ impl FunctionProvenance {
         }
     }
 
-    /// What a value is an address of, if it certainly is one and something is known of it.
+    /// The provenance of a value, if it is certainly an address and something is known about it.
     #[must_use]
     pub fn pointer(&self, value: ValueId) -> Option<Pointer> {
         let Known::Address(origin) = *self.values.get(value.as_u32() as usize)? else {
@@ -132,14 +132,14 @@ impl FunctionProvenance {
         (origin.is_certain && known).then_some(origin.pointer())
     }
 
-    /// The address of an access of a statement, of which the number is `index` in [`Facts::memory`](ptx_ir::facts::Facts::memory).
+    /// The address of an access of a statement; `index` is the index of the access in [`Facts::memory`](ptx_ir::facts::Facts::memory).
     #[must_use]
     pub fn access(&self, stmt: StmtId, index: usize) -> Option<Pointer> {
         find(&self.accesses, stmt, index)
     }
 
-    /// The address of an access, if it certainly is not of the kind that the access takes: it is in a state space where a generic address is needed,
-    /// or the reverse, or it is in another state space. [`access`](Self::access) then gives nothing.
+    /// The address of an access, if it is certainly of the wrong kind: in a state space where the access expects a generic address, the reverse, or in a
+    /// different state space. [`access`](Self::access) returns `None` in that case.
     #[must_use]
     pub fn mismatch(&self, stmt: StmtId, index: usize) -> Option<Pointer> {
         find(&self.mismatches, stmt, index)
@@ -152,7 +152,7 @@ fn find(all: &[(StmtId, u32, Pointer)], stmt: StmtId, index: usize) -> Option<Po
     Some(all.get(at.ok()?)?.2)
 }
 
-/// Whether an address is of the kind that an access takes, and something is known of it.
+/// Whether an address is of the kind that an access expects, and something is known about it.
 fn fits(origin: Origin, access: &MemoryAccess) -> bool {
     let generic = pass::is_generic(access);
     let global = origin.space == Some(StateSpace::Global) || origin.space.is_none();
@@ -160,7 +160,7 @@ fn fits(origin: Origin, access: &MemoryAccess) -> bool {
     fits && (origin.object.is_some() || origin.space.is_some())
 }
 
-/// Whether an address certainly is of another kind than an access takes.
+/// Whether an address is certainly of a different kind than an access expects.
 fn is_mismatch(origin: Origin, access: &MemoryAccess) -> bool {
     let (Some(space), true) = (origin.space, origin.is_certain) else {
         return false;

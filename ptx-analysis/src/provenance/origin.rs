@@ -1,4 +1,4 @@
-//! What is known of a value that may be an address.
+//! The lattice of values that may be addresses.
 
 use ptx_isa::StateSpace;
 
@@ -10,18 +10,18 @@ use crate::memory_access::Provenance;
 pub(super) struct Origin {
     pub(super) object: Option<Provenance>,
     pub(super) space: Option<StateSpace>,
-    /// Whether it is a generic address. Addresses of global memory are generic ones.
+    /// Whether it is a generic address. Addresses of global memory are generic.
     pub(super) is_generic: bool,
-    /// Whether it is an address for certain. A parameter of 64 bits may be an integer.
+    /// Whether it is certainly an address. A 64-bit parameter may be an integer.
     pub(super) is_certain: bool,
-    /// How far it is from the start of the object.
+    /// The offset from the start of the object.
     pub(super) offset: Option<i64>,
 }
 
-/// What is known of a value: a lattice in which `join` goes up.
+/// The abstract value: an element of a lattice in which `join` goes up.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Known {
-    /// Nothing writes it so far, or it is undefined.
+    /// Not written so far, or undefined.
     Nothing,
     /// A constant.
     Constant(i64),
@@ -31,7 +31,7 @@ pub(super) enum Known {
     Address(Origin),
     /// An address or a number.
     Any,
-    /// It may be the difference of addresses, or otherwise computed from some.
+    /// It may be the difference of addresses, or computed from addresses in another way.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ impl Origin {
         }
     }
 
-    /// What is true of either; `None` if one is generic and the other is not.
+    /// The join of both; `None` if only one of them is generic.
     fn join(self, other: Self) -> Option<Self> {
         let object = self.object.filter(|o| other.object == Some(*o));
         (self.is_generic == other.is_generic).then_some(Self {
@@ -83,7 +83,7 @@ impl Known {
         }
     }
 
-    /// What is true of either.
+    /// The join of both.
     pub(super) fn join(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, known) | (known, Self::Nothing) => known,

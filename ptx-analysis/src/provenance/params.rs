@@ -1,4 +1,4 @@
-//! What is known of the parameters of a function.
+//! The provenance of the parameters of a function.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Passes over the statements of a function, until nothing changes.
+//! Passes over the statements of a function until a fixpoint is reached.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ use crate::memory_access::Provenance;
 use crate::ssa::{Ssa, Value, ValueId};
 use crate::values::VariableRef;
 
-/// How often the statements are visited before nothing is known of any value.
+/// The maximum number of passes; after that, nothing is assumed about any value.
 const PASSES: usize = 24;
 
 pub(super) struct Pass<'a> {
@@ -198,7 +198,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// A variable escapes if its address goes where it is not followed.
+    /// Marks a variable as escaping: its address goes to a place where it is not tracked.
     fn keep(&mut self, source: Known, results: &[Known]) {
         if let Some(variable) = local(source)
             && !results.iter().any(|r| local(*r) == Some(variable))

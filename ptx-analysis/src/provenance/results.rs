@@ -1,4 +1,4 @@
-//! What an instruction writes.
+//! The results of an instruction.
 
 use alloc::vec::Vec;
 

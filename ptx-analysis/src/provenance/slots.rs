@@ -1,4 +1,4 @@
-//! What the variables of a function hold that only the function accesses: stack slots, arguments and results of calls.
+//! The contents of variables that only the function accesses: stack slots, arguments and results of calls.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use ptx_ir::{EntityId as _, VarId};
 
 use super::origin::Known;
 
-/// More slots of a variable are not followed.
+/// The maximum number of tracked slots of a variable.
 const MOST: usize = 4096;
 
 /// A variable.

@@ -23,7 +23,7 @@ impl fmt::Display for NotExpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => f.write_str("no instruction has these modifiers"),
-            Self::Unstated => f.write_str("the tables do not state what it computes"),
+            Self::Unstated => f.write_str("the tables do not describe its semantics"),
             Self::Wide => f.write_str("not expressible: an integer of more than 255 bits"),
             Self::Function(function) => {
                 write!(

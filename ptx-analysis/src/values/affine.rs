@@ -1,22 +1,22 @@
-//! Sums of multiples of symbols.
+//! Affine forms: sums of multiples of symbols.
 
 use super::SymbolId;
 use super::alignment::Alignment;
 
-/// How many symbols a sum may have.
+/// The maximum number of symbols of a form.
 pub(super) const MAX_TERMS: usize = 8;
 
-/// A multiple of a symbol.
+/// A term: a multiple of a symbol.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Term {
     /// The symbol.
     pub symbol: SymbolId,
-    /// By what it is multiplied; never 0.
+    /// The factor of the symbol; never 0.
     pub factor: i64,
 }
 
-/// A constant and multiples of at most eight different symbols, in the order of their ids.
+/// A constant and multiples of at most eight distinct symbols, in the order of their ids.
 #[derive(Copy, Clone)]
 pub struct Affine {
     constant: i64,
@@ -24,12 +24,12 @@ pub struct Affine {
     terms: [Term; MAX_TERMS],
 }
 
-/// Modulo which power of two a sum is computed.
+/// The modulus of a sum: a power of two.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Need {
-    /// The lowest bits are right, at most 64.
+    /// Exact in this number of low bits, at most 64.
     Low(u16),
-    /// The integer is right.
+    /// Exact as an integer.
     Exact,
 }
 
@@ -58,7 +58,7 @@ impl Affine {
         form
     }
 
-    /// A number and multiples of symbols, in their order; `None` if these are too many.
+    /// A form of a constant and terms in the order of their symbols; `None` if there are too many terms.
     pub(super) fn from_terms(constant: i64, terms: &[Term]) -> Option<Self> {
         let mut form = Self::number(constant);
         form.terms.get_mut(..terms.len())?.copy_from_slice(terms);
@@ -72,19 +72,19 @@ impl Affine {
         self.constant
     }
 
-    /// The multiples of symbols.
+    /// The terms.
     #[must_use]
     pub fn terms(&self) -> &[Term] {
         self.terms.get(..self.len.into()).unwrap_or_default()
     }
 
-    /// The number, if there are no symbols.
+    /// The constant, if there are no terms.
     #[must_use]
     pub fn as_number(&self) -> Option<i64> {
         (self.len == 0).then_some(self.constant)
     }
 
-    /// The symbol, if it is one and nothing else.
+    /// The symbol, if the form is a single symbol.
     #[must_use]
     pub fn as_symbol(&self) -> Option<SymbolId> {
         match (self.constant, self.terms()) {
@@ -93,14 +93,14 @@ impl Affine {
         }
     }
 
-    /// By what a symbol is multiplied.
+    /// The factor of a symbol.
     #[must_use]
     pub fn factor(&self, symbol: SymbolId) -> i64 {
         let mut terms = self.terms().iter();
         terms.find(|t| t.symbol == symbol).map_or(0, |t| t.factor)
     }
 
-    /// The value modulo 2^64, given those of the symbols; `None` if one is unknown.
+    /// The value modulo 2^64, given the values of the symbols; `None` if one of them is unknown.
     #[must_use]
     pub fn value(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
         let mut sum = self.constant as u64;
@@ -111,13 +111,13 @@ impl Affine {
         Some(sum)
     }
 
-    /// The sum of both modulo a power of two; `None` if it has too many symbols.
+    /// The sum of two forms modulo a power of two; `None` if it has too many symbols.
     pub(crate) fn plus(&self, other: &Self, bits: u16) -> Option<Self> {
         let sum = self.add(other, Need::Low(bits))?;
         Some(sum.modulo(bits))
     }
 
-    /// The multiples of symbols alone.
+    /// The form without its constant.
     pub(crate) fn without_constant(&self) -> Self {
         Self {
             constant: 0,
@@ -125,7 +125,7 @@ impl Affine {
         }
     }
 
-    /// The lowest bits, given those of the symbols.
+    /// The low bits, given those of the symbols.
     pub(super) fn alignment(&self, of_symbol: impl Fn(SymbolId) -> Alignment) -> Alignment {
         let start = Alignment::new(64, self.constant as u64);
         self.terms().iter().fold(start, |sum, term| {

@@ -1,12 +1,12 @@
-//! What the low bits of integers are.
+//! Known low bits of integers.
 
-/// The lowest bits of an integer: it is `residue` modulo the power of two with the exponent `bits`.
+/// The known low bits of an integer: it is congruent to `residue` modulo 2^`bits`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Alignment {
-    /// How many bits are known, at most 64.
+    /// The number of known low bits, at most 64.
     pub bits: u8,
-    /// These bits.
+    /// The values of these bits.
     pub residue: u64,
 }
 
@@ -17,7 +17,7 @@ impl Alignment {
         residue: 0,
     };
 
-    /// The lowest bits of an integer.
+    /// The low bits of a constant.
     #[must_use]
     pub fn new(bits: u32, residue: u64) -> Self {
         let bits = bits.min(64);
@@ -27,13 +27,13 @@ impl Alignment {
         }
     }
 
-    /// The multiples of a number.
+    /// The low bits of all multiples of a number.
     #[must_use]
     pub fn multiple_of(number: u64) -> Self {
         Self::new(number.trailing_zeros(), 0)
     }
 
-    /// The greatest power of two by which the integer is divisible for certain.
+    /// The largest power of two that certainly divides the integer.
     #[must_use]
     pub fn divisor(self) -> u64 {
         let zeros = match self.residue {
@@ -43,13 +43,13 @@ impl Alignment {
         1 << zeros.min(63)
     }
 
-    /// Whether an integer has these bits.
+    /// Whether an integer has these low bits.
     #[must_use]
     pub fn contains(self, value: u64) -> bool {
         value & low_bits(self.bits.into()) == self.residue
     }
 
-    /// The number of low bits that are zero.
+    /// The number of low bits that are known to be zero.
     pub(super) fn zeros(self) -> u32 {
         match self.residue {
             0 => self.bits.into(),
@@ -64,7 +64,7 @@ impl Alignment {
         Self::new(bits, self.residue)
     }
 
-    /// The one that tells more of an integer of which both are true.
+    /// The more precise of two facts that both hold for an integer.
     pub(super) fn better(self, other: Self) -> Self {
         if other.bits > self.bits { other } else { self }
     }

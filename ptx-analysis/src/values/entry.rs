@@ -1,4 +1,4 @@
-//! What is stored of each value.
+//! The stored facts of each value.
 
 use alloc::vec::Vec;
 

@@ -1,7 +1,7 @@
-//! Evaluates what instructions compute ([`ptx_isa::Computation`]) for integers that are not known.
+//! Evaluates the semantics of instructions ([`ptx_isa::Computation`]) for unknown integers.
 //!
-//! An integer of the notation is exact. Its form is asked for modulo the power of two that matters, so that a sum that wraps around in
-//! 32 bits has a form there, and becomes a symbol where 64 bits matter, unless intervals prove that it does not wrap.
+//! Integers of the notation are exact. Their forms are computed modulo the power of two that is relevant: a sum that wraps around in
+//! 32 bits has a form modulo 2^32, and becomes a symbol where 64 bits are needed, unless intervals prove that it does not wrap.
 
 use alloc::vec::Vec;
 

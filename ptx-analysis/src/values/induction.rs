@@ -1,4 +1,4 @@
-//! Values that change by the same step in each iteration of a loop, and how often loops are repeated.
+//! Induction variables, which change by the same step in each iteration of a loop.
 
 use alloc::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::cfg::BlockId;
 use crate::graph::LoopId;
 use crate::ssa::{Ssa, Value, ValueId};
 
-/// A value at the header of a loop.
+/// An induction variable at the header of a loop.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Induction {
-    /// What is added in each iteration; `None` if that varies.
+    /// The step that is added in each iteration; `None` if it varies.
     pub(super) step: Option<Affine>,
-    /// How many low bits of what is added are zero.
+    /// The number of low zero bits of the step.
     pub(super) step_zeros: u32,
 }
 
-/// What the first pass found.
+/// The results of the first pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     pub(super) inductions: Inductions,

@@ -1,17 +1,17 @@
 //! Intervals of integers.
 
-/// The integers from a least to a greatest one.
+/// An interval of integers from a minimum to a maximum, both inclusive.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Interval {
-    /// The least integer.
+    /// The minimum.
     pub min: i128,
-    /// The greatest integer.
+    /// The maximum.
     pub max: i128,
 }
 
 impl Interval {
-    /// Every integer that an expression may have.
+    /// All integers that an expression can evaluate to.
     pub(super) const ALL: Self = Self::new(i128::MIN, i128::MAX);
 
     /// The integers from `min` to `max`.
@@ -20,7 +20,7 @@ impl Interval {
         Self { min, max }
     }
 
-    /// One integer.
+    /// The interval of a single integer.
     pub(super) const fn only(value: i128) -> Self {
         Self::new(value, value)
     }
@@ -42,24 +42,24 @@ impl Interval {
         self.min <= value && value <= self.max
     }
 
-    /// Whether all integers of another one are in it.
+    /// Whether it contains another interval.
     #[must_use]
     pub const fn includes(self, other: Self) -> bool {
         self.min <= other.min && other.max <= self.max
     }
 
-    /// The integer, if it is one.
+    /// The integer, if the interval has only one.
     #[must_use]
     pub fn single(self) -> Option<i128> {
         (self.min == self.max).then_some(self.min)
     }
 
-    /// Both and what is between.
+    /// The smallest interval that contains both.
     pub(super) fn join(self, other: Self) -> Self {
         Self::new(self.min.min(other.min), self.max.max(other.max))
     }
 
-    /// The results of a function that is monotonic in each argument.
+    /// The interval of the results of a function that is monotonic in each argument.
     pub(super) fn corners(self, other: Self, f: impl Fn(i128, i128) -> Option<i128>) -> Self {
         let corners = || {
             let all = [
@@ -73,22 +73,22 @@ impl Interval {
         corners().unwrap_or(Self::ALL)
     }
 
-    /// The sums.
+    /// The interval of the sums.
     pub(super) fn add(self, other: Self) -> Self {
         self.corners(other, i128::checked_add)
     }
 
-    /// The differences.
+    /// The interval of the differences.
     pub(super) fn sub(self, other: Self) -> Self {
         self.corners(other, i128::checked_sub)
     }
 
-    /// The products.
+    /// The interval of the products.
     pub(super) fn mul(self, other: Self) -> Self {
         self.corners(other, i128::checked_mul)
     }
 
-    /// The values of the low bits, read with or without a sign.
+    /// The interval of the low bits, interpreted as a signed or unsigned integer.
     pub(super) fn truncated(self, bits: u16, signed: bool) -> Self {
         let all = Self::of_bits(bits, signed);
         if all.includes(self) || bits > 64 {

@@ -1,19 +1,19 @@
-//! What the directives of a kernel say of its launches.
+//! Bounds on the launches of a kernel, from its directives.
 
 use ptx_ir::facts::FunctionFacts;
 use ptx_isa::Directive;
 
-/// Threads of a CTA in each dimension that PTX allows, and together.
+/// The maximum number of threads of a CTA in each dimension and in total.
 const MOST: [u32; 3] = [1024, 1024, 64];
 const MOST_TOGETHER: u32 = 1024;
 
-/// The sizes of CTAs that a kernel allows.
+/// The CTA sizes that a kernel allows.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct LaunchBounds {
-    /// The threads in each dimension, if there is only one size.
+    /// The number of threads in each dimension, if only one size is allowed.
     pub threads: Option<[u32; 3]>,
-    /// How many threads there are at most.
+    /// The maximum number of threads.
     pub most: u32,
 }
 
@@ -24,7 +24,7 @@ impl LaunchBounds {
         most: MOST_TOGETHER,
     };
 
-    /// What the directives of a function say: `.reqntid` and `.maxntid`.
+    /// The bounds from the directives `.reqntid` and `.maxntid` of a function.
     #[must_use]
     pub fn of(facts: FunctionFacts<'_>) -> Self {
         let module = facts.module();
@@ -57,7 +57,7 @@ impl LaunchBounds {
         bounds
     }
 
-    /// How many threads there are at most in a dimension.
+    /// The maximum number of threads in a dimension.
     pub(super) fn most_threads(&self, dimension: usize) -> u32 {
         match self.threads {
             Some(threads) => threads.get(dimension).copied().unwrap_or(1).max(1),

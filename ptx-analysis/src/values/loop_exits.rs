@@ -1,16 +1,16 @@
-//! Where control leaves loops, in time that is linear in the blocks however deep loops are nested.
+//! The exits of loops, computed in time that is linear in the number of blocks for any nesting depth.
 
 use alloc::vec::Vec;
 
 use crate::cfg::{BlockId, Cfg, Edge};
 use crate::graph::Loops;
 
-/// Where control leaves a loop.
+/// The exits of a loop.
 #[derive(Clone, Default)]
 pub(super) struct LoopExits<'c> {
-    /// The edges out of the loop from blocks that are in no loop inside it.
+    /// The exit edges from blocks that are in no inner loop.
     pub(super) edges: Vec<&'c Edge>,
-    /// Whether control also leaves it elsewhere: from a loop inside it, or at the end of the function.
+    /// Whether there are other exits: from an inner loop, or at the end of the function.
     pub(super) others: bool,
 }
 

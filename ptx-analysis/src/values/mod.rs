@@ -1,11 +1,11 @@
-//! What is known of the integers of a function before it runs: affine forms, intervals, alignment, trip counts of loops.
+//! Static facts about the integers of a function: affine forms, intervals, alignment, trip counts of loops.
 //!
-//! An affine form is a constant and multiples of symbols: thread and block indices, parameters, addresses of variables, counters of
-//! loops, and values that are not sums of others. A value of n bits is its form modulo 2^n, with the values that the symbols have when it
-//! is computed. Sums that wrap around in 32 bits are not the same sums in 64 bits: where intervals do not prove that nothing wraps, the
-//! widened value is a symbol, and [`Values::without_wrap`] replaces it by what it is if nothing wraps.
+//! An affine form is the sum of a constant and multiples of symbols: thread and block indices, parameters, addresses of variables, loop
+//! counters, and values that are not sums of others. A value of n bits equals its form modulo 2^n, with the values of the symbols at the time it
+//! is computed. A sum that wraps around in 32 bits differs from the same sum in 64 bits. Unless intervals prove that nothing wraps, the
+//! extended value is therefore a symbol, and [`Values::without_wrap`] replaces it by its form under the assumption that nothing wraps.
 //!
-//! What instructions compute is stated by the tables ([`ptx_isa::Form::computation`]) and evaluated here for unknown operands.
+//! The semantics of instructions come from the tables ([`ptx_isa::Form::computation`]) and are evaluated here for unknown operands.
 //!
 //! Cost: two passes over the statements, with a bounded number of terms for each value.
 
@@ -51,24 +51,24 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::graph::{Dominators, LoopId, ReversePostOrder};
 use crate::ssa::{Ssa, ValueId};
 
-/// How many values [`Values::without_wrap`] replaces in a form.
+/// The maximum number of values that [`Values::without_wrap`] replaces in a form.
 const REPLACED: usize = 64;
 
-/// What is known of the values of a function.
+/// Facts about the values of a function.
 #[derive(Clone, Debug)]
 pub struct Values {
     symbols: Symbols,
     entries: Entries,
     trip_counts: BTreeMap<LoopId, TripCount>,
     bounds: LaunchBounds,
-    /// The lowest bits of the symbols that are not values.
+    /// The low bits of the symbols that are not values.
     alignments: Vec<Alignment>,
     comparisons: Vec<Comparison>,
     is_kernel: bool,
 }
 
 impl Values {
-    /// Looks at every value of a function.
+    /// Analyzes all values of a function.
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -101,7 +101,7 @@ impl Values {
         Self::of(of, analysis.dominators())
     }
 
-    /// The same without the analyses of a function that are not needed. The loops are natural ones.
+    /// Analyzes all values with only the required analyses. The loops must be natural loops.
     pub(crate) fn of(of: Context<'_>, dominators: &Dominators<BlockId>) -> Self {
         let Context { facts, loops, .. } = of;
         let order = ReversePostOrder::new(of.cfg);
@@ -133,31 +133,31 @@ impl Values {
     }
 
     ptx_isa::getters! {
-        /// What the directives of the function say of its launches.
+        /// The launch bounds from the directives of the function.
         bounds: LaunchBounds = bounds;
-        /// Whether the function is a kernel, whose parameters are the same for all threads.
+        /// Whether the function is a kernel, whose parameters are uniform.
         is_kernel: bool = is_kernel;
     }
 
-    /// The form of a value, modulo the width of its register. A value of which nothing is known is its own symbol.
+    /// The affine form of a value, modulo 2^n for a register of n bits. An unknown value is its own symbol.
     #[must_use]
     pub fn affine(&self, value: ValueId) -> Affine {
         self.entries.form(value)
     }
 
-    /// The integers of the bits of a value, without a sign.
+    /// The interval of a value as an unsigned integer.
     #[must_use]
     pub fn interval(&self, value: ValueId) -> Interval {
         self.entries.range(value, self.entries.width(value), false)
     }
 
-    /// The integers of the bits of a value, whose highest one is a sign.
+    /// The interval of a value as a signed integer.
     #[must_use]
     pub fn signed_interval(&self, value: ValueId) -> Interval {
         self.entries.range(value, self.entries.width(value), true)
     }
 
-    /// The lowest bits of a value.
+    /// The known low bits of a value.
     #[must_use]
     pub fn alignment(&self, value: ValueId) -> Alignment {
         self.entries
@@ -165,19 +165,19 @@ impl Values {
             .map_or(Alignment::UNKNOWN, |e| e.low)
     }
 
-    /// The bits of the register of a value.
+    /// The width of a value in bits.
     #[must_use]
     pub fn width(&self, value: ValueId) -> u16 {
         self.entries.width(value)
     }
 
-    /// What a symbol is.
+    /// The meaning of a symbol.
     #[must_use]
     pub fn symbol(&self, id: SymbolId) -> Option<Symbol> {
         self.symbols.get(id)
     }
 
-    /// The lowest bits of what has a form.
+    /// The known low bits of a form.
     #[must_use]
     pub fn alignment_of(&self, form: &Affine) -> Alignment {
         let of_symbol = |id| match self.symbols.get(id) {
@@ -196,7 +196,7 @@ impl Values {
             .find(Symbol::Variable(VariableRef::of(operand)?))
     }
 
-    /// The integers that are compared in a predicate.
+    /// The integers that the comparison of a predicate compares.
     pub(crate) fn compared(&self, value: ValueId) -> Option<[Affine; 2]> {
         let Truth::Compare(index, _) = self.entries.get(value)?.truth else {
             return None;
@@ -211,7 +211,7 @@ impl Values {
         matches!(truth, Some(Truth::Known(_)))
     }
 
-    /// The bits of a value that is always the same, as far as its interval or the comparison that it is tells.
+    /// The bits of a constant value, as far as its interval or its comparison determines them.
     #[must_use]
     pub fn only(&self, value: ValueId) -> Option<u64> {
         match self.entries.get(value)?.truth {
@@ -221,14 +221,14 @@ impl Values {
         }
     }
 
-    /// How often a natural loop is repeated.
+    /// The trip count of a natural loop.
     #[must_use]
     pub fn trip_count(&self, id: LoopId) -> Option<&TripCount> {
         self.trip_counts.get(&id)
     }
 
-    /// A form in which the values that were widened are replaced by their own forms, and whether there were any: then it is only true
-    /// if no sum of fewer bits in it wraps around. `bits` is the number of bits of what has the form.
+    /// Replaces extended values in a form by their own forms. Returns whether there were any: the result then only holds if no narrower sum in it
+    /// wraps around. `bits` is the width of the value that has the form.
     #[must_use]
     pub fn without_wrap(&self, form: &Affine, bits: u16) -> (Affine, bool) {
         let (mut form, mut replaced) = (*form, false);

@@ -1,4 +1,4 @@
-//! What is known of an integer while an expression is evaluated.
+//! Facts about an integer during the evaluation of an expression.
 
 use super::affine::{Affine, Need};
 use super::alignment::Alignment;

@@ -1,4 +1,4 @@
-//! What the instructions of a function write.
+//! The results of the instructions of a function.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! The unknown numbers of affine forms.
+//! Symbols: the unknowns of affine forms.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,36 +13,36 @@ use crate::graph::LoopId;
 use crate::ssa::ValueId;
 
 crate::ids::ids! {
-    /// A symbol of the affine forms of a function.
+    /// The id of a symbol in the affine forms of a function.
     SymbolId;
 }
 
-/// An unknown number of an affine form: an integer that one thread knows while a value is computed.
+/// An unknown of an affine form: an integer with a fixed value in one thread at the time a value is computed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Symbol {
-    /// A component of a special register, without a sign.
+    /// A component of a special register, as an unsigned integer.
     Special(SpecialReg, u8),
-    /// Bytes of a parameter of the function, as an integer without a sign.
+    /// Bytes of a parameter of the function, as an unsigned integer.
     Parameter {
         /// The parameter.
         variable: VarId,
-        /// The first byte.
+        /// The offset of the first byte.
         offset: u32,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u8,
     },
     /// The address of a variable in its state space.
     Variable(VariableRef),
-    /// Where generic addresses of a state space begin.
+    /// The start of the window of a state space in the generic address space.
     Window(StateSpace),
-    /// How often a loop was repeated since it was entered: 0 when its header is executed for the first time.
+    /// The iteration of a loop: 0 when the header is executed for the first time after entering the loop.
     Counter(LoopId),
-    /// A value that is not the sum of others, as an integer.
+    /// A value that is not a sum of other symbols, as an integer.
     Value {
         /// The value.
         value: ValueId,
-        /// Whether its highest bit is a sign.
+        /// Whether it is a signed integer.
         signed: bool,
     },
     /// The product of two symbols.

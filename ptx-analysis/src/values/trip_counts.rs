@@ -1,6 +1,6 @@
-//! How often loops are repeated.
+//! Trip counts of loops.
 //!
-//! A loop ends where a comparison of a value that changes by a constant in each iteration with one that does not change decides so.
+//! A trip count is known if the loop exit is decided by the comparison of an induction variable with a loop-invariant value.
 
 use alloc::boxed::Box;
 
@@ -13,11 +13,11 @@ use super::symbol::{Symbol, SymbolId};
 use crate::cfg::{BlockId, Edge};
 use crate::graph::{Dominators, LoopId};
 
-/// How often the header of a loop is executed each time that the loop is entered.
+/// The number of executions of the loop header each time the loop is entered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TripCount {
-    /// Whether the loop is left nowhere else. Otherwise it is executed at most so often.
+    /// Whether the loop has no other exits. Otherwise, the number is an upper bound.
     pub is_exact: bool,
     /// The number.
     pub count: Count,
@@ -27,13 +27,13 @@ pub struct TripCount {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Count {
-    /// This number.
+    /// A constant.
     Constant(u64),
-    /// One more than the iterations after which a value gets to a bound.
+    /// One more than the number of iterations until a value reaches a bound.
     Affine(Box<Distance>),
 }
 
-/// The iterations until a value gets to a bound: `max(0, ceil((bound - start) / step))`, or downwards with `start - bound`.
+/// The number of iterations until a value reaches a bound: `max(0, ceil((bound - start) / step))`, or downwards with `start - bound`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Distance {
@@ -41,20 +41,20 @@ pub struct Distance {
     pub start: Affine,
     /// The bound, modulo the number of bits.
     pub bound: Affine,
-    /// By how much the value changes in each iteration; not 0.
+    /// The step in each iteration; not 0.
     pub step: i64,
-    /// The bits of both.
+    /// The width of both in bits.
     pub bits: u16,
-    /// Whether both have a sign.
+    /// Whether both are signed.
     pub signed: bool,
-    /// Whether the loop goes on where the value is the bound; then it ends one step later.
+    /// Whether the loop continues when the value equals the bound, so that it ends one step later.
     pub inclusive: bool,
-    /// Whether this is only true if the value does not wrap around before.
+    /// Whether this assumes that the value does not wrap around first.
     pub assumes_no_wrap: bool,
 }
 
 impl TripCount {
-    /// The greatest number of executions, if it is known.
+    /// The maximum number of executions, if known.
     #[must_use]
     pub fn most(&self) -> Option<u64> {
         match self.count {
@@ -63,13 +63,13 @@ impl TripCount {
         }
     }
 
-    /// Whether it is only true if a value does not wrap around before it gets to its bound.
+    /// Whether it assumes that a value does not wrap around before it reaches its bound.
     #[must_use]
     pub fn assumes_no_wrap(&self) -> bool {
         matches!(&self.count, Count::Affine(distance) if distance.assumes_no_wrap)
     }
 
-    /// The number of executions, given the values of the symbols; `None` if one of these is unknown.
+    /// The number of executions, given the values of the symbols; `None` if one of them is unknown.
     #[must_use]
     pub fn evaluate(&self, symbol: impl Fn(SymbolId) -> Option<i128>) -> Option<u64> {
         let distance = match &self.count {

@@ -5,29 +5,29 @@ use ptx_isa::{Action, StateSpace};
 
 use super::operations::Operations;
 
-/// What an instruction is for.
+/// The class of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Class {
     /// Multiplies matrices on tensor cores.
     Tensor,
-    /// Computes numbers.
+    /// Floating-point arithmetic.
     Floating,
-    /// Computes integers or bits.
+    /// Integer and bitwise arithmetic.
     Integer,
-    /// Accesses global memory, also through a generic address, a texture or a surface.
+    /// Accesses global memory, including accesses through generic addresses, textures and surfaces.
     Global,
     /// Accesses shared memory, or moves matrices between registers and memory.
     Shared,
     /// Accesses local memory, parameters or constants.
     OtherMemory,
-    /// Starts, groups or awaits asynchronous operations.
+    /// Starts, commits or waits for asynchronous operations.
     Asynchronous,
-    /// Waits for threads, or orders accesses to memory.
+    /// Synchronizes threads or orders memory accesses.
     Synchronization,
-    /// Jumps, calls, returns.
+    /// Control flow: branches, calls, returns.
     Control,
-    /// Copies, converts, compares, chooses, exchanges between lanes.
+    /// Copies, conversions, comparisons, selections, and exchanges between lanes.
     Other,
 }
 
@@ -46,7 +46,7 @@ impl Class {
         Self::Other,
     ];
 
-    /// Its name.
+    /// The name of the class.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

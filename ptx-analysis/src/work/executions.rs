@@ -1,4 +1,4 @@
-//! How often the blocks of a function are executed, from the trip counts of the loops around them.
+//! Execution counts of blocks, from the trip counts of the loops that contain them.
 
 use alloc::vec::Vec;
 
@@ -7,39 +7,39 @@ use crate::function_analysis::FunctionAnalysis;
 use crate::graph::LoopId;
 use crate::values::{Count, TripCount, Values};
 
-/// A loop whose trip count is not a number.
+/// A loop with a symbolic trip count, as a factor.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub struct Factor {
     /// The loop.
     pub of: LoopId,
-    /// Whether one less than its trip count is meant: what comes after the exit of the loop is not executed in its last iteration.
+    /// Whether the factor is the trip count minus one: code after the exit of the loop is not executed in the last iteration.
     pub without_last: bool,
 }
 
-/// The most factors; loops further inside count as if they were repeated once.
+/// The maximum number of factors; deeper loops count as one iteration.
 const MOST_FACTORS: usize = 32;
 
-/// How often a block is executed by a thread that calls the function once: the product of a number and of trip counts.
+/// The number of executions of a block per call of the function: the product of a number and trip counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Executions {
-    /// The number.
+    /// The constant factor.
     pub times: u64,
-    /// The loops by whose trip counts it is multiplied: at most 32, those outside first.
+    /// The loops whose trip counts are factors: at most 32, outer loops first.
     pub factors: Vec<Factor>,
-    /// Whether it is exactly that often, not at most or, because of a loop that no form is known of, unknown.
+    /// Whether the count is exact. Otherwise it is an upper bound, or unknown because of a loop without a known trip count.
     pub is_exact: bool,
 }
 
-/// How often blocks are executed.
+/// The execution counts of blocks.
 #[derive(Debug)]
 pub(super) struct Frequencies<'a> {
     analysis: &'a FunctionAnalysis,
     values: Option<&'a Values>,
-    /// By loop: how often it is entered.
+    /// For each loop, the number of times it is entered.
     entries: Vec<Executions>,
-    /// By loop: the block that ends it, if there is only one.
+    /// For each loop, the only block that exits it, if there is only one.
     exits: Vec<Option<BlockId>>,
     /// By block: whether each call of the function executes it that leaves the function.
     always: Vec<bool>,
@@ -72,12 +72,12 @@ impl<'a> Frequencies<'a> {
         found
     }
 
-    /// How often a block is executed.
+    /// The number of executions of a block.
     pub(super) fn of(&self, block: BlockId) -> Executions {
         self.inside(self.analysis.loops().innermost(block), block)
     }
 
-    /// How often a loop is entered.
+    /// The number of times a loop is entered.
     pub(super) fn entries(&self, id: LoopId) -> Executions {
         self.entries
             .get(id.as_u32() as usize)

@@ -1,26 +1,26 @@
-//! Products of matrices, and the matrices that a warp moves, by the modifiers of instructions.
+//! Matrix products, and the matrices that a warp loads and stores, decoded from the modifiers of instructions.
 
 use ptx_isa::{Modifier, ScalarType};
 
 /// The bytes of a row that a lane addresses when a warp loads or stores matrices.
 const MATRIX_ROW: u64 = 16;
 
-/// A product of matrices on tensor cores, as its modifiers state it.
+/// A matrix product on tensor cores, as specified by modifiers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct MatrixProduct {
-    /// Rows of the result, its columns, and the columns of the first factor.
+    /// The shape MxNxK: rows and columns of the result, and columns of the first factor.
     pub shape: [u32; 3],
     /// The types of the elements of the factors.
     pub factors: [ScalarType; 2],
-    /// Whether half of the first factor is zero and not stored.
+    /// Whether the first factor is sparse: half of it is zero and not stored.
     pub sparse: bool,
-    /// How many warps compute it together.
+    /// The number of warps that compute it together.
     pub warps: u32,
 }
 
 impl MatrixProduct {
-    /// The product of modifiers; `None` if they do not state one: the shape of `tcgen05` is in a descriptor.
+    /// Decodes modifiers; `None` if they do not specify a product: the shape of `tcgen05` is in a descriptor.
     ///
     /// ```
     /// use ptx_analysis::work::MatrixProduct;
@@ -63,7 +63,7 @@ impl MatrixProduct {
         }
     }
 
-    /// How many pairs of elements all warps together multiply and add; of a sparse factor, only those that are stored.
+    /// The number of multiply-add operations of all warps together; for a sparse factor, only those of stored elements.
     #[must_use]
     pub fn multiply_adds(&self) -> u64 {
         let [rows, columns, _] = self.shape.map(u64::from);
@@ -103,18 +103,18 @@ pub(super) fn bytes_of_rows(modifiers: &[Modifier]) -> Option<u64> {
     Some(u64::from(rows_of_matrix(modifiers)?) * matrices? * MATRIX_ROW)
 }
 
-/// A matrix that a warp loads or stores as a whole: a factor of a product, an addend or a result.
+/// A matrix that a warp loads or stores as a whole: a factor, an addend or a result of a product.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StoredMatrix {
-    /// Its rows and columns.
+    /// The numbers of rows and columns.
     pub size: [u32; 2],
-    /// The type of its elements.
+    /// The element type.
     pub element: ScalarType,
 }
 
 impl StoredMatrix {
-    /// That of modifiers; `None` if they do not state one.
+    /// Decodes modifiers; `None` if they do not specify a matrix.
     ///
     /// ```
     /// use ptx_analysis::work::StoredMatrix;
@@ -135,7 +135,7 @@ impl StoredMatrix {
         Some(Self { size, element })
     }
 
-    /// Its bytes.
+    /// The size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let [rows, columns] = self.size.map(u64::from);

@@ -1,11 +1,10 @@
 //! The work of functions and loops: instructions by class, bytes by state space and direction, arithmetic operations.
 //!
-//! All of it is that of a warp whose 32 lanes execute what the text says: guards are taken to hold, and blocks that are executed on some
-//! paths only to be on them. Instructions that one thread executes for all count once, and so do bulk copies, which one lane issues.
-//! Loops are weighted by their trip counts
-//! ([`Values::trip_count`]); where such a count is not a number, the work inside is a separate [`Part`], to be multiplied by it.
+//! The work is that of a warp with 32 active lanes: guards are assumed to hold, and blocks that are only executed on some paths are assumed to be
+//! executed. Instructions that one thread executes for the whole warp count once, as do bulk copies, which one lane issues. Loops are weighted by
+//! their trip counts ([`Values::trip_count`]); if such a count is symbolic, the work inside the loop is a separate [`Part`], to be multiplied by it.
 //!
-//! Bytes and products of matrices are counted as the profile of `ptx-vm` counts them when it executes a kernel.
+//! Bytes and matrix products are counted in the same way as in the profiles of `ptx-vm`.
 
 mod class;
 mod executions;
@@ -31,27 +30,27 @@ use crate::memory_access::{Access, Accesses};
 use crate::values::Values;
 use executions::Frequencies;
 
-/// How many loops around a block its work is a part of.
+/// The maximum number of enclosing loops that include the work of a block.
 const MOST_LEVELS: usize = 64;
 
-/// The bytes that are accessed in a state space.
+/// The traffic of a state space in bytes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// Where; `.shared::cta` and `.shared::cluster` are `.shared`.
+    /// The state space; `.shared::cta` and `.shared::cluster` are `.shared`.
     pub space: Space,
-    /// Bytes that are loaded.
+    /// The number of loaded bytes.
     pub read: u64,
-    /// Bytes that are stored.
+    /// The number of stored bytes.
     pub written: u64,
-    /// Bytes of atomic operations and of others that read and write.
+    /// The number of bytes of atomic operations and of other accesses that read and write.
     pub updated: u64,
-    /// Accesses of warps whose bytes are not known.
+    /// The number of warp accesses of unknown size.
     pub unknown: u64,
 }
 
 impl Traffic {
-    /// All bytes.
+    /// The total number of bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         let both = self.read.saturating_add(self.written);
@@ -59,29 +58,29 @@ impl Traffic {
     }
 }
 
-/// What a warp does.
+/// The work of a warp.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Work {
     /// The number of instructions.
     pub instructions: u64,
-    /// Those of each class, in the order of [`Class::ALL`].
+    /// The number of instructions of each class, in the order of [`Class::ALL`].
     pub classes: [u64; Class::ALL.len()],
-    /// Arithmetic.
+    /// The arithmetic operations.
     pub operations: Operations,
-    /// Memory, at most one entry for each space.
+    /// The memory traffic, at most one entry for each space.
     pub traffic: Vec<Traffic>,
 }
 
 impl Work {
-    /// The instructions of a class.
+    /// The number of instructions of a class.
     #[must_use]
     pub fn of_class(&self, class: Class) -> u64 {
         let at = Class::ALL.iter().position(|c| *c == class);
         at.and_then(|at| self.classes.get(at)).copied().unwrap_or(0)
     }
 
-    /// The bytes that are accessed in global memory, also through generic addresses.
+    /// The number of bytes that are accessed in global memory, including accesses through generic addresses.
     #[must_use]
     pub fn global_bytes(&self) -> u64 {
         let is_global =
@@ -90,7 +89,7 @@ impl Work {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Floating-point operations for each byte of global memory; `None` without an access to it.
+    /// The arithmetic intensity: floating-point operations per byte of global memory; `None` without accesses to global memory.
     #[must_use]
     pub fn intensity(&self) -> Option<f64> {
         let bytes = self.global_bytes();
@@ -134,15 +133,15 @@ impl Work {
     }
 }
 
-/// Work that is done as often as the product of some trip counts says.
+/// Work that is repeated as often as the product of some trip counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Part {
-    /// The loops whose trip counts are not numbers; empty for what is done once.
+    /// The loops with symbolic trip counts; empty for work that is done once.
     pub factors: Vec<Factor>,
-    /// What is done, to be multiplied by the factors.
+    /// The work, to be multiplied by the factors.
     pub work: Work,
-    /// Whether it is done exactly that often, not at most or, because of a loop that no form is known of, unknown.
+    /// Whether the count is exact. Otherwise it is an upper bound, or unknown because of a loop without a known trip count.
     pub is_exact: bool,
 }
 
@@ -150,9 +149,9 @@ pub struct Part {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LoopWork {
-    /// Its instructions outside of inner loops, each once.
+    /// The instructions outside of inner loops, each once.
     pub own: Work,
-    /// One iteration, with inner loops as often as they are repeated, or once if that is not a number; of inner loops only 63 levels.
+    /// One iteration, with inner loops multiplied by their trip counts, or once if these are symbolic; at most 63 levels of inner loops.
     pub iteration: Work,
 }
 
@@ -162,15 +161,15 @@ pub struct LoopWork {
 pub struct FunctionWork {
     /// All instructions, each once.
     pub text: Work,
-    /// A call of the function: what is multiplied by fewer unknown trip counts comes first.
+    /// A call of the function; parts with fewer symbolic trip counts come first.
     pub parts: Vec<Part>,
-    /// Of each loop, by its number.
+    /// The work of each loop, by loop number.
     pub loops: Vec<LoopWork>,
 }
 
 impl FunctionWork {
-    /// Adds up the instructions of a function that are reached. Without values and accesses, trip counts are unknown and generic
-    /// addresses may be anywhere.
+    /// Adds up the reachable instructions of a function. Without values and accesses, trip counts and the state spaces of generic addresses are
+    /// unknown.
     ///
     /// ```
     /// use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -230,7 +229,7 @@ impl FunctionWork {
         found
     }
 
-    /// A call of the function, if every trip count that is not a number were this one.
+    /// The work of a call of the function if every symbolic trip count had this value.
     #[must_use]
     pub fn total(&self, assumed: u64) -> Work {
         let mut total = Work::default();

@@ -1,4 +1,4 @@
-//! The arithmetic of one instruction, from the expressions that the tables state.
+//! The arithmetic operations of an instruction, from its expressions in the tables.
 
 use ptx_ir::facts::{Facts, FunctionFacts};
 use ptx_isa::{
@@ -13,23 +13,23 @@ use crate::conditions::Conditions;
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Operations {
-    /// Of numbers with at most 16 bits: additions, multiplications, divisions, roots and functions such as sines. One that is fused
-    /// counts twice; comparisons, minima, signs and conversions do not count.
+    /// Floating-point operations with at most 16 bits: additions, multiplications, divisions, roots and functions such as sines. A fused
+    /// multiply-add counts twice; comparisons, minima, sign operations and conversions do not count.
     pub half: u64,
-    /// Of single precision.
+    /// Single precision.
     pub single: u64,
-    /// Of double precision.
+    /// Double precision.
     pub double: u64,
-    /// Of integers and bits: arithmetic and logic, also of addresses.
+    /// Integer and bitwise operations, including address arithmetic.
     pub integer: u64,
-    /// Multiplications of elements of matrices with the addition of each result, on tensor cores.
+    /// Multiply-add operations on tensor cores.
     pub multiply_adds: u64,
-    /// Instructions on tensor cores whose number of operations is not known.
+    /// Tensor-core instructions with an unknown number of operations.
     pub unknown_products: u64,
 }
 
 impl Operations {
-    /// Floating-point operations; each multiply-add of tensor cores is two.
+    /// The total number of floating-point operations; each multiply-add of tensor cores counts as two.
     #[must_use]
     pub const fn floating(&self) -> u64 {
         let ordinary = self.half.saturating_add(self.single);

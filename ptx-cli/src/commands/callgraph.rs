@@ -12,10 +12,10 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use model::Graph;
 
-/// Show which functions call which
+/// Show the call graph
 ///
-/// The tree begins with the kernels, then the functions that no other calls. The calls of a function are shown once; `…`
-/// marks it elsewhere. An indirect call may call the functions of its list, or else every function whose address is taken,
+/// The tree starts with the kernels, followed by the functions without callers. The calls of a function are shown once; `…`
+/// marks further occurrences. An indirect call may call the functions of its list, or else any function whose address is taken,
 /// and functions of other modules. In the format dot, these are the node `*`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 #[derive(Copy, Clone, Debug, ValueEnum)]
 enum Format {
-    /// Each function with the functions that it calls below it
+    /// A tree with the callees below each function
     Tree,
     /// A Graphviz graph for each file
     Dot,

@@ -16,7 +16,7 @@ use crate::output::{Out, Status};
 
 /// Draw the control-flow graph of functions
 ///
-/// Blocks show their instructions, edges the guard under which they are taken. The deeper a block is nested in loops, the
+/// Blocks show their instructions; edges show the guard under which they are taken. The deeper a block is nested in loops, the
 /// darker it is.
 ///
 /// SVG and HTML have a layered layout with a rectangle around each loop; it takes O(n log n) time and O(n) space for n
@@ -50,7 +50,7 @@ enum Format {
     Dot,
     /// An SVG picture of one function
     Svg,
-    /// A page with all functions, to zoom, search and collapse loops; needs no network
+    /// A page with all functions, with zoom, search and collapsible loops; works offline
     Html,
     /// A Mermaid flowchart for each function
     Mermaid,

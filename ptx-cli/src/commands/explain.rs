@@ -11,7 +11,7 @@ use ptx_report::clean;
 
 /// Describe an instruction, another keyword of PTX, or a diagnostic code
 ///
-/// For an opcode, the most common form is shown and the others are listed; for a mnemonic, the forms that take its modifiers. Without an
+/// For an opcode, the most common form is shown and the others are listed; for a mnemonic, the forms that accept its modifiers. Without an
 /// argument, all codes are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Show all forms in full
     #[arg(long)]
     all: bool,
-    /// Print what an instruction computes as functions of SMT-LIB, with which a solver proves rewritings; give all its modifiers
+    /// Print the semantics of an instruction as SMT-LIB functions, which solvers use to prove rewrites; the mnemonic must be complete
     #[arg(long, requires = "code", conflicts_with = "all")]
     smt: bool,
     /// Output format

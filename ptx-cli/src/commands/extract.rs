@@ -13,15 +13,15 @@ use ptx_report::demangle::Wanted;
 
 /// Extract functions with everything they depend on
 ///
-/// The functions and variables that they refer to are kept, directly or through variables and aliases, with their comments
-/// and unchanged. By default the result goes to standard output.
+/// The functions and variables that they reference, directly or through variables and aliases, are kept unchanged with their
+/// comments. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit extract --kernel axpy library.ptx > axpy.ptx
   ptxkit extract --kernel axpy --kernel dot library.ptx
 
-In two parts that `ptxkit link` puts together again:
+To split a file into two parts that `ptxkit link` combines again:
   ptxkit extract --kernel axpy --linkable library.ptx > part.ptx
   ptxkit extract --kernel axpy --rest library.ptx > rest.ptx
   ptxkit link part.ptx rest.ptx > library.ptx")]
@@ -33,10 +33,10 @@ pub(crate) struct Args {
     /// Kernel or function to extract: its name, mangled or demangled, or a pattern with `*` and `?`
     #[arg(long, required = true, value_name = "NAME")]
     kernel: Vec<Wanted>,
-    /// Make everything visible that the rest of the file refers to, so that the two parts can be linked
+    /// Make all symbols visible that the rest of the file references, so that the two parts can be linked
     #[arg(long)]
     linkable: bool,
-    /// Write the rest of the file instead, where shared functions and variables are external
+    /// Write the rest of the file instead, with shared functions and variables declared external
     #[arg(long, conflicts_with = "linkable")]
     rest: bool,
 }

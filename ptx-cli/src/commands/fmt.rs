@@ -25,7 +25,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Only list the files that are not formatted; exit status 1 if there are any
+    /// Only list the files that are not formatted; the exit status is 1 if there are any
     #[arg(long, conflicts_with_all = ["write", "output"])]
     check: bool,
     #[command(flatten)]
@@ -91,7 +91,7 @@ fn format(source: Source, style: &Style, only_shown: bool) -> Formatted {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
                 Ok(()) => Outcome::Text(text),
                 Err(difference) => Outcome::Refused(Refusal::new(format_args!(
-                    "the formatted text would differ: {difference}"
+                    "the formatted text would have a different meaning: {difference}"
                 ))),
             }
         } else {

@@ -115,8 +115,8 @@ fn one(out: &mut Out, writer: &Writer<'_>, read: &Read, args: &Args) -> Result<S
     }
     for skipped in &report.skipped {
         let reason = match skipped.reason {
-            Reason::Guard => "its guard is not declared",
-            _ => "control does not continue after it",
+            Reason::Guard => "the guard is not declared",
+            _ => "control does not continue after the instruction",
         };
         output::note(format_args!("{}: no probe: {reason}", read.source.name));
     }

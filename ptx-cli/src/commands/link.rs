@@ -36,15 +36,15 @@ pub(crate) struct Args {
     /// Write the result to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Remove `.visible` from this name, mangled or demangled, which is not used outside of the result
+    /// Remove `.visible` from this name, mangled or demangled; it must not be used outside of the result
     #[arg(long, value_name = "NAME")]
     hide: Vec<Wanted>,
-    /// Write one JSON object to standard output: whether the files were linked, or why not; and the text, if it goes there
+    /// Write one JSON object to standard output: whether the files were linked, the errors, and the text unless it goes to a file
     #[arg(long)]
     json: bool,
 }
 
-/// What became of the inputs, in JSON.
+/// The result of linking, in JSON.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Linked<'a> {

@@ -16,8 +16,8 @@ use ptx_report::{SCHEMA, clean, counted};
 
 /// List the PTX and the machine code in fatbins, executables, libraries, objects and archives
 ///
-/// Shows the PTX version, the target, the sizes in bytes and the compression of each module. Every other command takes such a file, too, as all
-/// of its PTX modules; `FILE!NAME` is one of them.
+/// Shows the PTX version, the target, the sizes in bytes and the compression of each module. All other commands accept such files, too,
+/// and process all PTX modules in them, or one that is selected with `FILE!NAME`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Write the PTX to this directory, as libfoo.3.sm_90.ptx; existing files are not replaced
     #[arg(long, value_name = "DIR")]
     extract: Option<PathBuf>,
-    /// Extract machine code, too
+    /// Also extract machine code
     #[arg(long, requires = "extract")]
     all: bool,
 }

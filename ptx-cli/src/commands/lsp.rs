@@ -6,8 +6,8 @@ use crate::output::Status;
 
 /// Run the language server for editors on standard input and output
 ///
-/// Editors start it and speak the Language Server Protocol with it: diagnostics with fixes, hover, completion, navigation, renaming,
-/// formatting and more for `.ptx` files. docs/editors.md describes what it offers and how editors are configured.
+/// Editors start the server and communicate with it through the Language Server Protocol: diagnostics with fixes, hover, completion,
+/// navigation, renaming, formatting and more for `.ptx` files. docs/editors.md describes the features and the configuration of editors.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Accepted for clients that pass it: standard input and output are always used

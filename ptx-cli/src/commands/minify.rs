@@ -11,7 +11,7 @@ use crate::output::{self, Status};
 /// Make files as small as possible
 ///
 /// Removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters and local
-/// variables; the machine code stays the same. Debug information is kept; remove it with `ptxkit strip` before. By default the
+/// variables; the machine code stays the same. Debug information is kept; remove it first with `ptxkit strip`. By default the
 /// result goes to standard output; the sizes go to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -144,7 +144,7 @@ pub(super) fn statements(module: &Module) -> usize {
 struct Timing {
     bytes: usize,
     time: Duration,
-    /// The largest number of bytes allocated at a time; for several files, of the worst one.
+    /// The peak number of allocated bytes; for several files, the maximum.
     peak: usize,
 }
 

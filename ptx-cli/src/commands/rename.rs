@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Prefix for the name of every function and variable that is not visible to other modules
     #[arg(long, value_name = "P")]
     prefix: Option<String>,
-    /// With --prefix: also for visible functions, kernels and variables that are defined in this file
+    /// With --prefix: also rename visible functions, kernels and variables that are defined in this file
     #[arg(long, requires = "prefix")]
     visible: bool,
 }

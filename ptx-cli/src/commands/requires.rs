@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Write one JSON object per file
     #[arg(long)]
     json: bool,
-    /// Report what makes the file illegal on this target; exit with status 1 if anything does
+    /// Report everything that makes the file illegal on this target; the exit status is 1 if there is anything
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
 }

@@ -12,7 +12,7 @@ use crate::destination::{Destination, Refusal, Writer};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 
-/// Change the target of a file, or report what prevents it
+/// Change the target of a file, or report the reasons why that is impossible
 ///
 /// All bytes except the target and the version stay unchanged. By default the result goes to standard output.
 #[derive(Debug, clap::Args)]

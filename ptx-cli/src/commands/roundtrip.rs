@@ -131,7 +131,7 @@ fn round(source: &Source) -> Result<String, String> {
     }
     compare::compare(&parsed.module, &again.module).map_err(|difference| {
         format!(
-            "the canonical text has another meaning: {}\n{}\n{}",
+            "the canonical text has a different meaning: {}\n{}\n{}",
             clean(&difference.message),
             piece(
                 "read",

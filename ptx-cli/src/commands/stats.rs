@@ -21,11 +21,11 @@ use count::Stats;
 use ptx_report::SCHEMA;
 use table::Sort;
 
-/// Facts about files and functions: instructions, loops, memory, barriers, live registers, requirements
+/// Report statistics of files and functions: instructions, loops, memory, barriers, live registers, requirements
 ///
-/// Reported for each file and, if there are several, in total: a summary and a line for each function, with --details or
-/// --function all facts about functions. Memory and registers of a function are those of the text: ptxas allocates
-/// others. In files with errors, unrecognized statements are not counted.
+/// For each file, and in total if there are several, reports a summary and a line for each function; with --details or --function, all
+/// statistics of functions. Memory and registers of a function are those in the text, which differ from the ones that ptxas
+/// allocates. In files with errors, unrecognized statements are not counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,13 +47,13 @@ pub(crate) struct Args {
     fields: Fields,
     #[command(flatten)]
     functions: Functions,
-    /// All facts about every function
+    /// Show all statistics of every function
     #[arg(long)]
     details: bool,
     /// Order of the functions; numbers in descending order
     #[arg(long, value_enum, default_value_t = Sort::File, value_name = "KEY")]
     sort: Sort,
-    /// Also compile each file with this ptxas, and show the registers, the spills and the stack that it reports
+    /// Also compile each file with this ptxas, and show the registers, spills and stack size that it reports
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
     /// The target that ptxas compiles for, instead of the one in the header
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             write(args, fields.as_ref(), out, Some(&name), &stats)?;
             if let Err(refusal) = &compiled {
                 out.flush()?;
-                output::note(format_args!("{name}: no figures of ptxas: {refusal}"));
+                output::note(format_args!("{name}: no metrics from ptxas: {refusal}"));
             }
             Ok(Status::of(compiled.is_err()))
         },

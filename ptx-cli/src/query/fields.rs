@@ -227,7 +227,7 @@ pub(crate) static FIELDS: &[Field] = {
         field(Mnemonic, "comparison", Word(|| optional(ModifierClass::Comparison)), "The comparison operator.", "text", |s, _, f| v::class(s, ModifierClass::Comparison, f)),
         field(Mnemonic, "shape", Word(|| optional(ModifierClass::Shape)), "The shape of a matrix operation.", "text", |s, _, f| v::class(s, ModifierClass::Shape, f)),
         field(Mnemonic, "family", Word(families), "The section of chapter 9.7 of the PTX ISA manual that describes it.", "instruction tables", v::family),
-        field(Mnemonic, "known", Flag, "It is legal for some version and target; otherwise it may read and write every register that it contains.", "instruction tables", v::known),
+        field(Mnemonic, "known", Flag, "It is legal for some version and target; otherwise it is assumed to read and write every register that it contains.", "instruction tables", v::known),
 
         field(Operands, "text", Text, "The whole instruction, with single spaces.", "text", v::text),
         field(Operands, "operand", Text, "An operand as written, counted from 0: `operand(1)=='%tid.x'`.", "text", v::operand).index(Index::Required),
@@ -261,7 +261,7 @@ pub(crate) static FIELDS: &[Field] = {
         field(Place, "inline_asm", Flag, "It comes from inline assembly.", "comments of the compiler", v::inline_asm),
 
         field(Effects, "control", Flag, "It can change the control flow.", "instruction tables", v::control),
-        field(Effects, "flow", Word(|| labels::FLOWS.to_vec()), "Where control goes.", "instruction tables", v::flow),
+        field(Effects, "flow", Word(|| labels::FLOWS.to_vec()), "The kind of control transfer.", "instruction tables", v::flow),
         field(Effects, "call", Flag, "It calls a function.", "instruction tables", v::call),
         field(Effects, "callee", Name, "Each known callee.", "operands", v::callee),
         field(Effects, "barrier", Flag, "It waits for other threads or signals them.", "instruction tables", v::barrier),

@@ -57,7 +57,7 @@ pub(crate) struct Finding<'a> {
     pub(crate) linted: Option<&'a Linted>,
 }
 
-/// What a lint says of its finding.
+/// The fields of lint findings.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Linted {
@@ -74,7 +74,7 @@ pub(crate) struct Linted {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Measured {
     pub(crate) metric: String,
-    /// Null if it is not known.
+    /// Null if it is unknown.
     pub(crate) value: Option<u64>,
     pub(crate) limit: u64,
     pub(crate) unit: &'static str,

@@ -57,7 +57,7 @@ fn changes_are_explained() {
         (
             0,
             "<stdin>:13: st.u32 [%d3+4], %r2;: spaces: %d3 is an address in .global\n\
-             <stdin>:15: add.u32 %r3, %r2, 1;: unreachable: control never reaches it\n\
+             <stdin>:15: add.u32 %r3, %r2, 1;: unreachable: it is unreachable\n\
              <stdin>:16: unused:: unreachable: unreferenced\n"
         )
     );

@@ -118,11 +118,11 @@ fn what_has_no_term_is_refused() {
     for (name, message) in [
         (
             "shfl.sync.up.b32",
-            "ptxkit: `shfl.sync.up.b32`: the tables do not state what it computes\n",
+            "ptxkit: `shfl.sync.up.b32`: the tables do not describe its semantics\n",
         ),
         (
             "add",
-            "ptxkit: no instruction is `add`; --smt takes an opcode with all its modifiers\n",
+            "ptxkit: `add` is not a complete instruction; --smt expects an opcode with all its modifiers\n",
         ),
     ] {
         expect(&ptx(&["explain", "--smt", name]), 2, "", message);

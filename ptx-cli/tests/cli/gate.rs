@@ -90,7 +90,7 @@ error[PTX1201]: `shared_bytes` of kernel `_Z4gemmPf` (gemm(float*)) is 4096 byte
 4 | .visible .entry _Z4gemmPf(.param .u64 p)
   |                 ^^^^^^^^^
   |
-  = help: the limit is that of --max shared_bytes=2048
+  = help: the limit comes from --max shared_bytes=2048
 ";
     let run = gate(&folder, &["--max", "shared=2K"]);
     assert_eq!(run.out.trim_end(), expected.trim_end());
@@ -128,9 +128,7 @@ error[PTX1201]: `shared_bytes` of kernel `_Z4gemmPf` (gemm(float*)) is 4096 byte
     let found = short(&folder, &["--function", "helper", "--max", "shared=1"]);
     assert_eq!(
         found,
-        [
-            "24:7: PTX1201: `shared_bytes` of function `helper` is not known, expected at most 1 bytes"
-        ]
+        ["24:7: PTX1201: `shared_bytes` of function `helper` is unknown, expected at most 1 bytes"]
     );
 }
 
@@ -146,7 +144,7 @@ error[PTX1203]: `ld.f32` in `_Z4gemmPf` (gemm(float*)) is denied
    |     ^^^^^^^^^^^^^^^^^^^
    |
    = note: from /src/a.cu:7:3
-   = help: the rule `ld.generic in loops` is that of --deny
+   = help: the rule `ld.generic in loops` comes from --deny
 ";
     assert_eq!(run.out.trim_end(), expected.trim_end());
     assert_eq!(run.status, 1);
@@ -192,7 +190,7 @@ fn formats_of_services() {
     assert_eq!(
         format("github"),
         "::error file=a.ptx,line=14,endLine=14,col=5,endColumn=24,title=PTX1203::`ld.f32` in `_Z4gemmPf` (gemm(float*)) is denied%0A\
-         the rule `ld.generic in loops` is that of --deny%0Afrom /src/a.cu:7:3\n"
+         the rule `ld.generic in loops` comes from --deny%0Afrom /src/a.cu:7:3\n"
     );
     let log: serde_json::Value = serde_json::from_str(&format("sarif")).unwrap();
     let run = &log["runs"][0];
@@ -399,7 +397,7 @@ fn rules_without_functions_are_errors() {
     );
     refused(
         &["--max", "registers=40"],
-        "--max ptxas.registers=40: only ptxas knows `ptxas.registers`; give its path with `--ptxas PATH`",
+        "--max ptxas.registers=40: `ptxas.registers` requires ptxas; specify its path with `--ptxas PATH`",
     );
     refused(
         &["--deny", "ld in lops"],
@@ -417,10 +415,7 @@ fn rules_without_functions_are_errors() {
     );
     folder.file("ptxkit.toml", "");
     folder.file("a.ptx", ".version 8.5\n.target sm_90\n.func f() { ret; }\n");
-    refused(
-        &["--max", "shared=1"],
-        "no kernel that the limits are about",
-    );
+    refused(&["--max", "shared=1"], "no kernel matches the limits");
     expect(
         &gate(&folder, &["--max", "shared=1", "--allow-no-match"]),
         0,
@@ -471,7 +466,7 @@ fn figures_of_ptxas() {
     );
     assert_eq!(run.status, 1);
     assert!(
-        run.err.starts_with("a.ptx: no figures of ptxas: "),
+        run.err.starts_with("a.ptx: no metrics from ptxas: "),
         "{}",
         run.err
     );

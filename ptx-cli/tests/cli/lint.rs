@@ -19,7 +19,7 @@ const TEXT: &str = "\
 }
 ";
 
-const SHORT: &str = "<stdin>:11:5: warning[PTX1512]: `%r2` is written here and never read\n";
+const SHORT: &str = "<stdin>:11:5: warning[PTX1512]: `%r2` is written here but never read\n";
 
 fn lint(options: &[&str], text: &str) -> crate::support::Run {
     let fixed = ["lint", "--format", "short", "--no-config"];

@@ -205,7 +205,7 @@ fn an_error_with_its_source_lines() {
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = note: from /src/cuda/vecadd.cu:4:3
-   = help: an address is a multiple of the bytes that the instruction accesses, those of all elements of a vector together
+   = help: the address must be a multiple of the size of the access; for a vector, of the size of all elements together
 "
     );
     expect(&run, 3, "", &expected);
@@ -266,7 +266,7 @@ fn arguments_that_the_kernel_does_not_take() {
         ),
         (
             "u64:0 u64:0 u64:0 f32:1",
-            "parameter 4 `vecadd_param_3` (.u32): `f32:` is another kind of value; expected `u32:VALUE`".into(),
+            "parameter 4 `vecadd_param_3` (.u32): `f32:` is a value of a different kind; expected `u32:VALUE`".into(),
         ),
         (
             "u64:0 u64:0 u64:0 scratch:4",
@@ -348,7 +348,7 @@ fn which_kernel() {
 #[test]
 fn what_cannot_be_run() {
     let run = with_input(&["run", "-", "--format", "short"], BAD.as_bytes());
-    let expected = "<stdin>:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n<stdin>: not run: it has errors\n";
+    let expected = "<stdin>:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n<stdin>: not run because it has errors\n";
     expect(&run, 2, "", expected);
     let missing = self::run("no/such.ptx", "");
     assert_eq!(missing.status, 2);
@@ -371,7 +371,7 @@ fn what_cannot_be_run() {
         several.err
     );
     let threads = self::run(VECADD, "--kernel fill --block 2048 scratch:1 u8:1 u32:1");
-    let expected = "ptxkit: kernel `fill`: the launch is impossible: a CTA has 1 to 1024 threads\n";
+    let expected = "ptxkit: kernel `fill`: invalid launch: a CTA must have 1 to 1024 threads\n";
     expect(&threads, 2, "", expected);
     let folder = Folder::new("run-arrays");
     let short = array(&folder, "short.npy", "<f4", &[4], Order::C, &[0; 15]);
@@ -383,7 +383,7 @@ fn what_cannot_be_run() {
     let huge = [&b"\x93NUMPY\x01\x00"[..], &size[..], header.as_bytes()].concat();
     let huge = folder.file("huge.npy", &huge);
     for (path, message) in [
-        (short, "it has 15 of 16 bytes"),
+        (short, "the file has 15 of 16 bytes"),
         (text, "magic"),
         (huge, "the array is too large"),
     ] {
@@ -404,12 +404,9 @@ fn limits() {
     for (options, message) in [
         (
             "--max-steps 1000",
-            "error[PTX1305]: the limit of executed instructions is reached",
+            "error[PTX1305]: the limit of executed instructions was reached",
         ),
-        (
-            "--max-shared 1K --shared 2K",
-            "there is not as much shared memory",
-        ),
+        ("--max-shared 1K --shared 2K", "not enough shared memory"),
     ] {
         let mut arguments = vec!["run", "-", "--format", "short"];
         arguments.extend(options.split(' '));
@@ -507,7 +504,7 @@ fn profiles() {
     };
     let load = "2 16.0 128 2.0";
     let table = run("--profile");
-    assert_eq!(table[0], "Kernel vecadd: 44 instructions of warps");
+    assert_eq!(table[0], "Kernel vecadd: 44 warp instructions");
     assert_eq!(
         table[1],
         "Executed Lanes Bytes Sectors Conflicts Line Instruction"
@@ -574,9 +571,9 @@ fn checkers_report() {
     let arguments = ["run", "-", "--block", "32", "scratch:128", "--check"];
     let checked = |more: &[&str]| with_input(&[&arguments[..], more].concat(), NEIGHBOR.as_bytes());
     let run = checked(&["memcheck,racecheck", "--format", "short"]);
-    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: a write of 4 bytes out of bounds at 0x10000180: \
+    let expected = "<stdin>:13:1: error[PTX1401]: memcheck: write of 4 bytes at 0x10000180 is out of bounds: \
         0 bytes after the end of the allocation at 0x10000100, which has 128 bytes, in kernel `k`, block (0, 0, 0), thread (31, 0, 0)\n\
-        <stdin>:13:1: error[PTX1441]: racecheck: a write of 4 bytes at 0x10000104 in global memory, which nothing orders after a write \
+        <stdin>:13:1: error[PTX1441]: racecheck: write of 4 bytes at 0x10000104 in global memory races with an earlier write \
         of another thread, in kernel `k`, block (0, 0, 0), thread (0, 0, 0)\n";
     expect(&run, 1, "", expected);
     let run = checked(&["racecheck"]);
@@ -588,7 +585,7 @@ fn checkers_report() {
         run.err
     );
     assert!(
-        run.err.contains("help: put `bar.warp.sync` between"),
+        run.err.contains("help: add `bar.warp.sync` between"),
         "{}",
         run.err
     );
@@ -597,7 +594,7 @@ fn checkers_report() {
     assert_eq!(run.status, 2);
     assert!(
         run.err
-            .contains("the checkers are memcheck, initcheck, synccheck, racecheck"),
+            .contains("expected one of memcheck, initcheck, synccheck, racecheck"),
         "{}",
         run.err
     );
@@ -675,7 +672,7 @@ fn large_files() {
     let run = run(&file, &format!("in:{cut}"));
     assert_eq!(run.status, 2);
     assert!(
-        run.err.contains("it has 3199992 of 3200000 bytes"),
+        run.err.contains("the file has 3199992 of 3200000 bytes"),
         "{}",
         run.err
     );

@@ -53,7 +53,7 @@ k.ptx:15: @!%p trap;{all} 00000000 of ffffffff
     (3, 0, 0) %p = true; not executed
 k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, calls
     (3, 0, 0) %r1 = 3
-k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, goes on
+k.ptx:16: call (%r2), twice, (%r1);{all} ffffffff, resumed
     (3, 0, 0) -> %r2 = 6
 k.ptx:17: cvt.rn.f32.u32 %f1, %r2;{all} ffffffff
     (3, 0, 0) %r2 = 6 -> %f1 = 6 (0x40c00000)
@@ -119,7 +119,7 @@ fn the_default_and_the_limit() {
     let cut = trace(&folder, &["--trace", "--trace-limit", "3"]);
     assert_eq!(cut.out.lines().count(), 3);
     assert!(run.out.starts_with(&cut.out));
-    let note = "ptxkit: the trace ends after 3 lines; `--trace-limit N` sets another limit, and `--trace=SELECTION` shows less\n";
+    let note = "ptxkit: the trace ends after 3 lines; use `--trace-limit N` to change the limit, or `--trace=SELECTION` to select fewer steps\n";
     assert_eq!((cut.status, &*cut.err), (0, note));
     let exact = run.out.lines().count().to_string();
     let whole = trace(&folder, &["--trace", "--trace-limit", &exact]);

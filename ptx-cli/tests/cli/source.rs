@@ -58,8 +58,8 @@ fn run(folder: &Folder, arguments: &[&str]) -> Run {
 
 /// `src/a.cu` is found below the current directory; line 9 of it is missing.
 const NOTES: &str = "\
-ptxkit: note: /build/inc/copy.h: source not found, looked for /build/inc/copy.h, out/build/inc/copy.h, out/inc/copy.h, out/copy.h and 3 more places
-ptxkit: note: src/a.cu has 7 lines, but the module refers to line 9: is it another version?
+ptxkit: note: /build/inc/copy.h: source not found, searched /build/inc/copy.h, out/build/inc/copy.h, out/inc/copy.h, out/copy.h and 3 more places
+ptxkit: note: src/a.cu has 7 lines, but the module refers to line 9; it may be a different version
 ";
 
 #[test]

@@ -210,13 +210,14 @@ fn figures_of_ptxas() {
     });
     assert_eq!(*found, expected);
     let run = ptx(&["stats", "--function", "k", "--ptxas", &ptxas, &file]);
-    let line = "28 registers, 16 bytes of stack, 24 bytes stored and 8 bytes loaded by spills\n";
+    let line =
+        "28 registers, 16 bytes of stack, 24 bytes of spill stores and 8 bytes of spill loads\n";
     assert!(run.out.contains(line), "{}", run.out);
 
     let run = ptx(&["stats", "--ptxas", &ptxas, "--target", "sm_90", &file]);
     assert_eq!(run.status, 1);
     let refusal =
-        format!("{file}: no figures of ptxas: ptxas fatal   : -v -arch=sm_90 -o /dev/null -\n");
+        format!("{file}: no metrics from ptxas: ptxas fatal   : -v -arch=sm_90 -o /dev/null -\n");
     assert_eq!(run.err, refusal);
     let run = ptx(&["stats", "--ptxas", "/nonexistent/ptxas", &file]);
     assert_eq!(run.status, 2);

@@ -1,7 +1,7 @@
-//! Findings that depend on what calls a function: kernels are linted with the statements of small functions instead of their calls.
+//! Findings that depend on the callers of a function: kernels are linted with small functions inlined.
 //!
-//! Each kernel is written as a new module, which is parsed and linted. What is found there is reported where the statement is in the
-//! source: in the kernel, or in the function.
+//! Each kernel is written as a new module, which is parsed and linted. A finding in that module is reported at the corresponding statement of
+//! the source, in the kernel or in the inlined function.
 
 mod plan;
 mod write;
@@ -21,10 +21,10 @@ use crate::{Finding, Lint, LintOptions};
 pub(crate) use plan::Plans;
 use write::{Frame, Piece, Writer};
 
-/// The longest text that is written for all kernels of a module: those after it are linted with their calls.
+/// The limit on the total text of the kernels of a module. Further kernels are linted without inlining.
 pub(crate) const MOST_BYTES: usize = 1 << 19;
 
-/// The lints to which it matters where a function is called.
+/// The lints whose findings depend on the callers of a function.
 const LINTS: &[Lint] = &[
     Lint::BarrierDivergence,
     Lint::WarpMask,
@@ -39,25 +39,25 @@ const LINTS: &[Lint] = &[
     Lint::BankConflict,
 ];
 
-/// What is found in kernels with the statements of functions instead of calls.
+/// The findings in kernels with inlined functions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contexts {
     /// By the function in which it is found.
     found: BTreeMap<FuncId, Vec<Finding>>,
-    /// The functions of which everything was linted in this way, in order.
+    /// The functions that were completely linted in this way, in order.
     replaced: Vec<FuncId>,
     /// The kernels among them, in order.
     kernels: Vec<FuncId>,
 }
 
-/// The lints among some to which it matters where a function is called; `None` if there is no such lint.
+/// The enabled lints whose findings depend on the callers of a function; `None` if there is no such lint.
 pub(crate) fn lints(options: &LintOptions) -> Option<LintOptions> {
     let mut options = options.clone();
     options.lints.retain(|lint| LINTS.contains(lint));
     (!options.lints.is_empty()).then_some(options)
 }
 
-/// The kernels of a module that call something; none of a module of which the text is not known.
+/// The kernels of a module that contain calls; none if the text of the module is unknown.
 pub(crate) fn callers(module: &Module, calls: &CallGraph) -> Vec<FuncId> {
     if module.source().is_empty() || module.edits().is_some() {
         return Vec::new();
@@ -97,7 +97,7 @@ impl Contexts {
         Self::of(module, calls, kernels.iter())
     }
 
-    /// Puts together what was found in some kernels, in the order of the module.
+    /// Combines the findings in some kernels, in the order of the module.
     pub(crate) fn of<'k>(
         module: &Module,
         calls: &CallGraph,
@@ -136,12 +136,12 @@ impl Contexts {
         }
     }
 
-    /// Whether a lint does not examine a function by itself.
+    /// Whether a lint examines a function only as a part of kernels.
     pub(crate) fn replaces(&self, function: FuncId, lint: Lint) -> bool {
         match lint {
-            // Arguments that are passed are not moves, which may be done later.
+            // Moves may be delayed until after a wait, but passing arguments may not.
             Lint::WgmmaProtocol | Lint::Tcgen05Protocol => false,
-            // The barrier is reported, and the call of its function.
+            // Both the barrier and the call of its function are reported.
             Lint::BarrierDivergence => self.kernels.binary_search(&function).is_ok(),
             lint => LINTS.contains(&lint) && self.replaced.binary_search(&function).is_ok(),
         }
@@ -158,23 +158,23 @@ impl Contexts {
         self.found.values_mut().flatten().for_each(each);
     }
 
-    /// What is found in a function.
+    /// The findings in a function.
     pub(crate) fn found(&self, function: FuncId) -> &[Finding] {
         self.found.get(&function).map_or(&[], Vec::as_slice)
     }
 }
 
-/// A kernel that was linted with the statements of functions instead of calls.
+/// A kernel that was linted with inlined functions.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     pub(crate) id: FuncId,
-    /// The functions whose calls were replaced, and those of which calls remain.
+    /// The functions whose calls were inlined, and those with remaining calls.
     pub(crate) replaced: BTreeSet<FuncId>,
     pub(crate) remaining: BTreeSet<FuncId>,
     pub(crate) found: Vec<Finding>,
 }
 
-/// A module of a kernel with the statements of functions instead of calls.
+/// A module of a kernel with inlined functions.
 pub(crate) struct Inlined {
     kernel: FuncId,
     text: Vec<u8>,
@@ -186,7 +186,7 @@ pub(crate) struct Inlined {
 }
 
 impl Inlined {
-    /// Writes a kernel; `None` if no call is replaced.
+    /// Writes a kernel; `None` if no call is inlined.
     pub(crate) fn new(
         plans: &Plans<'_>,
         declarations: &Declarations<'_>,
@@ -295,7 +295,7 @@ impl Inlined {
         (at < piece.end).then_some(piece)
     }
 
-    /// Where a part of the text is in the source.
+    /// Maps a part of the text to the source.
     fn old_span(&self, old: &Module, span: Span) -> Option<Span> {
         let piece = self.piece(span.start)?;
         let of = old.body(piece.function)?.source_span(piece.stmt);
@@ -351,7 +351,7 @@ impl Inlined {
     }
 }
 
-/// Adds a finding; of several at one statement the most certain one is left.
+/// Adds a finding; if there are several at a statement, the most certain one is kept.
 fn add<'k>(best: &mut BTreeMap<(FuncId, Lint, StmtId), &'k Finding>, new: &'k Finding) {
     match best.entry((new.function, new.lint, new.stmt)) {
         Entry::Vacant(place) => {

@@ -1,7 +1,7 @@
-//! Which calls of a function can be replaced by the statements of the function that they call.
+//! Decides which calls can be inlined.
 //!
-//! Arguments and results are passed in variables of parameter space, or in registers. They become registers if each is a scalar that only
-//! loads, stores and calls mention.
+//! Arguments and results are passed in `.param` variables or in registers. They become registers if each is a scalar that is only
+//! used by loads, stores and calls.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,13 +16,13 @@ use ptx_ir::{
 };
 use ptx_isa::{Access, StateSpace};
 
-/// The most statements of a function that replaces its calls.
+/// The maximum number of statements of an inlined function.
 const MOST_STATEMENTS: usize = 256;
 
 /// Where an argument or a result is passed.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// In a variable of parameter space.
+    /// In a `.param` variable.
     Memory(VarId),
     /// In a register, or as a number.
     Register { text: String, bytes: u64 },
@@ -36,7 +36,7 @@ pub(super) struct Call {
     pub(super) arguments: Vec<Slot>,
 }
 
-/// A load or a store of a variable of parameter space.
+/// A load or a store of a `.param` variable.
 #[derive(Clone, Debug)]
 pub(super) struct Move {
     pub(super) variable: VarId,
@@ -48,20 +48,20 @@ pub(super) struct Move {
     pub(super) value: String,
 }
 
-/// What calls and is called in a function.
+/// The calls of a function, and how it is called.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) calls: BTreeMap<StmtId, Call>,
     pub(super) moves: BTreeMap<StmtId, Move>,
-    /// Parameters and results of the function; `None` if it cannot take the place of its calls.
+    /// Parameters and results of the function; `None` if it cannot be inlined.
     pub(super) interface: Option<(Vec<Slot>, Vec<Slot>)>,
-    /// The bytes of the variables that only moves and calls mention.
+    /// The sizes of the variables that are only used by moves and calls.
     bytes: BTreeMap<VarId, u64>,
-    /// The variables that something else mentions.
+    /// The variables with other uses.
     others: BTreeSet<VarId>,
     /// The names of variables, registers and labels.
     names: BTreeSet<NameId>,
-    /// The names of the module that statements mention; not of functions that cannot take the place of a call.
+    /// The module-level names that statements reference; empty for functions that cannot be inlined.
     mentioned: BTreeSet<NameId>,
 }
 
@@ -95,7 +95,7 @@ impl<'m> Plans<'m> {
         self.of.get(&id)
     }
 
-    /// The bytes of the values of a call: the results, then the arguments; `None` if it cannot be replaced.
+    /// The sizes of the values of a call: the results, then the arguments; `None` if it cannot be inlined.
     pub(super) fn values(&self, caller: FuncId, call: &Call) -> Option<Vec<u64>> {
         let (own, of) = (self.of(caller)?, self.of(call.callee)?);
         let (returns, params) = of.interface.as_ref()?;
@@ -179,7 +179,7 @@ impl<'m> Plans<'m> {
             }));
     }
 
-    /// A call without a guard of one function.
+    /// An unguarded direct call.
     fn call(&self, body: &Body, facts: &Facts<'_>) -> Option<Call> {
         let Some(Callees::Function(symbol)) = facts.callees() else {
             return None;
@@ -224,7 +224,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// A load or a store of all of a variable of parameter space.
+    /// A load or a store of a whole `.param` variable.
     fn parameter_access(
         &self,
         body: &Body,
@@ -313,7 +313,7 @@ fn names(body: &Body) -> BTreeSet<NameId> {
     variables.chain(registers).chain(labels).collect()
 }
 
-/// The names of the module that the statements of a function mention.
+/// The module-level names that the statements of a function reference.
 fn mentioned(module: &Module, body: &Body) -> BTreeSet<NameId> {
     let mut mentioned = Vec::new();
     for (_, statement) in body.statements() {

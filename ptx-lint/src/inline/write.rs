@@ -1,4 +1,4 @@
-//! Writes kernels in which the statements of functions take the place of their calls.
+//! Writes kernels with inlined functions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -9,10 +9,10 @@ use ptx_ir::{FuncId, Statement, StmtId, VarId};
 
 use super::plan::{Call, Move, Plans, Slot};
 
-/// The most statements that are written for a kernel.
+/// The maximum number of statements that are written for a kernel.
 const MOST_STATEMENTS: usize = 1 << 12;
 
-/// A part of the new text and the statement that it was.
+/// A part of the new text and its original statement.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Piece {
     /// Where it begins.
@@ -20,11 +20,11 @@ pub(super) struct Piece {
     pub(super) end: u32,
     pub(super) function: FuncId,
     pub(super) stmt: StmtId,
-    /// The call that it takes the place of.
+    /// The call into which it is inlined.
     pub(super) frame: Option<usize>,
 }
 
-/// A call that statements take the place of.
+/// A call that is inlined.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Frame {
     pub(super) function: FuncId,
@@ -38,7 +38,7 @@ pub(super) struct Writer<'p, 'm> {
     pub(super) text: Vec<u8>,
     pub(super) pieces: Vec<Piece>,
     pub(super) frames: Vec<Frame>,
-    /// The functions whose calls were replaced, and those of which calls remain.
+    /// The functions whose calls were inlined, and those with remaining calls.
     pub(super) replaced: BTreeSet<FuncId>,
     pub(super) remaining: BTreeSet<FuncId>,
     /// The number of the next name.
@@ -51,7 +51,7 @@ struct Place {
     function: FuncId,
     frame: Option<usize>,
     held: BTreeMap<VarId, String>,
-    /// The number of the label at the end, if it takes the place of a call.
+    /// The number of the label at the end, if it is inlined.
     end: Option<u32>,
 }
 
@@ -158,7 +158,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    /// A jump to the end instead of a return from a function that takes the place of a call.
+    /// A branch to the end instead of a return from an inlined function.
     fn returned(&self, place: &Place, stmt: StmtId, statement: Statement) -> Option<String> {
         let (end, Statement::Inst(inst)) = (place.end?, statement) else {
             return None;
@@ -175,7 +175,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Some(format!("{guard}bra $end_{end};"))
     }
 
-    /// Writes the statements of a function instead of a call of it.
+    /// Writes the statements of a function instead of a call.
     fn call(&mut self, place: &Place, stmt: StmtId, call: &Call, names: &[String]) {
         let plans = self.plans;
         let interface = plans.of(call.callee).and_then(|p| p.interface.as_ref());

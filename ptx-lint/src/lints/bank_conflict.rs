@@ -1,4 +1,4 @@
-//! `bank-conflict`: accesses to shared memory that are repeated, because lanes need different words of one bank.
+//! `bank-conflict`: accesses to shared memory that take several passes because lanes need different words of the same bank.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ use crate::{Finding, Lint};
 const WORD: u64 = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger is not meant to be fast.
+    // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
     }
@@ -58,22 +58,22 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
     }
     let how = match stride {
         Some(stride) => format!("the addresses of the lanes are {stride} bytes apart"),
-        None => "lanes access different words of a bank".into(),
+        None => "lanes access different words of the same bank".into(),
     };
     let message = format!(
-        "{degree}-way bank conflict: {how}, so a warp accesses shared memory {all} times instead of {least}"
+        "{degree}-way bank conflict: {how}, so an access of a warp takes {all} passes instead of {least}"
     );
     let finding = cx.finding(Lint::BankConflict, Certainty::Definite, access.stmt, message);
     let help = match stride {
         Some(stride) if is_row(stride, lanes.bytes) => format!(
-            "add {} bytes to each row of {} bytes, so that the lanes access different banks",
+            "add {} bytes of padding to each row of {} bytes so that the lanes access different banks",
             lanes.bytes.max(WORD),
             stride.unsigned_abs()
         ),
         Some(_) => {
-            "let consecutive threads access consecutive words, for example in an array for each member of a structure".into()
+            "let consecutive threads access consecutive words, for example with a structure of arrays instead of an array of structures".into()
         }
-        None => "pad the rows, or swizzle the columns, so that the lanes access different banks".into(),
+        None => "pad the rows or swizzle the columns so that the lanes access different banks".into(),
     };
     let help = performance::with_assumptions(&help, lanes);
     Some(finding.with_help(help).with_degree(degree as u32))
@@ -85,17 +85,17 @@ fn least_degree(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> u64
     let stride = lanes.stride();
     let is_of_words = stride.is_none_or(|stride| stride.unsigned_abs() % WORD == 0);
     match () {
-        // No thread waits for the passes of a copy, which take less time than what it reads.
+        // No thread waits for the passes of a copy, which take less time than reading its source.
         () if facts.action() == Some(Action::CopyAsync) => 8,
-        // Computed layouts often have to be good for two purposes.
+        // Computed layouts are often a compromise between two access patterns.
         () if !lanes.is_affine && stride.is_none() => 3,
-        // Padding by words does not help rows that share words.
+        // Padding by words does not help if rows share words.
         () if lanes.bytes < WORD && !is_of_words => 3,
         () => 2,
     }
 }
 
-/// Whether the lanes access a column of rows of a power of two of bytes.
+/// Whether the lanes access a column of rows whose size is a power of two.
 fn is_row(stride: i64, bytes: u64) -> bool {
     let stride = stride.unsigned_abs();
     stride.is_power_of_two() && stride >= 8 * bytes.max(WORD)

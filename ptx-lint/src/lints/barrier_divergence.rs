@@ -1,4 +1,4 @@
-//! `barrier-divergence`: barriers that some of the threads do not reach that have to.
+//! `barrier-divergence`: barriers that only some of the participating threads reach.
 
 mod balance;
 mod counted;
@@ -24,11 +24,11 @@ const ALL_LANES: i64 = 0xffff_ffff;
 /// A barrier.
 #[derive(Copy, Clone)]
 struct Barrier {
-    /// The group of which all threads must come to it, or none.
+    /// The group of threads that must all reach it, or none.
     group: Uniformity,
-    /// Whether the threads of a warp must execute it together.
+    /// Whether it is aligned: the threads of a warp must execute it converged.
     is_aligned: bool,
-    /// Whether threads may come to another barrier instead.
+    /// Whether threads may reach a different barrier instead.
     may_differ: bool,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// What an instruction is as a barrier.
+/// The barrier of an instruction, if it is one.
 fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
     let is_aligned = facts.convergence().is_some();
     let all = |group| Barrier {
@@ -94,7 +94,7 @@ fn barrier(cx: &FunctionContext<'_>, facts: &Facts<'_>) -> Option<Barrier> {
     })
 }
 
-/// A barrier that not all threads come to.
+/// A barrier that not all threads reach.
 fn examine(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
@@ -106,13 +106,13 @@ fn examine(
     let in_lanes = level == Uniformity::Varying && barrier.is_aligned;
     let is_guarded = guard > barrier.group;
     if barrier.may_differ && !in_lanes && !is_guarded && !causes.is_empty() {
-        // All ways from each branch may have as many barriers.
+        // All paths from each branch may have the same barriers.
         let mut all = causes.iter();
         if all.all(|branch| balance::is_balanced(cx, divergence, *branch, &at.facts)) {
             return;
         }
     }
-    // Threads that end release a barrier that need not be executed together.
+    // A barrier that is not aligned does not wait for exited threads.
     let certain = match (is_guarded, causes.as_slice()) {
         _ if !barrier.is_aligned && barrier.group == Uniformity::Cta => false,
         (true, []) => splits(cx, at.stmt, &at.facts),
@@ -142,25 +142,25 @@ fn examine(
 
 fn waits_for(group: Uniformity, is_aligned: bool) -> &'static str {
     match group {
-        Uniformity::Cta if is_aligned => "all threads of the CTA, those of a warp together",
+        Uniformity::Cta if is_aligned => "all threads of the CTA and must be executed by converged warps",
         Uniformity::Cta => "all threads of the CTA",
-        _ => "all threads of the warp together",
+        _ => "all threads of the warp and must be executed by a converged warp",
     }
 }
 
 fn help(level: Uniformity, barrier: Barrier) -> String {
     match (level, barrier.group) {
         (Uniformity::Varying, Uniformity::Warp) => {
-            "move it out of the code that threads of one warp execute differently".into()
+            "move it out of the divergent code".into()
         }
-        _ => "move it to where all threads come, or give the number of threads that do".into(),
+        _ => "move it to code that all threads execute, or specify the number of participating threads".into(),
     }
 }
 
-/// Names the branch.
+/// Adds a label at the divergent branch.
 pub(super) fn with_cause(cx: &FunctionContext<'_>, finding: Finding, causes: &[BlockId]) -> Finding {
     match causes.first().and_then(|branch| last(cx, *branch)) {
-        Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads go different ways here"),
+        Some((stmt, _)) => finding.with_label(cx.span(stmt), "threads diverge here"),
         None => finding,
     }
 }
@@ -175,7 +175,7 @@ pub(super) fn last<'a>(cx: &FunctionContext<'a>, block: BlockId) -> Option<(Stmt
     })
 }
 
-/// Whether a guard surely differs between threads of the first warp, or of a CTA whose size is required.
+/// Whether a guard certainly differs between threads of the first warp, or of a CTA of the required size.
 pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) -> bool {
     let Some((mut threads, _)) = cx.threads() else {
         return false;
@@ -190,7 +190,7 @@ pub(super) fn splits(cx: &FunctionContext<'_>, stmt: StmtId, facts: &Facts<'_>) 
     (0..samples).any(|sample| guard.get(sample) != guard.get(0))
 }
 
-/// Whether a branch that all threads come to surely leads some of them past a block, and others to it, and the former do not end at once.
+/// Whether a branch that all threads reach certainly leads some threads past a block and others to it, and the former do not exit immediately.
 pub(super) fn decides(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
@@ -221,7 +221,7 @@ pub(super) fn decides(
         && others.into_iter().all(|to| !ends_at_once(cx, *to) && !reaches(cx, *to, block))
 }
 
-/// Whether control may come from one block to another.
+/// Whether one block is reachable from another.
 fn reaches(cx: &FunctionContext<'_>, from: BlockId, to: BlockId) -> bool {
     let mut seen = vec![false; cx.cfg().len()];
     let mut work = vec![from];
@@ -236,14 +236,15 @@ fn reaches(cx: &FunctionContext<'_>, from: BlockId, to: BlockId) -> bool {
     false
 }
 
-/// Whether threads leave a loop at different times, and may then be far from each other, so that some end before others come to a barrier.
+/// Whether threads leave a loop in different iterations, so that some may exit before others reach a barrier.
 fn loses_lanes(cx: &FunctionContext<'_>, divergence: &Divergence) -> bool {
     let loops = cx.analysis().loops();
     let mut blocks = cx.cfg().blocks().map(|(id, _)| id);
     blocks.any(|id| loops.innermost(id).is_some() && divergence.branch(id) > Uniformity::Cta)
 }
 
-/// Whether no barrier is on the way from a branch to a statement. When threads leave one, the others may have ended, and need not come to the next one.
+/// Whether there is no barrier on the paths from a branch to a statement. When threads leave a barrier, the others may have exited and then need not reach
+/// the next one.
 fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, StmtId)) -> bool {
     let waits = |facts: &Facts<'_>| {
         let is_barrier = matches!(facts.action(), Some(Action::BarrierSync | Action::BarrierReduce | Action::ClusterWait));
@@ -268,7 +269,7 @@ fn is_first(cx: &FunctionContext<'_>, branch: BlockId, (block, stmt): (BlockId, 
     true
 }
 
-/// Whether a thread ends at the start of a block.
+/// Whether a thread exits at the start of a block.
 fn ends_at_once(cx: &FunctionContext<'_>, block: BlockId) -> bool {
     let Some(of) = cx.cfg().block(block) else {
         return true;
@@ -310,5 +311,5 @@ fn call(
     );
     let finding = cx.finding(Lint::BarrierDivergence, certainty, at.stmt, message);
     let finding = with_cause(cx, finding, &causes);
-    found.push(finding.with_help("call it where all threads come"));
+    found.push(finding.with_help("call it from code that all threads execute"));
 }

@@ -1,4 +1,4 @@
-//! `dead-code`: code that control never reaches, results that are never read, variables that are only written, and functions that nothing calls.
+//! `dead-code`: unreachable code, results that are never read, variables that are only written, and functions that are never called.
 
 mod compilers;
 mod only_written;

@@ -1,4 +1,4 @@
-//! `deprecated`: what the PTX ISA manual calls deprecated in the version of the module.
+//! `deprecated`: features that are deprecated in the PTX version of the module.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use ptx_isa::{Deprecation, Directive, PtxVersion, RuleKind};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Directives of functions, the version that deprecated each, and what replaces it.
+/// Deprecated function directives, with the version that deprecated each and its replacement.
 const DIRECTIVES: &[(Directive, &str, &str)] =
     &[(Directive::Maxnctapersm, "2.0", "`.minnctapersm`")];
 
@@ -80,7 +80,7 @@ fn directives(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Where a directive is in the header of the function.
+/// The span of a directive in the header of the function.
 fn keyword(cx: &FunctionContext<'_>, directive: Directive) -> Option<Span> {
     let spans = cx.module().interface_spans(cx.id())?;
     let start = spans.params.map_or(spans.name.end, |params| params.list.end);

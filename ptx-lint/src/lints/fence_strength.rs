@@ -1,5 +1,5 @@
-//! `fence-strength`: fences that another one makes redundant or that order nothing, fences whose scope is wider than what communicates, accesses
-//! whose scope is narrower, and signals to other threads without a fence.
+//! `fence-strength`: redundant fences, fences and accesses with a scope that is too wide or too narrow for the communicating threads, and signals to
+//! other threads without a fence.
 
 mod beside;
 mod missing;

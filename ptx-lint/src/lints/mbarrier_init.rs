@@ -1,4 +1,4 @@
-//! `mbarrier-init`: mbarrier objects that are not initialized, or twice.
+//! `mbarrier-init`: mbarrier objects that are used before they are initialized, or initialized twice.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::addresses::Parts;
 use crate::context::{FunctionContext, Reached};
 use crate::{Certainty, Finding, Lint, protocols};
 
-/// The most threads of a CTA.
+/// The maximum number of threads of a CTA.
 const MOST_THREADS: u32 = 1024;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -26,7 +26,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let Some((mut threads, sets)) = cx.threads() else {
         return;
     };
-    // Kernels that do not say how many threads they are for may be for one.
+    // Kernels that do not declare a CTA size may be launched with one thread.
     let shape = threads.shape();
     let is_bounded = cx.values().is_some_and(|v| v.bounds().most < MOST_THREADS);
     if !shape.is_required && !is_bounded {
@@ -40,7 +40,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether several threads initialize one object.
+/// Whether several threads initialize the same object.
 fn is_repeated(
     cx: &FunctionContext<'_>,
     (threads, sets): (&mut ThreadValues<'_>, &[u128]),
@@ -71,7 +71,7 @@ fn finding(cx: &FunctionContext<'_>, at: &Reached<'_>, is_certain: bool) -> Find
         true => (Certainty::Definite, "several threads initialize"),
         false => (Certainty::Possible, "several threads may initialize"),
     };
-    let message = alloc::format!("`{}`: {may} one mbarrier object", cx.mnemonic(at.inst));
-    let help = "let one thread initialize the object, and all threads meet at a barrier after that";
+    let message = alloc::format!("{may} the same mbarrier object with `{}`", cx.mnemonic(at.inst));
+    let help = "initialize the object in one thread, and add a barrier for all threads after the initialization";
     cx.finding(Lint::MbarrierInit, certainty, at.stmt, message).with_help(help)
 }

@@ -16,7 +16,7 @@ use super::performance::{self, Lanes};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// The most that an access must be aligned to, whatever its size.
+/// The maximum required alignment of an access of any size.
 const MOST: u64 = 16;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -36,7 +36,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// What the address of an access must be a multiple of.
+/// The required alignment of an access.
 fn needed(cx: &FunctionContext<'_>, access: &Access) -> Option<u64> {
     let of = &access.access;
     let memory = matches!(access.space, Space::State(_) | Space::Generic);
@@ -69,7 +69,7 @@ fn finding(
     let residue = known.residue % modulus.max(1);
     if residue != 0 {
         let message = format!(
-            "the address of this access of {needed} bytes is {residue} more than a multiple of {modulus}"
+            "the address of this {needed}-byte access is {residue} more than a multiple of {modulus}"
         );
         let finding = cx.finding(
             Lint::MisalignedVector,
@@ -77,21 +77,21 @@ fn finding(
             access.stmt,
             message,
         );
-        let help = format!("use an address that is a multiple of {needed}, or accesses of fewer bytes");
+        let help = format!("use an address that is a multiple of {needed}, or narrower accesses");
         return Some(finding.with_help(help));
     }
     if known.divisor() >= needed {
         return None;
     }
     let reason = match declared(cx, access, needed) {
-        Some(align) => format!("what it points into is declared with an alignment of {align}"),
+        Some(align) => format!("the memory that it points to is declared with an alignment of {align}"),
         None => {
             let threads = distance(values, &form, needed).or_else(apart);
-            let threads = threads.map(|bytes| format!("its threads are {bytes} bytes apart"));
+            let threads = threads.map(|bytes| format!("the addresses of different threads are {bytes} bytes apart"));
             let blocks = || of_blocks(values, &form, needed);
-            let blocks = || blocks().map(|bytes| format!("its blocks are {bytes} bytes apart"));
+            let blocks = || blocks().map(|bytes| format!("the addresses of different CTAs are {bytes} bytes apart"));
             let pointer = || from_pointer(values, &form, needed);
-            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed}, if the pointer is aligned as allocations are"));
+            let pointer = || pointer().map(|bytes| format!("it is {bytes} bytes from a multiple of {needed} if the pointer is aligned like an allocation"));
             let unknown = || unknown::reason(cx, values, (access, needed), &form);
             threads.or_else(blocks).or_else(pointer).or_else(unknown)?
         }
@@ -103,10 +103,10 @@ fn finding(
         access.stmt,
         message,
     );
-    Some(finding.with_help(format!("declare an alignment of {needed}, or use accesses of fewer bytes")))
+    Some(finding.with_help(format!("declare an alignment of {needed}, or use narrower accesses")))
 }
 
-/// The alignment that is declared for what an address points into, if it is less than needed.
+/// The declared alignment of the object that an address points into, if it is less than required.
 fn declared(cx: &FunctionContext<'_>, access: &Access, needed: u64) -> Option<u64> {
     let module = cx.module();
     let align = match access.provenance? {
@@ -151,7 +151,7 @@ fn of_parameter(cx: &FunctionContext<'_>, variable: VarId, at: i64, needed: u64)
     None
 }
 
-/// How far the addresses of neighbouring threads are apart, if that is less than what all of them must be multiples of.
+/// The distance between the addresses of neighboring threads, if it is not a multiple of the required alignment.
 fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
     let kernel = values.is_kernel();
     let mut step = None;
@@ -168,7 +168,7 @@ fn distance(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
     step.filter(|step| step % needed != 0)
 }
 
-/// How far an address is from a multiple of what is needed, if the pointer that the kernel gets is one.
+/// The offset of an address from a multiple of the required alignment, if the pointer parameter is aligned.
 fn from_pointer(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
     let mut pointers = 0;
     for term in form.terms() {
@@ -184,12 +184,12 @@ fn from_pointer(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
     (pointers == 1 && rest != 0).then_some(rest.unsigned_abs())
 }
 
-/// The difference of the addresses of two threads of a warp, if both cannot be multiples of what is needed.
+/// The difference of the addresses of two threads of a warp, if not both can be aligned.
 fn apart(lanes: &Lanes, needed: u64) -> Option<u64> {
     lanes.differences().map(i64::unsigned_abs).find(|bytes| bytes % needed != 0)
 }
 
-/// How far the addresses of neighbouring blocks are apart, likewise.
+/// The distance between the addresses of neighboring CTAs, likewise.
 fn of_blocks(values: &Values, form: &Affine, needed: u64) -> Option<u64> {
     let mut step = None;
     for term in form.terms() {

@@ -1,4 +1,4 @@
-//! `missed-vector`: adjacent accesses that one vector access could do.
+//! `missed-vector`: adjacent accesses that could be one vector access.
 
 use alloc::vec::Vec;
 
@@ -11,11 +11,11 @@ use ptx_isa::StateSpace;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// The most elements of a vector that all targets have.
+/// The maximum number of elements of a vector that all targets support.
 const MOST: usize = 4;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger is not meant to be fast.
+    // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
     }
@@ -28,7 +28,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         let all = accesses.all();
         let parts = adjacent.accesses.iter().map(|at| all.get(*at));
         let parts: Option<Vec<&Access>> = parts.collect();
-        // Code that is not optimized keeps its variables on the stack.
+        // Unoptimized code keeps its variables on the stack.
         if let Some(parts) = parts.filter(|p| !cx.is_unoptimized() || !p.iter().any(|a| is_local(a))) {
             found.extend(finding(cx, adjacent, parts, certainty));
         }
@@ -62,16 +62,16 @@ fn finding(
     }
     let (what, bytes) = (if first.access.writes() { "stores" } else { "loads" }, adjacent.bytes);
     let reason = match certainty {
-        Certainty::Definite => "could be one of {}: the address is aligned to it",
-        Certainty::Possible => "may be one of {}, if the pointer is aligned as allocations are",
+        Certainty::Definite => "could be combined into one of {}: the address is sufficiently aligned",
+        Certainty::Possible => "may be combined into one of {} if the pointer is aligned like an allocation",
     };
     let reason = reason.replace("{}", &format!("{bytes} bytes"));
     let message = format!("{} {what} of adjacent memory {reason}", parts.len());
     let mut found = cx
         .finding(Lint::MissedVector, certainty, first.stmt, message)
-        .with_help(format!("write `{}` with {count} registers", vector(mnemonic, count)));
+        .with_help(format!("use `{}` with {count} registers", vector(mnemonic, count)));
     for other in others {
-        found = found.with_label(cx.span(other.stmt), "adjacent to it");
+        found = found.with_label(cx.span(other.stmt), "adjacent access");
     }
     Some(found)
 }

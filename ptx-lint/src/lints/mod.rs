@@ -1,4 +1,4 @@
-//! The lints: a file for each of them, and a line in the list below.
+//! The lints: each has a file and a line in the list below.
 
 mod performance;
 
@@ -24,10 +24,10 @@ macro_rules! lints {
         }
 
         impl Lint {
-            /// Every lint, in the order of the codes.
+            /// All lints, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name, as in `dead-code`.
+            /// The name of the lint, such as `dead-code`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -35,7 +35,7 @@ macro_rules! lints {
                 }
             }
 
-            /// The code of what it reports.
+            /// The code of its diagnostics.
             #[must_use]
             pub const fn code(self) -> Code {
                 match self {
@@ -43,14 +43,14 @@ macro_rules! lints {
                 }
             }
 
-            /// Whether it asks where values have a reason to differ.
+            /// Whether it needs the likely divergence of values.
             pub(crate) fn needs_divergence(self) -> bool {
                 match self {
                     $(Self::$variant => $divergence,)*
                 }
             }
 
-            /// Looks for mistakes in a function.
+            /// Runs the lint on a function.
             pub(crate) fn check(self, context: &FunctionContext<'_>, found: &mut Vec<Finding>) {
                 match self {
                     $(Self::$variant => $module::check(context, found),)*
@@ -60,7 +60,7 @@ macro_rules! lints {
     };
 }
 
-// The file, the lint, its code, its name, and whether it asks where values have a reason to differ between threads.
+// The file, the lint, its code, its name, and whether it needs the likely divergence of values.
 lints! {
     barrier_divergence: BarrierDivergence = BarrierDivergence, "barrier-divergence", true;
     warp_mask: WarpMask = WarpMask, "warp-mask", true;

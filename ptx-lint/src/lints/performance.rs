@@ -1,4 +1,4 @@
-//! What the lints about the performance of accesses have in common.
+//! Code that the lints about the performance of accesses share.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,14 +13,14 @@ use ptx_isa::{Action, Modifier, Proxy};
 use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
-/// Bytes of the longest vector.
+/// The size of the longest vector in bytes.
 const LONGEST: u64 = 32;
 /// Bytes of a sector of global memory.
 pub(crate) const SECTOR: u64 = 32;
 /// Bytes of a row of a matrix.
 pub(crate) const ROW: u64 = 16;
 
-/// Whether each lane of a warp accesses memory at its own address: not operations of one thread on many bytes, and not those on matrices.
+/// Whether each lane of a warp accesses memory at its own address, unlike bulk operations of one thread and matrix operations.
 pub(crate) fn is_of_lanes(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let facts = cx.facts().inst(access.inst);
     let known = access.access.bytes.is_some_and(|n| n > 0 && n <= LONGEST);
@@ -29,29 +29,29 @@ pub(crate) fn is_of_lanes(cx: &FunctionContext<'_>, access: &Access) -> bool {
     known && proxy && !one_thread && !access.access.is_mbarrier && !facts.is_multimem()
 }
 
-/// Whether each lane gives the address of a row of a matrix.
+/// Whether each lane provides the address of a matrix row.
 pub(crate) fn is_of_rows(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let action = cx.facts().inst(access.inst).action();
     matches!(action, Some(Action::MatrixLoad | Action::MatrixStore))
 }
 
-/// What the lanes of a warp access at once.
+/// The memory request of the lanes of a warp.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
-    /// From some address to that of each lane.
+    /// The offset of each lane from a common address.
     pub(crate) offsets: [i64; LANES],
     /// The lanes that access memory.
     pub(crate) mask: u32,
     /// The bytes of each lane.
     pub(crate) bytes: u64,
-    /// Whether the addresses are an affine form of the indices of threads.
+    /// Whether the addresses are affine in the thread indices.
     pub(crate) is_affine: bool,
-    /// Whether the threads of the block are taken to be in one dimension.
+    /// Whether the CTA is assumed to be one-dimensional.
     pub(crate) one_dimension: bool,
 }
 
 impl Lanes {
-    /// The lanes of the first warp that come to an access, or of the second one; `None` if their addresses are not known.
+    /// The lanes of the first or second warp that reach an access; `None` if their addresses are unknown.
     pub(crate) fn of(
         cx: &FunctionContext<'_>,
         (threads, sets): (&mut ThreadValues<'_>, &[u128]),
@@ -107,7 +107,7 @@ impl Lanes {
         (0..LANES).filter(|lane| self.mask >> lane & 1 == 1)
     }
 
-    /// From each lane to the next, if that is always the same.
+    /// The stride between lanes, if it is constant.
     pub(crate) fn stride(&self) -> Option<i64> {
         let mut lanes = self.numbers();
         let (first, second) = (lanes.next()?, lanes.next()?);
@@ -120,7 +120,7 @@ impl Lanes {
             .then_some(stride)
     }
 
-    /// The addresses, from the lowest one on.
+    /// The addresses in ascending order.
     fn addresses(&self) -> [u64; LANES] {
         let lowest = self
             .numbers()
@@ -131,7 +131,7 @@ impl Lanes {
             .map(|offset| offset.wrapping_sub(lowest) as u64)
     }
 
-    /// The different sectors of global memory, wherever the lowest address is in one: at least that many.
+    /// The minimum number of distinct sectors of global memory over all positions of the lowest address in its sector.
     pub(crate) fn sectors(&self) -> u64 {
         let addresses = self.addresses();
         let aligned = 1 << self.bytes.trailing_zeros().min(SECTOR.trailing_zeros());
@@ -141,19 +141,19 @@ impl Lanes {
         needed.min().unwrap_or(0)
     }
 
-    /// How often shared memory is accessed, likewise.
+    /// The number of passes over shared memory, likewise.
     pub(crate) fn passes(&self) -> Passes {
         passes(&self.addresses(), self.bytes, self.mask)
     }
 
-    /// From the address of the first lane to those of the others.
+    /// The offsets of the lanes from the first lane.
     pub(crate) fn differences(&self) -> impl Iterator<Item = i64> + '_ {
         let first = self.numbers().next().map_or(0, |lane| self.offsets[lane]);
         self.numbers()
             .map(move |lane| self.offsets[lane].wrapping_sub(first))
     }
 
-    /// The different bytes.
+    /// The number of distinct bytes.
     pub(crate) fn distinct(&self) -> u64 {
         let mut starts: Vec<i64> = self.numbers().map(|lane| self.offsets[lane]).collect();
         starts.sort_unstable();
@@ -176,11 +176,11 @@ fn rows(facts: &Facts<'_>) -> u32 {
     }
 }
 
-/// A help text with what it depends on.
+/// A help text with its assumptions.
 pub(crate) fn with_assumptions(help: &str, lanes: &Lanes) -> String {
     match lanes.one_dimension {
         true => format!(
-            "{help}; this assumes at least 32 threads in dimension x, because `.reqntid` does not state the size of the block"
+            "{help}; this assumes at least 32 threads in dimension x, because the CTA size is not specified with `.reqntid`"
         ),
         false => help.into(),
     }

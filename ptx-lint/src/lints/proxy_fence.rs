@@ -1,4 +1,4 @@
-//! `proxy-fence`: fences between proxies that are missing.
+//! `proxy-fence`: missing proxy fences.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! `shared-race`: accesses of different threads to the same shared memory, one of them a write, without a barrier between them.
+//! `shared-race`: unsynchronized accesses of different threads to the same shared memory, at least one of them a write.
 
 mod arms;
 mod overlap;
@@ -18,7 +18,7 @@ use overlap::Judge;
 use pending::{Pair, Pending};
 use touch::Touches;
 
-/// How many pairs of accesses are compared in a function.
+/// The maximum number of compared pairs of accesses in a function.
 const PAIRS: usize = 1 << 12;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -68,23 +68,23 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
     for (stmt, (certainty, other)) in races {
         let message = match certainty {
-            Certainty::Definite => "threads access the same shared memory without a barrier between them",
-            Certainty::Possible => "threads may access the same shared memory without a barrier between them",
+            Certainty::Definite => "data race: threads access the same shared memory without a barrier in between",
+            Certainty::Possible => "possible data race: threads may access the same shared memory without a barrier in between",
         };
         if stmt == other {
             let message = match certainty {
-                Certainty::Definite => "threads store different values to the same shared memory",
-                Certainty::Possible => "threads of several warps may store different values to the same shared memory",
+                Certainty::Definite => "data race: threads store different values to the same shared memory",
+                Certainty::Possible => "possible data race: threads of several warps may store different values to the same shared memory",
             };
             let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
-            found.push(finding.with_help("let one thread store, or use an atomic operation"));
+            found.push(finding.with_help("store from a single thread, or use an atomic operation"));
             continue;
         }
         let finding = cx.finding(Lint::SharedRace, certainty, stmt, message);
         found.push(
             finding
-                .with_label(cx.span(other), "another thread accesses it here")
-                .with_help("let all threads pass a barrier between both accesses"),
+                .with_label(cx.span(other), "another thread accesses the memory here")
+                .with_help("add a barrier for all threads between the two accesses"),
         );
     }
 }

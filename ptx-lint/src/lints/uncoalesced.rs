@@ -1,4 +1,4 @@
-//! `uncoalesced`: accesses to global memory for which a warp needs more sectors than it accesses bytes of.
+//! `uncoalesced`: accesses to global memory for which a warp needs more sectors than its bytes fill.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger is not meant to be fast.
+    // Debug code is not optimized for speed.
     if cx.is_for_debugger() {
         return;
     }
@@ -95,7 +95,7 @@ impl<'a> Rows<'a> {
 const MOST_BYTES: i64 = 256;
 const MOST_MEMBERS: usize = 128;
 
-/// An access whose lanes are as far apart as a parameter, or the size of a block or a grid, says.
+/// An access whose distance between lanes depends on a parameter, or on the size of a CTA or grid.
 fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
     let (form, values) = (access.address?, cx.values()?);
     if !values.is_kernel() {
@@ -114,7 +114,7 @@ fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
             Symbol::Product(a, b) if is_index(a) && is_size(b) || is_size(a) && is_index(b) => {
                 strides += 1;
             }
-            // The lanes are apart by something else, too.
+            // The distance between lanes also depends on another value.
             Symbol::Value { .. } => return None,
             Symbol::Product(a, b) if !is_size(a) || !is_size(b) => return None,
             _ if is_index(term.symbol) => return None,
@@ -124,7 +124,7 @@ fn of_parameter(cx: &FunctionContext<'_>, access: &Access) -> Option<Finding> {
     if strides != 1 {
         return None;
     }
-    let message = "possibly uncoalesced access: the addresses of the lanes are as far apart as a parameter of the launch says";
+    let message = "this access may be uncoalesced: the distance between the addresses of the lanes depends on a launch parameter";
     let help = "let consecutive threads access consecutive elements, or load tiles into shared memory first";
     let finding = cx.finding(Lint::Uncoalesced, Certainty::Possible, access.stmt, message);
     Some(finding.with_help(help))
@@ -137,7 +137,7 @@ fn is_global(access: &Access) -> bool {
 fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<Finding> {
     let least = lanes.distinct().div_ceil(SECTOR);
     let stride = lanes.stride();
-    // Vectors that are a half of a structure use a half of each sector.
+    // Vectors of half a structure use half of each sector.
     let is_vector = matches!(access.access.data, Some((Operand::Vector(_), _)));
     let is_half = stride.and_then(|s| u64::try_from(s).ok()) == Some(2 * lanes.bytes);
     if is_vector && is_half {
@@ -159,7 +159,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, lanes: &Lanes) -> Option<F
         Some(_) => {
             "let consecutive threads access consecutive elements, or load tiles into shared memory first"
         }
-        None => "let the threads of a warp access the elements of one row",
+        None => "let the threads of a warp access the elements of a single row",
     };
     Some(finding.with_help(performance::with_assumptions(help, lanes)))
 }

@@ -18,13 +18,13 @@ use crate::{Finding, Lint};
 use harmless::Harmless;
 use search::Search;
 
-/// The reads of a register that was not written.
+/// The reads of an uninitialized register.
 struct Reads {
     variable: u32,
     certainty: Certainty,
     first: StmtId,
     others: Vec<StmtId>,
-    /// Where it is written on other paths.
+    /// The statement that writes it on other paths.
     written: Option<StmtId>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let live = LiveCode::new(cx.facts(), ssa);
     let harmless = Harmless::new(cx);
     let mut all: BTreeMap<u32, Reads> = BTreeMap::new();
-    // An instruction that is not known may read anything.
+    // An unknown instruction may read anything.
     let live = |i: &Reached<'_>| i.facts.is_known() && live.contains(i.stmt);
     for inst in cx.instructions().filter(live) {
         for read in ssa.uses(inst.stmt) {
@@ -79,7 +79,7 @@ fn add(all: &mut BTreeMap<u32, Reads>, read: &Use, certainty: Certainty, written
         None => {
             all.insert(read.variable, new);
         }
-        // What is certain hides what is not.
+        // Definite reads hide possible ones.
         Some(reads) if reads.certainty < certainty => *reads = new,
         Some(reads) if reads.certainty == certainty => reads.others.push(read.stmt),
         Some(_) => {}
@@ -91,17 +91,17 @@ fn finding(cx: &FunctionContext<'_>, ssa: &Ssa, group: &[Reads]) -> Option<Findi
     let name = name(cx, ssa, reads.variable);
     let also = match more.len() {
         0 => String::new(),
-        1 => String::from(", and so may another register"),
-        count => format!(", and so may {count} other registers"),
+        1 => String::from(", as may another register"),
+        count => format!(", as may {count} other registers"),
     };
     let (message, help) = match reads.certainty {
         Certainty::Definite => (
-            format!("{name} is read here and was not written before"),
-            "write it first, or read the register that was meant",
+            format!("{name} is read here before any write to it"),
+            "write the register first, or read the intended register",
         ),
         Certainty::Possible => (
             format!("{name} may be read here before it is written{also}"),
-            "write it on every path, or read it only where it was written",
+            "write the register on every path to this instruction, or read it only on paths that write it",
         ),
     };
     let finding = cx.finding(Lint::UninitialisedRegister, reads.certainty, reads.first, message);

@@ -1,4 +1,4 @@
-//! `warp-mask`: masks of lanes that do not come to the instruction, or that miss one that does.
+//! `warp-mask`: member masks that include a lane that does not reach the instruction, or exclude one that does.
 
 mod origin;
 
@@ -15,10 +15,10 @@ use crate::context::{FunctionContext, Reached};
 use crate::divergence::Divergence;
 use crate::{Certainty, Finding, Lint};
 
-/// The lanes of a warp, and the warps of which all lanes are samples.
+/// The number of lanes of a warp, and of the warps whose lanes are all samples.
 const LANES: usize = 32;
 const WARPS: usize = 2;
-/// How many blocks are searched for another instruction with the same mask.
+/// The maximum number of blocks that are searched for another instruction with the same mask.
 const BLOCKS: usize = 64;
 
 pub(crate) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
@@ -61,7 +61,7 @@ struct Check<'a, 't, 'c> {
     divergence: &'a Divergence,
     threads: &'a mut ThreadValues<'t>,
     sets: &'a [u128],
-    /// The branches at which lanes go different ways.
+    /// The divergent branches that the instruction is control dependent on.
     causes: Vec<BlockId>,
     /// Whether its guard differs between lanes.
     is_guarded: bool,
@@ -69,14 +69,14 @@ struct Check<'a, 't, 'c> {
     block: BlockId,
 }
 
-/// The mistake in a mask.
+/// An error in a mask.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Wrong {
-    /// A lane of it does not come.
+    /// The mask includes a lane that does not reach the instruction.
     Absent(u32),
-    /// A lane that comes is not in it.
+    /// The mask excludes a lane that reaches the instruction.
     Outside(u32),
-    /// Lanes may not come.
+    /// Lanes of the mask may not reach the instruction.
     Unknown,
 }
 
@@ -89,7 +89,7 @@ impl Check<'_, '_, '_> {
         };
         let (set, is_exact) = self.executing();
         let wrong = self.examine(&mask, set).or_else(|| {
-            // One lane is there if any is.
+            // A mask of a single lane is correct whenever the instruction is executed.
             let single = (0..LANES).all(|lane| mask.get(lane).count_ones() <= 1);
             (!is_exact && !single).then_some(Wrong::Unknown)
         })?;
@@ -102,18 +102,18 @@ impl Check<'_, '_, '_> {
         };
         let message = match (wrong, certainty) {
             (Wrong::Absent(lane), Certainty::Definite) => {
-                format!("the mask names lane {lane}, which does not reach the instruction")
+                format!("the mask includes lane {lane}, which does not reach the instruction")
             }
             (Wrong::Absent(lane), _) => {
-                format!("the mask names lane {lane}, which may not reach the instruction")
+                format!("the mask includes lane {lane}, which may not reach the instruction")
             }
             (Wrong::Outside(lane), Certainty::Definite) => {
-                format!("lane {lane} executes the instruction, but is not in the mask")
+                format!("lane {lane} executes the instruction but is not in the mask")
             }
             (Wrong::Outside(lane), _) => {
-                format!("lane {lane} may execute the instruction, but is not in the mask")
+                format!("lane {lane} may execute the instruction but is not in the mask")
             }
-            (Wrong::Unknown, _) => "the mask names lanes that may not reach the instruction".into(),
+            (Wrong::Unknown, _) => "the mask includes lanes that may not reach the instruction".into(),
         };
         Some(self.report(certainty, message))
     }
@@ -121,10 +121,10 @@ impl Check<'_, '_, '_> {
     fn report(&self, certainty: Certainty, message: alloc::string::String) -> Finding {
         let finding = self.cx.finding(Lint::WarpMask, certainty, self.at.stmt, message);
         with_cause(self.cx, finding, &self.causes)
-            .with_help("let the mask name exactly the lanes that reach the instruction, as a vote before the branch gives it")
+            .with_help("use a mask of exactly the lanes that reach the instruction, for example from a vote before the branch")
     }
 
-    /// The mask, if it follows from the index of the thread.
+    /// The mask, if it is a function of the thread index.
     fn mask(&mut self, operand: Operand) -> Option<PerThread> {
         if let Some(mask) = self.cx.integer(operand) {
             return Some(PerThread::Same(mask as u64 & 0xffff_ffff));
@@ -187,7 +187,7 @@ impl Check<'_, '_, '_> {
         found
     }
 
-    /// Whether the instruction is executed in this way in every launch.
+    /// Whether the instruction is executed by these lanes in every launch.
     fn is_certain(&self) -> bool {
         match self.causes.as_slice() {
             [] => true,

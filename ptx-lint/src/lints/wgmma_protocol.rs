@@ -1,4 +1,4 @@
-//! `wgmma-protocol`: products of a warpgroup without a fence or a wait.
+//! `wgmma-protocol`: asynchronous matrix operations of a warpgroup without a required fence or wait.
 
 use alloc::vec::Vec;
 

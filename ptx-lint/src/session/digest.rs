@@ -1,12 +1,11 @@
-//! Numbers that tell whether functions of two versions of a module have the same text, and whether the declarations are the same that they
-//! depend on.
+//! Digests that identify functions with the same text and the same referenced declarations in two versions of a module.
 
 use ptx_ir::{Body, FuncId, Item, Module};
 use ptx_isa::Directive;
 
 use crate::declarations::{Declarations, Parts};
 
-/// The number of a text. Two texts have the same one with a probability of 2^-128.
+/// The digest of a text. The digests of two different texts are equal with a probability of 2^-128.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Digest([u64; 2]);
 
@@ -37,9 +36,9 @@ impl Digest {
 pub(super) struct Digests<'m> {
     module: &'m Module,
     declarations: Declarations<'m>,
-    /// Of the directives that concern all functions.
+    /// The digest of the directives that concern all functions.
     common: Digest,
-    /// Of what says where lines of functions come from.
+    /// The digest of the declarations of source lines.
     lines: Digest,
 }
 
@@ -64,7 +63,7 @@ impl<'m> Digests<'m> {
         }
     }
 
-    /// The digest of a function of which this is the text.
+    /// The digest of a function with this text.
     pub(super) fn of(&self, function: FuncId, text: &[u8]) -> Digest {
         let mut digest = self.common;
         digest.add(text);

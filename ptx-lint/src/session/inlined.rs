@@ -1,4 +1,4 @@
-//! The kernels that are linted with the statements of functions instead of calls, kept while the module changes.
+//! The kernels that are linted with inlined functions, updated as the module changes.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -12,28 +12,28 @@ use crate::declarations::Declarations;
 use crate::inline::{Contexts, Inlined, Kernel, MOST_BYTES, Plans, callers, lints};
 use crate::{Finding, LintOptions};
 
-/// The kernels of a module that call something.
+/// The kernels of a module that contain calls.
 #[derive(Clone, Default, Debug)]
 pub(super) struct InlinedKernels {
     all: BTreeMap<FuncId, Kept>,
-    /// Functions with another text, since it was last seen which kernels call them.
+    /// Functions whose text changed since the callers were last determined.
     changed: BTreeSet<FuncId>,
     contexts: Contexts,
 }
 
-/// A kernel that calls something.
+/// A kernel with calls.
 #[derive(Clone, Debug)]
 struct Kept {
-    /// What it may call, and itself.
+    /// The functions that it may call, and itself.
     reached: Vec<FuncId>,
     /// `None` before it was written.
     written: Option<Written>,
 }
 
-/// A kernel that was written with the statements of functions instead of calls.
+/// A kernel that was written with inlined functions.
 #[derive(Clone, Debug)]
 struct Written {
-    /// The length of its text; 0 if no call is replaced.
+    /// The length of its text; 0 if no call is inlined.
     bytes: usize,
     /// Of one that was linted.
     kernel: Option<Kernel>,
@@ -41,7 +41,7 @@ struct Written {
 }
 
 impl InlinedKernels {
-    /// The text of a function is another one.
+    /// Records that the text of a function changed.
     pub(super) fn change(&mut self, id: FuncId) {
         self.changed.insert(id);
     }
@@ -50,7 +50,7 @@ impl InlinedKernels {
         &self.contexts
     }
 
-    /// Lints the kernels again that may call a function with another text.
+    /// Lints the kernels again that may call a function whose text changed.
     pub(super) fn update(
         &mut self,
         facts: &ModuleFacts<'_>,
@@ -95,7 +95,7 @@ impl InlinedKernels {
         true
     }
 
-    /// Forgets what was found in kernels that may call something else than before.
+    /// Discards the findings in kernels whose callees may have changed.
     fn forget(&mut self, callers: &[FuncId], calls: &CallGraph) {
         let changed = core::mem::take(&mut self.changed);
         self.all.retain(|id, _| callers.binary_search(id).is_ok());
@@ -111,7 +111,7 @@ impl InlinedKernels {
         }
     }
 
-    /// Gives functions and kernels new ids; `is_same` is whether all of the text of a function is the same.
+    /// Maps functions and kernels to new ids; `is_same` returns whether the text of a function is unchanged.
     pub(super) fn renumber(
         &mut self,
         function: impl Fn(FuncId) -> Option<FuncId>,

@@ -1,9 +1,9 @@
-//! Lints of a module that changes: what is known of functions is kept.
+//! Incremental linting of a module that changes.
 //!
-//! What a lint finds in a function depends on its text, the declarations that it mentions, and what it gets from others: the uniformity of arguments,
-//! results and calls, the addresses that are passed, which functions wait at barriers, whether anything calls it or accesses its shared memory, and for kernels the
-//! text of the functions that they call. After a change the
-//! functions with another text are evaluated, and each other one only if what it gets is not the same as before.
+//! The findings in a function depend on its text, the declarations that it references, and its inputs from other functions: the uniformity of
+//! arguments, results and calls, the addresses that are passed, the functions that wait at barriers, whether it is called, whether other functions
+//! access its shared memory, and for kernels the text of the functions that they call. After a change, a function is evaluated again if its text or
+//! one of these inputs changed.
 
 mod digest;
 mod inlined;
@@ -36,10 +36,10 @@ use places::Places;
 /// Reading a function takes a part of the time of linting it.
 const READING: usize = 8;
 
-/// Lints a module again after each change, and evaluates only functions for which the change makes a difference. What it finds is what
-/// [`lint`](crate::lint) finds in the changed module.
+/// Lints a module incrementally: after each change, only the affected functions are evaluated. The findings are those of
+/// [`lint`](crate::lint) for the changed module.
 ///
-/// Tell the session about a change with [`update`](Self::update) or [`parsed`](Self::parsed), then call [`advance`](Self::advance).
+/// Report a change with [`update`](Self::update) or [`parsed`](Self::parsed), then call [`advance`](Self::advance).
 ///
 /// ```
 /// use ptx_analysis::incremental::Budget;
@@ -83,7 +83,7 @@ pub struct LintSession {
     is_complete: bool,
 }
 
-/// What is known of a function.
+/// The state of a function.
 #[derive(Clone, Default, Debug)]
 struct Function {
     /// Whether there was a body at the last change of ids or declarations.
@@ -101,14 +101,14 @@ struct Function {
     linted: Option<Linted>,
 }
 
-/// What was found in a function by itself.
+/// The findings in a function by itself.
 #[derive(Clone, Debug)]
 struct Linted {
     inputs: Inputs,
     found: Vec<Finding>,
 }
 
-/// What the findings in a function depend on, apart from its own text and what it mentions.
+/// The inputs from other functions on which the findings in a function depend.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Inputs {
     /// Numbers of [`IncrementalUniformity`] and [`IncrementalSummaries`].
@@ -125,7 +125,7 @@ struct Inputs {
 }
 
 impl LintSession {
-    /// Of no module so far.
+    /// Creates a session without a module.
     #[must_use]
     pub fn new(options: LintOptions) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl LintSession {
         }
     }
 
-    /// The module was edited, or the bodies of some functions were parsed again: `changed` tells what is another than before.
+    /// Reports that the module was edited, or that the bodies of some functions were parsed again; `changed` lists the changes.
     pub fn update(&mut self, module: &Module, changed: &Changed) {
         self.is_complete = false;
         self.move_places(module);
@@ -162,7 +162,7 @@ impl LintSession {
         }
     }
 
-    /// The module was parsed again: functions are recognized by their text and by the text of the declarations that they mention.
+    /// Reports that the module was parsed again. Functions are recognized by their text and the text of the declarations that they reference.
     pub fn parsed(&mut self, module: &Module) {
         self.is_complete = false;
         self.unread.clear();
@@ -170,7 +170,7 @@ impl LintSession {
         self.read_all(module);
     }
 
-    /// All facts are read again, and functions that are new are linted.
+    /// Reads all facts again, so that new functions are linted.
     fn read_all(&mut self, module: &Module) {
         self.tables = Arc::new(FactTables::empty());
         self.calls = Arc::new(CallGraph::without_calls(module));
@@ -191,7 +191,7 @@ impl LintSession {
         }
     }
 
-    /// The text of a function is another one.
+    /// Records that the text of a function changed.
     fn change(&mut self, id: FuncId) {
         if let Some(of) = self.functions.get_mut(id.index()) {
             of.digest = None;
@@ -201,8 +201,8 @@ impl LintSession {
         self.kernels.change(id);
     }
 
-    /// Evaluates functions of the module until `budget` is spent. Gives whether all is done; if not, call it again.
-    /// The module has to be that of the last [`update`](Self::update) or [`parsed`](Self::parsed).
+    /// Evaluates functions of the module until `budget` is spent. Returns whether all functions are up to date; if not, call it again.
+    /// The module must be that of the last [`update`](Self::update) or [`parsed`](Self::parsed).
     pub fn advance(&mut self, module: &Module, budget: &mut Budget) -> bool {
         self.is_complete = self.is_complete || self.evaluate(module, budget);
         self.is_complete
@@ -265,7 +265,7 @@ impl LintSession {
         self.unread.is_empty()
     }
 
-    /// Works out what functions give to each other.
+    /// Computes the inputs that functions get from each other.
     fn settle(&mut self, facts: &ModuleFacts<'_>, budget: &mut Budget) -> bool {
         if self.is_settled {
             return true;
@@ -277,7 +277,7 @@ impl LintSession {
         self.is_settled
     }
 
-    /// Lints the functions that get something else than when they were linted.
+    /// Lints the functions whose inputs changed since they were linted.
     fn lint(&mut self, facts: &ModuleFacts<'_>, budget: &mut Budget) -> bool {
         let known = self.known(facts.module());
         let calls = Arc::clone(&self.calls);
@@ -312,7 +312,7 @@ impl LintSession {
         true
     }
 
-    /// What the functions have in common.
+    /// The analyses that all functions share.
     fn known(&self, module: &Module) -> Known {
         let definitions = || {
             let all = module.definitions();
@@ -350,13 +350,13 @@ impl LintSession {
         }
     }
 
-    /// Whether all functions are linted.
+    /// Whether the findings of all functions are up to date.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// What is found in a function, by itself and where it is called; nothing while it is not linted.
+    /// The findings in a function, by itself and in the kernels into which it is inlined; empty until it is linted.
     pub fn of_function(&self, id: FuncId) -> impl Iterator<Item = &Finding> {
         let function = self.functions.get(id.index());
         let own = function.and_then(|f| f.linted.as_ref());
@@ -369,7 +369,7 @@ impl LintSession {
         )
     }
 
-    /// What is found in all functions, in their order.
+    /// The findings in all functions, in the order of the functions.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         let ids = (0..self.functions.len() as u32).map(FuncId::new);
         ids.flat_map(|id| self.of_function(id))

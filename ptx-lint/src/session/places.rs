@@ -1,4 +1,4 @@
-//! Where functions are in the text: what was found in them moves with them.
+//! Moves findings with the functions that contain them when the text changes.
 
 use alloc::vec::Vec;
 

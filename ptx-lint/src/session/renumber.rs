@@ -1,4 +1,4 @@
-//! Functions of a module that was parsed again have other ids than before.
+//! Maps functions of a module that was parsed again to their previous ids.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

@@ -24,7 +24,7 @@ pub(super) fn rewrite() -> Rewrite {
                 "part",
                 PARTS,
                 Some("functions"),
-                "`linkable` makes everything visible that the rest refers to; `rest` is that rest",
+                "`linkable` makes all symbols visible that the rest references; `rest` selects the rest",
             ),
         ],
         apply,

@@ -35,11 +35,7 @@ pub(super) fn all() -> [Rewrite; 2] {
         OptionOf::bool(name, Trace::MEMORY.contains(space), description)
     });
     let name = |default| OptionOf::string("name", Some(default), "prefix of the new names");
-    let capacity = OptionOf::number(
-        "records",
-        (1, 1 << 16, u32::MAX),
-        "how many records there is space for",
-    );
+    let capacity = OptionOf::number("records", (1, 1 << 16, u32::MAX), "capacity in records");
     [
         Rewrite {
             name: "bounds",

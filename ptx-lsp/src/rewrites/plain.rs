@@ -64,13 +64,13 @@ pub(super) fn all() -> Vec<Rewrite> {
         Rewrite {
             name: "prefix",
             title: "Prefix names",
-            description: "Puts a prefix before the names of functions and variables that other modules do not see.",
+            description: "Adds a prefix to the names of functions and variables that are not visible to other modules.",
             options: vec![
                 OptionOf::string("prefix", None, "the prefix"),
                 OptionOf::bool(
                     "visible",
                     false,
-                    "also for visible functions, kernels and variables that are defined here",
+                    "also rename visible functions, kernels and variables that are defined here",
                 ),
             ],
             apply: prefix,

@@ -20,7 +20,7 @@ pub(super) fn rewrite() -> Rewrite {
     Rewrite {
         name: "retarget",
         title: "Change the target",
-        description: "Changes the target and the PTX version in the header, or says what prevents it.",
+        description: "Changes the target and the PTX version in the header, or reports the reasons why that is impossible.",
         options: vec![
             OptionOf::choice(
                 "target",
@@ -32,7 +32,7 @@ pub(super) fn rewrite() -> Rewrite {
                 "version",
                 choices.chain(versions),
                 Some(KEPT),
-                "the new PTX version; `keep` raises it if the target needs that, `lowest` is the first that is legal",
+                "the new PTX version; `keep` raises it if the target requires that, `lowest` is the first version in which the module is legal",
             ),
         ],
         apply,

@@ -141,9 +141,12 @@ fn a_target_is_refused_with_its_reasons() {
         "{exact}"
     );
     let old = why("retarget", json!({"target": "sm_90", "version": "7.0"}));
-    assert_eq!(old, "sm_90 needs PTX 7.8 or newer, not 7.0");
+    assert_eq!(old, "sm_90 requires PTX 7.8 or newer, not 7.0");
     let renamed = why("retarget", json!({"target": "sm_101", "version": "9.0"}));
-    assert_eq!(renamed, "PTX 9.0 and newer do not have the target sm_101");
+    assert_eq!(
+        renamed,
+        "PTX 9.0 and newer do not support the target sm_101"
+    );
     let newer =
         ".version 8.0\n.target sm_90\n.entry k()\n{\n    griddepcontrol.wait;\n    ret;\n}\n";
     let blocked = rewrite(newer, "retarget", json!({"target": "sm_80"})).unwrap_err();

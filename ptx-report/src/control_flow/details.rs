@@ -1,4 +1,4 @@
-//! What pictures show besides the graph: loops, the source lines and the live registers of each instruction.
+//! Details in drawings besides the graph: loops, and the source line and live registers of each instruction.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::live_lists::live_lists_fit;
 use crate::register_names::RegisterNames;
 use crate::source_frames::{self, frames};
 
-/// What [`svg`](super::svg) and [`html`](super::html) show besides the graph: loops, source lines and live registers.
+/// Details that [`svg`](super::svg) and [`html`](super::html) show besides the graph: loops, source lines and live registers.
 #[derive(Debug)]
 pub struct Details {
     /// The natural loops, the outer ones first.
@@ -27,9 +27,9 @@ pub struct Details {
     pub(super) insts: Vec<Vec<Inst>>,
     pub(super) sources: Vec<SourceLine>,
     pub(super) registers: Vec<String>,
-    /// The registers that are live at the end of each block; empty if they are too many to list.
+    /// The registers that are live at the end of each block; empty if there are too many to list.
     pub(super) live_out: Vec<Vec<u32>>,
-    /// The greatest number of live registers, in units of 32 bits.
+    /// The maximum number of live registers, in units of 32 bits.
     pub(super) units: u32,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Inst {
     /// The index of its source line.
     pub(super) source: Option<usize>,
     pub(super) units: u32,
-    /// The registers that are live only after it, and only before it.
+    /// The registers that are live only after the instruction, and only before it.
     pub(super) written: Vec<u32>,
     pub(super) read: Vec<u32>,
 }

@@ -37,7 +37,7 @@ pub fn svg(
     svg::svg(&Picture::new(graph, details, most), theme, out)
 }
 
-/// Writes one page with a viewer of all graphs, which needs no network.
+/// Writes a self-contained page with a viewer of all graphs, which works offline.
 ///
 /// # Errors
 ///

@@ -42,13 +42,13 @@ pub struct Block {
     pub text: Vec<String>,
     /// Whether the function may end here.
     pub exits: bool,
-    /// Whether it contains a statement that was not recognized.
+    /// Whether it contains an unrecognized statement.
     pub unknown: bool,
-    /// Whether it represents a jump to any label, and has no instructions.
+    /// Whether it represents a branch to any label, without instructions.
     pub dispatch: bool,
-    /// Whether it is reached from the beginning of the function.
+    /// Whether it is reachable from the entry.
     pub reachable: bool,
-    /// The number of loops around it.
+    /// The number of loops that contain it.
     pub loop_depth: u32,
     /// The source lines of its first instruction.
     pub source: Vec<JsonFrame>,
@@ -61,7 +61,7 @@ pub struct Block {
 pub struct Edge {
     /// The number of the block that it leaves.
     pub from: u32,
-    /// The number of the block where it leads.
+    /// The number of the block that it enters.
     pub to: u32,
     /// `next`, `jump`, `table` or `unknown`.
     pub kind: &'static str,
@@ -119,7 +119,7 @@ impl Edge {
 }
 
 impl Graph {
-    /// The name of the function for people.
+    /// The name of the function for display.
     pub(super) fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.function)
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Theme {
-    /// Those that the viewer prefers.
+    /// The colors that the viewer prefers.
     #[default]
     Automatic,
     /// Dark text on a light page.
@@ -16,7 +16,7 @@ pub enum Theme {
     Dark,
 }
 
-/// A text is not the name of a [`Theme`].
+/// The error for a text that is not the name of a [`Theme`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnknownTheme;
 

@@ -32,7 +32,7 @@ pub struct Entry {
     pub see_also: Vec<&'static str>,
     /// The page of a diagnostic.
     pub page: Option<&'static str>,
-    /// Functions of SMT-LIB that define what the instruction computes, if they were asked for.
+    /// SMT-LIB functions that define the semantics of the instruction, if requested.
     pub smt: Option<String>,
 }
 
@@ -65,19 +65,19 @@ pub struct Details {
     pub section: &'static str,
     /// Whether ptxas accepts it although the PTX ISA manual does not describe it.
     pub undocumented: bool,
-    /// What it does, if other forms do something else.
+    /// The function of this form, if other forms have a different one.
     pub summary: Option<&'static str>,
-    /// What each modifier selects.
+    /// The meaning of each modifier.
     pub modifiers: Vec<String>,
     /// Kind and type of each operand.
     pub operands: Vec<String>,
-    /// What is legal beyond kinds and types.
+    /// Legality rules beyond kinds and types.
     pub rules: Vec<String>,
     /// Versions and targets.
     pub since: Vec<String>,
-    /// What its results are, as a function of its operands.
+    /// The results as functions of the operands.
     pub computes: Vec<String>,
-    /// What it does besides writing its destination.
+    /// Effects besides writing the destination.
     pub effects: Vec<String>,
     /// Remarks.
     pub notes: Vec<String>,

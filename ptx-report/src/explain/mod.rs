@@ -22,10 +22,10 @@ pub fn codes() -> Vec<Entry> {
     all.map(|&code| diagnostic(code, None)).collect()
 }
 
-/// What a text may mean, or a message if it means nothing.
+/// The possible meanings of a text.
 /// # Errors
 ///
-/// Nothing has this name; the message says what may be meant.
+/// Nothing has this name; the message suggests similar names.
 pub fn find(text: &str) -> Result<Vec<Entry>, String> {
     if let Some(number) = number(text) {
         let known = Code::ALL.iter().find(|c| u64::from(c.number()) == number);
@@ -76,7 +76,7 @@ fn diagnostic(code: Code, page: Option<&'static str>) -> Entry {
     entry
 }
 
-/// The page of a diagnostic: when it is reported, and how to repair the code.
+/// The page of a diagnostic: when it is reported, and how to fix the code.
 #[must_use]
 pub fn page(code: Code) -> Option<&'static str> {
     let name = code.to_string();

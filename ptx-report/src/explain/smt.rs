@@ -1,4 +1,4 @@
-//! What an instruction computes, as functions of SMT-LIB.
+//! The semantics of an instruction as SMT-LIB functions.
 
 use std::fmt::Write as _;
 
@@ -6,15 +6,15 @@ use ptx_analysis::smt;
 
 use super::instruction::words;
 
-/// A script of SMT-LIB that defines what an instruction with all its modifiers computes: a function for each result.
+/// An SMT-LIB script that defines the semantics of an instruction with all its modifiers: a function for each result.
 /// # Errors
 ///
-/// There is no such instruction, or it computes nothing that is expressible; the message says which.
+/// There is no such instruction, or its semantics are not expressible; the message states the reason.
 pub fn script(text: &str) -> Result<String, String> {
     let (opcode, modifiers) = words(text)?;
     let found = smt::definitions(opcode, &modifiers).map_err(|error| match error {
         smt::NotExpressible::Unknown => {
-            format!("no instruction is `{text}`; --smt takes an opcode with all its modifiers")
+            format!("`{text}` is not a complete instruction; --smt expects an opcode with all its modifiers")
         }
         error => format!("`{text}`: {error}"),
     })?;
@@ -52,11 +52,11 @@ mod tests {
             ),
             (
                 "add",
-                "no instruction is `add`; --smt takes an opcode with all its modifiers",
+                "`add` is not a complete instruction; --smt expects an opcode with all its modifiers",
             ),
             (
                 "shfl.sync.up.b32",
-                "`shfl.sync.up.b32`: the tables do not state what it computes",
+                "`shfl.sync.up.b32`: the tables do not describe its semantics",
             ),
             ("PTX0104", "unknown instruction `PTX0104`"),
         ] {

@@ -210,7 +210,9 @@ fn modifier(modifier: Modifier) -> Entry {
     let opcodes = Opcode::ALL.iter().filter(takes).map(|o| o.text());
     let opcodes: Vec<&str> = opcodes.collect();
     if !opcodes.is_empty() {
-        entry.facts.push(format!("taken by {}", opcodes.join(", ")));
+        entry
+            .facts
+            .push(format!("accepted by {}", opcodes.join(", ")));
     }
     entry
 }

@@ -1,22 +1,22 @@
-//! Figures of the machine code, which only ptxas knows.
+//! Metrics of the machine code, which ptxas reports.
 
 use serde::Serialize;
 
-/// What ptxas reports of a function.
+/// The metrics that ptxas reports for a function.
 #[derive(Default, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineCode {
-    /// Registers of a thread; absent for a function that is not a kernel.
+    /// The number of registers of a thread; absent for a function that is not a kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers: Option<u64>,
-    /// Bytes of the stack frame of a thread.
+    /// The size of the stack frame of a thread in bytes.
     pub stack_bytes: u64,
-    /// Bytes of registers that are stored to local memory.
+    /// The number of bytes of spill stores.
     pub spill_store_bytes: u64,
-    /// Bytes of registers that are loaded from local memory.
+    /// The number of bytes of spill loads.
     pub spill_load_bytes: u64,
-    /// Bytes of static shared memory.
+    /// The size of static shared memory in bytes.
     pub shared_bytes: u64,
-    /// Named barriers.
+    /// The number of named barriers.
     pub barriers: u64,
 }

@@ -1,4 +1,4 @@
-//! What kinds of instructions a function or a loop has.
+//! The instruction mix of a function or a loop.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn third_number(section: &str) -> usize {
     number
 }
 
-/// The numbers of instructions by kind.
+/// The instruction mix: numbers of instructions by kind.
 #[derive(Debug, Serialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -61,7 +61,7 @@ pub struct Mix {
     pub instructions: u64,
     /// By [`family`].
     pub families: BTreeMap<&'static str, u64>,
-    /// Those of the tensor cores.
+    /// Tensor-core instructions.
     pub tensor_core: TensorCore,
     /// Barriers of CTAs, clusters and warps.
     pub barriers: u64,
@@ -73,7 +73,7 @@ pub struct Mix {
     pub memory: BTreeMap<Access, u64>,
 }
 
-/// Instructions about matrices of tensor cores.
+/// Tensor-core instructions.
 #[derive(Debug, Serialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -93,7 +93,7 @@ pub struct Access {
     pub space: &'static str,
     /// As in [`labels::access`](crate::labels::access).
     pub access: &'static str,
-    /// The number of bytes of one thread, if it is known.
+    /// The number of bytes that a thread accesses, if known.
     pub bytes: Option<u64>,
     /// The number of elements of a vector.
     pub vector: usize,

@@ -48,37 +48,37 @@ pub struct OfFunction {
     pub blocks: u64,
     /// The number of natural loops.
     pub loops: u64,
-    /// The greatest number of nested loops.
+    /// The maximum nesting depth of loops.
     pub loop_depth: u32,
     /// The loops, outer ones before inner ones.
     pub loop_list: Vec<OfLoop>,
-    /// The functions that it calls, in the order of their names.
+    /// The called functions, sorted by name.
     pub callees: Vec<Callee>,
     /// Live registers.
     pub pressure: Pressure,
-    /// Bytes of shared memory of a kernel with those of its callees; `None` for other functions and if unknown.
+    /// The size of the static shared memory of a kernel in bytes, including its callees; `None` for other functions and if unknown.
     pub shared_bytes: Option<u64>,
-    /// Bytes of variables in local memory.
+    /// The size of variables in local memory in bytes.
     pub local_bytes: u64,
-    /// The lowest target of each architecture family and its lowest PTX version.
+    /// The lowest target of each architecture family with the lowest PTX version.
     pub requires: Vec<Pair>,
-    /// With --ptxas, what it reports of the function.
+    /// The metrics that ptxas reports, with --ptxas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptxas: Option<MachineCode>,
 }
 
-/// The greatest number of registers that are live at once, which is that of the text and not what ptxas allocates.
+/// The maximum number of live registers in the text, which differs from the number that ptxas allocates.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Pressure {
     /// In units of 32 bits, without predicates.
     pub max_b32_units: u32,
-    /// Of each class: `pred`, `b16`, `b32`, `b64`, `b128`.
+    /// The maximum for each class: `pred`, `b16`, `b32`, `b64`, `b128`.
     pub by_class: BTreeMap<String, u32>,
 }
 
-/// The lines of the file that most instructions come from.
+/// The source lines in the file that most instructions come from.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -91,24 +91,24 @@ pub struct SourceRange {
     pub last_line: u32,
 }
 
-/// A loop; the mix is that of its instructions outside of inner loops.
+/// A loop. The mix excludes the instructions of inner loops.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OfLoop {
-    /// The ids of the first block and of that of the loop around it.
+    /// The ids of the first block and of the first block of the enclosing loop.
     pub header: u32,
-    /// `None` for a loop that is in no other one.
+    /// `None` for an outermost loop.
     pub parent: Option<u32>,
     /// The label of its header.
     pub label: Option<String>,
-    /// Where it begins in the file.
+    /// The line of its start in the file.
     pub line: u32,
-    /// 1 for a loop that is in no other one.
+    /// The nesting depth, 1 for an outermost loop.
     pub depth: u32,
     /// The number of basic blocks.
     pub blocks: u64,
-    /// With those of inner loops.
+    /// The number of instructions, including inner loops.
     pub total_instructions: u64,
     /// The source lines of most of its instructions.
     pub source: Option<SourceRange>,
@@ -117,7 +117,7 @@ pub struct OfLoop {
     pub mix: Mix,
 }
 
-/// A function that is called; without a name, any function through its address.
+/// A called function; without a name, any function that is called through its address.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -131,7 +131,7 @@ pub struct Callee {
 }
 
 impl OfFunction {
-    /// The name for people.
+    /// The name for display.
     #[must_use]
     pub fn title(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)

@@ -1,4 +1,4 @@
-//! The accesses of a function to memory.
+//! The memory accesses of a function.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::function_stats::Access as Kind;
 use crate::function_values::{Coalescing, is_param};
 use crate::{clean, labels};
 
-/// An access of an instruction to memory.
+/// A memory access of an instruction.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -24,27 +24,27 @@ pub struct Access {
     pub source: Option<String>,
     /// The id of its block.
     pub block: u32,
-    /// The number of loops around it.
+    /// The number of loops that contain it.
     pub loop_depth: u32,
     /// Opcode and modifiers.
     pub mnemonic: String,
-    /// The state space, also of a generic address of which it is known.
+    /// The state space, including the inferred one of a generic address.
     pub space: &'static str,
     /// `read`, `write`, `atomic` or `update`.
     pub access: &'static str,
-    /// The bytes of a thread, if they are known.
+    /// The number of bytes that a thread accesses, if known.
     pub bytes: Option<u64>,
     /// The number of elements of a vector.
     pub vector: usize,
-    /// The power of two that divides the address for certain.
+    /// The largest power of two that is known to divide the address.
     pub alignment: u64,
-    /// The address as a form.
+    /// The address as an affine form.
     pub address: Option<String>,
-    /// What it points into: a parameter or a variable.
+    /// The accessed object: that of a parameter, or a variable.
     pub object: Option<String>,
-    /// How the lanes of a warp access it, if that is known.
+    /// The access pattern of the lanes of a warp, if known.
     pub coalescing: Option<Coalescing>,
-    /// The sectors that as many bytes need if they are contiguous.
+    /// The number of sectors that contiguous accesses of the same size need.
     pub least_sectors: Option<u64>,
 }
 
@@ -99,7 +99,7 @@ fn one(of: &Of<'_>, access: &memory_access::Access) -> Access {
     }
 }
 
-/// The name of what an address points into.
+/// The name of the object that an address points into.
 fn object(of: Provenance, module: &Module, function: &Of<'_>) -> String {
     let local = |variable| {
         let variable = function.facts.body().vars().get(variable);

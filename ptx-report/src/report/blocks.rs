@@ -1,4 +1,4 @@
-//! The blocks of a function, with what colours them in a drawing.
+//! The blocks of a function, with the properties that color them in a drawing.
 
 use ptx_analysis::cfg::BlockId;
 use ptx_analysis::uniformity::Uniformity;
@@ -24,15 +24,15 @@ pub struct Block {
     pub line: u32,
     /// The number of its instructions.
     pub instructions: usize,
-    /// The number of loops around it.
+    /// The number of loops that contain it.
     pub loop_depth: u32,
-    /// Whether it is reached from the beginning of the function.
+    /// Whether it is reachable from the entry.
     pub reachable: bool,
-    /// The largest group of threads of which all execute it or none: `grid`, `cluster`, `cta`, `warp` or `varying`.
+    /// The largest group of threads that all execute the block or all do not: `grid`, `cluster`, `cta`, `warp` or `varying`.
     pub uniform: &'static str,
-    /// The largest group whose threads go on to the same place.
+    /// The largest group in which the branch at the end of the block is uniform.
     pub branch: &'static str,
-    /// The most registers that are live in it, in units of 32 bits.
+    /// The maximum number of live registers in the block, in units of 32 bits.
     pub pressure: u32,
 }
 
@@ -43,7 +43,7 @@ pub struct Block {
 pub struct Edge {
     /// The id of the block that it leaves.
     pub from: u32,
-    /// The id of the block where it leads.
+    /// The id of the block that it enters.
     pub to: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What lints find.
+//! Findings of lints.
 
 use ptx_ir::Diagnostic;
 use serde::Serialize;
@@ -16,9 +16,9 @@ pub struct Finding {
     pub code: String,
     /// `definite` or `possible`.
     pub certainty: &'static str,
-    /// What was found.
+    /// The message.
     pub message: String,
-    /// What to write instead.
+    /// The suggested fix.
     pub help: Option<String>,
     /// The line of the instruction in the file.
     pub line: u32,
@@ -26,9 +26,9 @@ pub struct Finding {
     pub source: Option<String>,
     /// The id of its block.
     pub block: u32,
-    /// The degree of bank conflicts, if it is about these.
+    /// The degree of the bank conflict, for bank conflicts.
     pub degree: Option<u32>,
-    /// The warning, which comments may turn off.
+    /// The warning, which comments may suppress.
     #[serde(skip)]
     pub diagnostic: Diagnostic,
 }

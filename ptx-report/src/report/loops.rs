@@ -13,23 +13,23 @@ use crate::function_values::TripCount;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Loop {
-    /// The id of its header, and that of the loop around it.
+    /// The id of its header, and that of the header of the enclosing loop.
     pub header: u32,
-    /// `None` for a loop that is in no other one.
+    /// `None` for an outermost loop.
     pub parent: Option<u32>,
     /// The label of its header.
     pub label: Option<String>,
-    /// The line where its header begins.
+    /// The line of the start of its header.
     pub line: u32,
     /// The line in the original program: `a.cu:11`.
     pub source: Option<String>,
-    /// 1 for a loop that is in no other one.
+    /// The nesting depth, 1 for an outermost loop.
     pub depth: u32,
-    /// How often it is repeated, if something is known of it.
+    /// The trip count, if anything is known about it.
     pub trip_count: Option<TripCount>,
-    /// Its instructions outside of inner loops, each once.
+    /// The instructions outside of inner loops, each once.
     pub own: Work,
-    /// One iteration, with inner loops as often as they are repeated, or once if that is not a number.
+    /// One iteration, with inner loops multiplied by their trip counts, or once if these are symbolic.
     pub iteration: Work,
 }
 

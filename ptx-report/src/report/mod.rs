@@ -1,7 +1,7 @@
-//! What bounds the performance of the functions of a module: resources, work by loops, accesses to memory, live registers, asynchronous
+//! Factors that limit the performance of the functions of a module: resources, work by loops, memory accesses, live registers, asynchronous
 //! operations, divergence.
 //!
-//! Everything is found in the text: numbers are those of a warp whose 32 lanes execute what the text says ([`ptx_analysis::work`]).
+//! The report is static: numbers apply to a warp with 32 active lanes ([`ptx_analysis::work`]).
 
 mod accesses;
 mod blocks;
@@ -32,7 +32,7 @@ pub use pressure::Curve;
 pub use synchronization::Synchronization;
 pub use work::{Factor, FunctionWork, Memory, Part, Work};
 
-/// The number that replaces trip counts that are not numbers, where a sum of work needs one.
+/// The assumed value of symbolic trip counts in sums of work.
 pub const ASSUMED_TRIPS: u64 = 100;
 
 /// The report of a module.
@@ -48,7 +48,7 @@ pub struct Report {
     pub ptx: Option<String>,
     /// The target of the header.
     pub target: Option<String>,
-    /// The number that replaces trip counts that are not numbers in the field `total` of the work.
+    /// The assumed value of symbolic trip counts in the field `total` of the work.
     pub assumed_trips: u64,
     /// The functions with a body, in the order of the text.
     pub functions: Vec<Function>,
@@ -59,33 +59,33 @@ pub struct Report {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Function {
-    /// The line where it begins.
+    /// The line of its start.
     pub line: u32,
-    /// Its statistics, as `ptxkit stats` has them.
+    /// The statistics, as in `ptxkit stats`.
     pub stats: OfFunction,
-    /// The bytes of its parameters; `None` if the size of one is not known.
+    /// The size of its parameters in bytes; `None` if the size of one is unknown.
     pub parameter_bytes: Option<u64>,
     /// Barriers, mbarrier objects and fences.
     pub synchronization: Synchronization,
-    /// How many registers are live at each instruction.
+    /// The number of live registers at each instruction.
     pub pressure_curve: Curve,
-    /// What it does.
+    /// The work of the function.
     pub work: FunctionWork,
     /// The natural loops, outer ones before inner ones.
     pub loops: Vec<Loop>,
-    /// The accesses to memory that is not parameters.
+    /// The memory accesses, except those to parameters.
     pub accesses: Vec<Access>,
-    /// The numbers of accesses that could be one vector access.
+    /// The indices of accesses that could be combined into vector accesses.
     pub adjacent: Vec<Vec<usize>>,
-    /// The asynchronous operations of loops, and of what is in no loop.
+    /// The asynchronous operations of loops, and those outside of loops.
     pub pipelines: Vec<Pipeline>,
-    /// What lints find in it.
+    /// The findings of lints.
     pub findings: Vec<Finding>,
     /// The basic blocks, in the order of the text.
     pub blocks: Vec<Block>,
     /// The edges between them.
     pub edges: Vec<Edge>,
-    /// Where its blocks are drawn, if that was asked for and they are few enough.
+    /// The positions of its blocks in a drawing, if requested and if there are few enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawing: Option<Outline>,
 }

@@ -1,7 +1,7 @@
-//! Asynchronous operations along the text: copies, products, groups, waits and barriers, with what is in flight.
+//! Asynchronous operations in text order: copies, matrix operations, groups, waits and barriers, with the operations in flight.
 //!
-//! Groups are counted in the order of the text: first what is in no loop before a loop, then the body of the loop until the groups at
-//! its start are the same as one iteration before, as in a loop that keeps a number of stages in flight.
+//! Groups are counted in text order: first the code before a loop, then the body of the loop until the groups at its start
+//! are the same as in the previous iteration, as in a loop that keeps a number of stages in flight.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use crate::labels;
 /// How often the body of a loop is followed until its groups are the same as before.
 const ROUNDS: usize = 16;
 
-/// The asynchronous operations of a loop, or of what is in no loop.
+/// The asynchronous operations of a loop, or those outside of loops.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Pipeline {
-    /// The id of the header of the loop; `None` for what is in no loop.
+    /// The id of the header of the loop; `None` for operations outside of loops.
     pub header: Option<u32>,
-    /// In the order of the text; inner loops have their own.
+    /// In text order; inner loops have their own.
     pub steps: Vec<Step>,
 }
 
@@ -39,13 +39,13 @@ pub struct Step {
     pub source: Option<String>,
     /// `copy`, `product`, `start`, `commit`, `wait`, `barrier` or `fence`.
     pub kind: &'static str,
-    /// How its operations are awaited: `cp_async`, `bulk`, `mbarrier`, `wgmma` or `tcgen05`.
+    /// The completion mechanism of its operations: `cp_async`, `bulk`, `mbarrier`, `wgmma` or `tcgen05`.
     pub completion: Option<&'static str>,
     /// Opcode and modifiers.
     pub mnemonic: String,
     /// The groups that a wait leaves in flight.
     pub leaves: Option<u64>,
-    /// What is in flight after it, of operations that are awaited by groups.
+    /// The operations in flight after it, for operations with group completion.
     pub in_flight: Vec<InFlight>,
 }
 
@@ -54,11 +54,11 @@ pub struct Step {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InFlight {
-    /// How they are awaited.
+    /// The completion mechanism.
     pub completion: &'static str,
-    /// Groups that were committed and not awaited.
+    /// The number of committed groups that were not waited for.
     pub groups: u64,
-    /// Operations in no group yet.
+    /// The number of operations that are not in a group yet.
     pub open: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How many registers are live along the text.
+//! The register pressure in text order.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub struct Curve {
     pub peak_source: Option<String>,
     /// The lines of the instructions in the file.
     pub lines: Vec<u32>,
-    /// Their live registers in units of 32 bits, without predicates.
+    /// The live registers at the instructions, in units of 32 bits and without predicates.
     pub units: Vec<u32>,
     /// The first instruction of each block, in the order of the blocks.
     #[serde(skip)]

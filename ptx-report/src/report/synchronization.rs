@@ -1,4 +1,4 @@
-//! How the threads of a function wait for each other.
+//! The synchronization instructions of a function.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use serde::Serialize;
 
 use super::function::Of;
 
-/// Barriers, mbarrier objects and fences; numbers of instructions.
+/// The numbers of instructions for barriers, mbarrier objects and fences.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Synchronization {
-    /// The numbers of the barriers of the CTA that instructions name.
+    /// The numbers of the CTA barriers that instructions name.
     pub barrier_numbers: Vec<i64>,
-    /// Instructions that name the barrier by a register.
+    /// Instructions that specify the barrier with a register.
     pub barriers_by_register: u64,
-    /// Barriers of the CTA.
+    /// CTA barriers.
     pub cta_barriers: u64,
-    /// Barriers of warps.
+    /// Warp barriers.
     pub warp_barriers: u64,
-    /// Barriers of the cluster.
+    /// Cluster barriers.
     pub cluster_barriers: u64,
     /// Initializations of mbarrier objects.
     pub mbarrier_objects: u64,
-    /// Waits at mbarrier objects, tests included.
+    /// Waits at mbarrier objects, including tests.
     pub mbarrier_waits: u64,
     /// Fences.
     pub fences: u64,

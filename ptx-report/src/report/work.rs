@@ -9,75 +9,75 @@ use super::ASSUMED_TRIPS;
 use super::function::Of;
 use crate::labels;
 
-/// What a warp does.
+/// The work of a warp.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Work {
     /// The number of instructions.
     pub instructions: u64,
-    /// Those of each class that has any.
+    /// The number of instructions of each class that occurs.
     pub classes: BTreeMap<&'static str, u64>,
     /// Floating-point operations of at most 16 bits.
     pub half: u64,
-    /// Of single precision.
+    /// Single-precision floating-point operations.
     pub single: u64,
-    /// Of double precision.
+    /// Double-precision floating-point operations.
     pub double: u64,
-    /// Operations on integers.
+    /// Integer operations.
     pub integer: u64,
-    /// Multiply-adds of matrices on tensor cores.
+    /// Multiply-add operations on tensor cores.
     pub multiply_adds: u64,
-    /// Instructions on tensor cores whose multiply-adds are not known.
+    /// Tensor-core instructions with an unknown number of multiply-add operations.
     pub unknown_products: u64,
-    /// Floating-point operations of all kinds; a multiply-add is two.
+    /// The total number of floating-point operations; a multiply-add counts as two.
     pub flops: u64,
-    /// The bytes of each state space.
+    /// The traffic of each state space.
     pub memory: Vec<Memory>,
-    /// Floating-point operations for each byte of global memory; `None` without an access to it.
+    /// The arithmetic intensity: floating-point operations per byte of global memory; `None` without accesses to global memory.
     pub intensity: Option<f64>,
 }
 
-/// The bytes of a state space.
+/// The traffic of a state space in bytes.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Memory {
     /// As in [`labels::space`](crate::labels::space).
     pub space: &'static str,
-    /// Bytes that are loaded.
+    /// The number of loaded bytes.
     pub read: u64,
-    /// Bytes that are stored.
+    /// The number of stored bytes.
     pub written: u64,
-    /// Bytes of atomic operations.
+    /// The number of bytes of atomic operations.
     pub updated: u64,
-    /// Accesses of warps whose bytes are not known.
+    /// The number of warp accesses of unknown size.
     pub unknown: u64,
 }
 
-/// A trip count that is not a number.
+/// A symbolic trip count.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Factor {
     /// The id of the header of the loop.
     pub header: u32,
-    /// The trip count as a form, if one is known.
+    /// The trip count as a formula, if known.
     pub form: Option<String>,
-    /// Whether one less than it is meant.
+    /// Whether the factor is the trip count minus one.
     pub without_last: bool,
 }
 
-/// Work that is done as often as the product of some trip counts says.
+/// Work that is repeated as often as the product of some trip counts.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Part {
-    /// The trip counts; empty for what is done once.
+    /// The trip counts; empty for work that is done once.
     pub factors: Vec<Factor>,
-    /// Whether it is done exactly so often, not at most.
+    /// Whether the count is exact; otherwise it is an upper bound.
     pub exact: bool,
-    /// What is done each time.
+    /// The work of each repetition.
     pub work: Work,
 }
 
@@ -86,9 +86,9 @@ pub struct Part {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FunctionWork {
-    /// A call of it, where trip counts that are not numbers are taken to be [`ASSUMED_TRIPS`].
+    /// The work of a call, with symbolic trip counts assumed to be [`ASSUMED_TRIPS`].
     pub total: Work,
-    /// A call of it, by the trip counts that are not numbers.
+    /// The work of a call, by symbolic trip counts.
     pub parts: Vec<Part>,
 }
 

@@ -1,4 +1,4 @@
-//! Values of scalar types, as people write them.
+//! Parses values of scalar types.
 
 use ptx_analysis::fold::number_bits;
 use ptx_isa::{ScalarType, TypeKind};

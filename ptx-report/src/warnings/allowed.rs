@@ -1,4 +1,4 @@
-//! Warnings that comments turn off: `// ptxkit: allow(unused-register)`.
+//! Comments that suppress warnings: `// ptxkit: allow(unused-register)`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use super::kinds::{Kind, kind};
 /// How such a comment begins, after `//` and spaces.
 const MARK: &str = "ptxkit:";
 
-/// The kinds of warnings that comments of a module turn off, and where.
+/// The kinds of warnings that comments of a module suppress, and the ranges in which they do.
 ///
-/// A comment before the first token is about the whole file. One on a separate line is about the statement, declaration or
-/// function after it, one at the end of a line about that line.
+/// A comment before the first token applies to the whole file. One on a separate line applies to the statement, declaration or
+/// function after it, and one at the end of a line to that line.
 #[derive(Default, Debug)]
 pub struct Allowed {
-    /// For each code the ranges in which it is turned off, in order and without overlap.
+    /// For each code, the ranges in which it is suppressed, in order and without overlap.
     ranges: BTreeMap<Code, Vec<Range<u32>>>,
     /// Errors in other comments that begin with the mark, and where they are.
     pub mistakes: Vec<(Span, String)>,
@@ -94,7 +94,7 @@ impl Allowed {
         })
     }
 
-    /// Whether no comment turns a diagnostic off. Of a warning with several places, only those outside of such comments stay.
+    /// Whether no comment suppresses a diagnostic. Of a warning with several spans, only those outside of the suppressed ranges are kept.
     #[must_use]
     pub fn keeps(&self, d: &mut Diagnostic) -> bool {
         let ranges = self.ranges.get(&d.code);

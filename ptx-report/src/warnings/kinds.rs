@@ -7,22 +7,22 @@ use crate::explain;
 /// Kinds of warnings.
 #[derive(Copy, Clone, Debug)]
 pub enum Kind {
-    /// All of them.
+    /// All warnings.
     All,
-    /// What is never used.
+    /// Unused declarations and code.
     Unused,
     /// Names that other modules must define.
     Link,
-    /// What later versions of PTX may not have.
+    /// Features that later versions of PTX may remove.
     Deprecated,
-    /// Those with a code.
+    /// The warnings with a code.
     One(Code),
 }
 
 /// The warning about names that other modules must define.
 pub const LINK: Code = Code::UnresolvedExtern;
 
-/// What the name `deprecated` means: a warning of `ptxkit check` and a lint have it.
+/// The meaning of the name `deprecated`, which a warning of `ptxkit check` and a lint share.
 const DEPRECATED: [Code; 2] = [Code::Deprecated, Code::DeprecatedFeature];
 
 /// The warnings about what is never used.
@@ -32,7 +32,7 @@ pub const UNUSED: [Code; 3] = [
     Code::UnusedFunction,
 ];
 
-/// Warnings about what is legal but has no defined result; off by default.
+/// Warnings about legal code with undefined results; off by default.
 pub const MISTAKES: [Code; 2] = [Code::UnwrittenRegister, Code::MisalignedAccess];
 
 impl Kind {
@@ -53,7 +53,7 @@ impl Kind {
 ///
 /// # Errors
 ///
-/// Why the text names none.
+/// The text is not the name of a kind; the message states the reason.
 pub fn checked_kind(text: &str) -> Result<Kind, String> {
     let lints = || ptx_lint::Lint::ALL.iter().map(|lint| lint.code());
     match kind(text)? {
@@ -68,7 +68,7 @@ pub fn checked_kind(text: &str) -> Result<Kind, String> {
 ///
 /// # Errors
 ///
-/// Why the text names none.
+/// The text is not the name of a kind; the message states the reason.
 pub fn kind(text: &str) -> Result<Kind, String> {
     let plain = |t: &str| t.replace(['-', '_'], "").to_ascii_lowercase();
     let same =
@@ -107,10 +107,10 @@ fn hyphenated(name: &str) -> String {
     text
 }
 
-/// Errors of `ptxkit gate`, which comments turn off, too.
+/// Errors of `ptxkit gate`, which comments can also suppress.
 const GATE: [Code; 3] = [Code::AboveLimit, Code::BelowLimit, Code::DeniedInstruction];
 
-/// Whether diagnostics with this code can be turned off: warnings, as their pages say, and those of `ptxkit gate`.
+/// Whether diagnostics with this code can be suppressed: warnings, according to their pages, and errors of `ptxkit gate`.
 fn is_warning(code: Code) -> bool {
     if GATE.contains(&code) {
         return true;

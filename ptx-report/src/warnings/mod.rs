@@ -1,4 +1,4 @@
-//! Warnings by kind, and comments that turn them off.
+//! Warnings by kind, and comments that suppress them.
 
 mod allowed;
 pub mod kinds;

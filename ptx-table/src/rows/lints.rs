@@ -1,4 +1,4 @@
-//! The table of what lints find.
+//! The table of findings of lints.
 
 use std::borrow::Cow;
 
@@ -70,7 +70,7 @@ impl Rows for Lints {
         column("lint", Word(|r| Some(r.finding.lint.name())), "The name of the lint, such as `shared-race`."),
         column("code", Word(|r| Some(&r.code)), "Its code, such as `PTX1512`, which `ptxkit explain` describes."),
         column("certainty", Word(|r| Some(r.finding.certainty.name())), "`definite` or `possible`."),
-        column("message", Text(|r, each| each(&r.diagnostic().message)), "What was found."),
+        column("message", Text(|r, each| each(&r.diagnostic().message)), "The message."),
         optional("help", Text(|r, each| if let Some(help) = r.diagnostic().help.as_deref() { each(help) }), "A suggested fix."),
         optional("degree", Int(|r| r.finding.degree), "The number of passes of the access, for `bank-conflict`."),
         column("start", Int(|r| Some(r.diagnostic().span.start)), "The start of its span, as a byte offset."),

@@ -20,7 +20,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) const DEFINITION: Definition = Definition {
     name: "fold",
     term: "constant folding",
-    summary: "Replace computations and registers that always have the same value by that value",
+    summary: "Replace computations and registers that have a constant value by the constant",
     plan,
     finish: None,
 };

@@ -26,7 +26,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) const DEFINITION: Definition = Definition {
     name: "spaces",
     term: "address-space inference",
-    summary: "Name the state space of accesses through generic addresses",
+    summary: "Add the state space to accesses through generic addresses if it is known",
     plan,
     finish: None,
 };

@@ -18,7 +18,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) const DEFINITION: Definition = Definition {
     name: "uniform",
     term: "marking of uniform branches",
-    summary: "Mark branches that all threads of a CTA take alike",
+    summary: "Mark branches that are uniform in the CTA",
     plan,
     finish: None,
 };
@@ -31,7 +31,7 @@ fn plan(view: &View<'_>) -> Vec<Step> {
         (level <= Uniformity::Cta).then(|| Step {
             stmt,
             act: Rewrite::Modifier(Modifier::Uni),
-            why: format!("all threads of a {} go the same way", level.name()),
+            why: format!("the branch is uniform in the {}", level.name()),
         })
     });
     steps.collect()

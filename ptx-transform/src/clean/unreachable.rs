@@ -17,7 +17,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) const DEFINITION: Definition = Definition {
     name: "unreachable",
     term: "unreachable-code elimination",
-    summary: "Remove instructions that control never reaches, and unreferenced labels",
+    summary: "Remove unreachable instructions and unreferenced labels",
     plan,
     finish: Some(remove_unused_labels),
 };
@@ -39,7 +39,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let step = |(stmt, _)| Step {
         stmt,
         act: Rewrite::Remove,
-        why: String::from("control never reaches it"),
+        why: String::from("it is unreachable"),
     };
     statements.map(step).collect()
 }

@@ -16,7 +16,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) const DEFINITION: Definition = Definition {
     name: "vectorise",
     term: "vectorization",
-    summary: "Join adjacent accesses of proven alignment to accesses of vectors",
+    summary: "Combine adjacent accesses of proven alignment into vector accesses",
     plan,
     finish: None,
 };

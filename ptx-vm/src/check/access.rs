@@ -1,9 +1,9 @@
-//! What is known about an access to memory.
+//! A recorded memory access.
 
 use super::scope::Scope;
 use crate::execute::Clusters;
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Read,
@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-/// An access of lanes of a warp at the same time of each.
+/// An access of lanes of a warp with equal clock values.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Access {
     pub(super) block: u32,
@@ -40,15 +40,15 @@ pub(super) struct Access {
     pub(super) time: u32,
     /// The instruction.
     pub(super) site: u32,
-    /// How many barriers all threads of the CTA had left together; [`ASYNCHRONOUS`] of an asynchronous operation.
+    /// The number of barriers that all threads of the CTA had completed together; [`ASYNCHRONOUS`] for an asynchronous operation.
     pub(super) interval: u32,
 }
 
-/// The interval of what is done by an asynchronous operation, not by the lanes: no barrier orders it.
+/// The interval of accesses of asynchronous operations, which barriers do not order.
 pub(super) const ASYNCHRONOUS: u32 = u32::MAX;
 
 impl Access {
-    /// Whether it is done by an asynchronous operation, not by the lanes.
+    /// Whether it is an access of an asynchronous operation.
     pub(super) const fn is_asynchronous(&self) -> bool {
         self.interval == ASYNCHRONOUS
     }
@@ -59,7 +59,7 @@ impl Access {
         self.block == other.block && self.first == other.first
     }
 
-    /// Whether both are strong and each one's scope has the thread of the other one.
+    /// Whether both are strong and the scope of each includes the thread of the other.
     pub(super) fn is_strong_with(&self, other: &Self, clusters: Clusters) -> bool {
         let (Some(a), Some(b)) = (self.kind.strength(), other.kind.strength()) else {
             return false;

@@ -1,4 +1,4 @@
-//! The last accesses to each place in memory, and whether new ones race with them.
+//! The last accesses to each memory location, and the race check of new accesses.
 
 use super::access::{Access, Kind};
 use super::clock::Clock;
@@ -7,7 +7,7 @@ use super::scope::Scope;
 use crate::execute::Clusters;
 use crate::lanes::lanes;
 
-/// The most accesses of a place that are known besides the last one; older ones are forgotten.
+/// The maximum number of recorded accesses of a location besides the last one; older ones are dropped.
 const MOST: usize = 16;
 
 /// An access of lanes.
@@ -25,13 +25,13 @@ pub(super) struct New<'c> {
     pub(super) clusters: Clusters,
     /// Whether it is in shared memory.
     pub(super) shared: bool,
-    /// What the lanes know about others.
+    /// The vector clock of the lanes.
     pub(super) clock: &'c Clock,
     /// Whether they may know what other warps did since the last barrier of all threads of the CTA.
     pub(super) informed: bool,
 }
 
-/// The accesses of a place that later ones may race with.
+/// The accesses of a location with which later ones may race.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accesses {
     write: ByLanes,
@@ -42,7 +42,7 @@ pub(super) struct Accesses {
 }
 
 impl New<'_> {
-    /// Whether an access of lanes happened before it.
+    /// Whether an access of lanes happens before it.
     #[inline]
     fn follows(&self, earlier: &Access, by: u32, own: u32) -> bool {
         let own_block = earlier.block == self.access.block && !self.access.is_asynchronous();
@@ -113,7 +113,7 @@ impl Accesses {
         last.chain(&mut self.more)
     }
 
-    /// Adds an access; gives what it races with.
+    /// Adds an access and returns the access that it races with.
     #[inline]
     pub(super) fn add(&mut self, new: &New<'_>, lanes: u32, records: &Records) -> Option<Earlier> {
         let own = ByLanes {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::reports::Actor;
 
-/// What global memory an allocation is.
+/// The owner of an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     /// An allocation of the host.
@@ -18,13 +18,13 @@ pub(crate) enum Owner {
     EarlierHeap,
 }
 
-/// Bytes of global memory that belong together.
+/// An allocation in global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) owner: Owner,
-    /// Who freed it.
+    /// The thread that freed it.
     pub(crate) freed: Option<Actor>,
 }
 

@@ -1,4 +1,4 @@
-//! The CTAs that run.
+//! The state of running CTAs.
 
 use super::state::BlockState;
 

@@ -9,7 +9,7 @@ use crate::lanes::lanes;
 use crate::program::{Callee, Step};
 
 impl Checkers {
-    /// Lanes that execute an instruction marked as uniform together must go the same way.
+    /// The active lanes of a branch that is marked as uniform must take the same path.
     pub(super) fn uniform_branch(
         &mut self,
         grid: &Grid<'_>,
@@ -32,17 +32,16 @@ impl Checkers {
         };
         let sites = std::sync::Arc::clone(&self.sites);
         let text = || Text {
-            message: "lanes of one warp execute the uniform branch together and go different ways"
-                .into(),
+            message: "lanes of a warp diverge at a branch that is marked as uniform".into(),
             other: Some((actor(other), "another lane of the warp")),
-            help: "remove `.uni`, or let the condition be the same in all threads of the warp",
+            help: "remove `.uni`, or make the condition uniform in the warp",
         };
         self.reports
             .add((grid, &sites), Code::UniformBranch, actor(first), text);
     }
 }
 
-/// A lane that goes another way than the first active one.
+/// A lane that takes a different path than the first active one.
 fn other_way(grid: &Grid<'_>, step: Stepped, call: &CallFrame) -> Option<u32> {
     let skipped = step.mask & !step.active;
     if skipped != 0 {

@@ -3,17 +3,17 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// What is checked while a kernel runs. The names are those of NVIDIA's compute-sanitizer.
+/// A checker of running kernels. The names are those of NVIDIA's compute-sanitizer.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Checker {
-    /// Accesses to memory: bounds of allocations and variables, alignment, memory that was freed.
+    /// Memory accesses: bounds of allocations and variables, alignment, use after free.
     Memcheck,
-    /// Reads of memory and registers that were never written.
+    /// Reads of uninitialized memory and registers.
     Initcheck,
-    /// Barriers, masks of lanes, mbarrier objects and asynchronous copies.
+    /// Barriers, member masks, mbarrier objects and asynchronous copies.
     Synccheck,
-    /// Accesses of several threads to the same memory that nothing orders.
+    /// Data races: unordered accesses of different threads to the same memory.
     Racecheck,
 }
 
@@ -26,7 +26,7 @@ impl Checker {
         Self::Racecheck,
     ];
 
-    /// Its name: `memcheck`.
+    /// The name of the checker, such as `memcheck`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,14 +44,14 @@ impl fmt::Display for Checker {
     }
 }
 
-/// No checker has this name.
+/// The error for a name that is not that of a checker.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct UnknownChecker;
 
 impl fmt::Display for UnknownChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Checker::ALL.map(Checker::name).join(", ");
-        write!(f, "the checkers are {names}")
+        write!(f, "expected one of {names}")
     }
 }
 

@@ -20,7 +20,7 @@ use crate::execute::{Execution, Grid, Memory};
 /// A place in memory that threads synchronize by.
 pub(super) type Shared = (Option<u64>, u64);
 
-/// What the checkers know, and what they found.
+/// The state and the reports of the checkers.
 #[derive(Debug)]
 pub(crate) struct Checkers {
     pub(super) checks: Checks,
@@ -41,9 +41,9 @@ pub(crate) struct Checkers {
     pub(super) operation: Option<(u64, u32, u32)>,
     /// How many asynchronous operations were started.
     pub(super) copies: u64,
-    /// What threads of each cluster know that arrived at its barrier, in this phase and before it.
+    /// For each cluster, the joined clocks of the threads that arrived at its barrier, in this phase and before it.
     pub(super) clusters: HashMap<u64, (Option<Clock>, Option<Clock>)>,
-    /// What stores let others know, by the CTA of the shared memory and the address.
+    /// The clocks that stores publish, by the CTA of the shared memory and the address.
     pub(super) published: HashMap<Shared, Published>,
 }
 

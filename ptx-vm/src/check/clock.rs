@@ -1,4 +1,4 @@
-//! Vector clocks: what threads know about the progress of others.
+//! Vector clocks: the last known times of other threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

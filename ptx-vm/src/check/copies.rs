@@ -1,4 +1,4 @@
-//! Asynchronous copies: when they are complete, and who knows that.
+//! Asynchronous copies: their completion, and the threads that have waited for it.
 
 use ptx_ir::Code;
 use ptx_isa::{Action, Completion};
@@ -61,7 +61,7 @@ impl Checkers {
         Some((rank, location.address()))
     }
 
-    /// Lanes start, commit or await copies.
+    /// Records that lanes start, commit or wait for copies.
     pub(super) fn before_copy(&mut self, of: &Execution<'_>, act: &Act) {
         let site = self.sites.number(of.id, of.at);
         let starts = self.sites.get(site).and_then(|s| s.starts);
@@ -100,7 +100,7 @@ impl Checkers {
         }
     }
 
-    /// An access that does not wait for an asynchronous copy.
+    /// Reports an access that conflicts with a pending asynchronous copy.
     pub(super) fn not_awaited(
         &mut self,
         of: &Execution<'_>,
@@ -109,9 +109,9 @@ impl Checkers {
         (earlier, by): (&Access, u32),
     ) {
         let what = access(touch.usage, touch.bytes);
-        let copy = match earlier.is_asynchronous() {
-            true => "an asynchronous copy that was not waited for",
-            false => "an access that nothing orders before this copy",
+        let conflict = match earlier.is_asynchronous() {
+            true => "conflicts with a pending asynchronous copy",
+            false => "conflicts with an access that is not ordered before this copy",
         };
         let other = Actor {
             site: earlier.site,
@@ -122,9 +122,9 @@ impl Checkers {
             },
         };
         self.report(of, Code::PendingCopy, lane, || Text {
-            message: format!("{what} at {at:#x}, which conflicts with {copy}"),
+            message: format!("{what} at {at:#x} {conflict}"),
             other: Some((other, "the conflicting operation")),
-            help: "wait for the group or the mbarrier object of the copy, and put a barrier after it if other threads access the memory",
+            help: "wait for the group or the mbarrier object of the copy, and add a barrier after the wait if other threads access the memory",
         });
     }
 }

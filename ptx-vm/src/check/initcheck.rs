@@ -1,4 +1,4 @@
-//! `initcheck`: whether what is read was written.
+//! `initcheck`: reads of uninitialized memory and registers.
 
 use super::checkers::Checkers;
 use super::memcheck::access;
@@ -18,7 +18,7 @@ use ptx_ir::Code;
 const LONGEST: u64 = 1 << 12;
 
 impl Checkers {
-    /// Checks that the bytes of reads were written, and notes those of writes.
+    /// Checks that the bytes of reads were written, and records those of writes.
     pub(super) fn initcheck(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         let site = self.sites.number(of.id, of.at);
         let local = touch.memory == Memory::Local;
@@ -98,7 +98,7 @@ impl Checkers {
         written.first_missing(range.start, bytes).is_none()
     }
 
-    /// Notes that a load has no result in a lane.
+    /// Records that the result of a load is uninitialized in a lane.
     fn postpone(&mut self, of: &Execution<'_>, lane: usize, origin: Origin) {
         let sites = std::sync::Arc::clone(&self.sites);
         let Some(site) = sites.get(sites.number(of.id, of.at)) else {
@@ -114,7 +114,7 @@ impl Checkers {
         }
     }
 
-    /// Checks that the registers that lanes need have values, and notes those that they write.
+    /// Checks that the registers that lanes need are initialized, and records those that they write.
     pub(super) fn registers(
         &mut self,
         grid: &Grid<'_>,
@@ -156,7 +156,7 @@ impl Checkers {
         self.reports.add((grid, &sites), code, actor, text);
     }
 
-    /// Notes what calls write to the stack and to registers.
+    /// Records the stack bytes and registers that calls write.
     pub(super) fn calls(&mut self, of: &Execution<'_>) {
         let grid = of.grid;
         let Some(Step::Call(call)) = of.function.steps.get(of.at as usize).map(|s| &s.step) else {
@@ -212,13 +212,13 @@ impl Checkers {
     }
 }
 
-/// That a variable was never written.
+/// The texts for a variable that was never written.
 fn unset(variable: Option<&Variable>) -> Text {
     let name = variable.map_or("", |v| &v.name);
     Text {
-        message: format!("{name} is read and was never written by the thread"),
+        message: format!("{name} is read but was never written by this thread"),
         other: None,
-        help: "write the register on all paths that lead here",
+        help: "write the register on every path to this instruction",
     }
 }
 
@@ -233,10 +233,10 @@ impl UnwrittenRead {
         };
         Text {
             message: format!(
-                "{what} at {at:#x} in {memory} memory, of which the byte at {missing:#x} was never written"
+                "{what} at {at:#x} in {memory} memory includes the uninitialized byte at {missing:#x}"
             ),
             other: None,
-            help: "write the memory before it is read, on all paths and by all threads",
+            help: "write the memory before the read, on every path and in every thread",
         }
     }
 }

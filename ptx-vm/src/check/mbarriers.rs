@@ -1,4 +1,4 @@
-//! mbarrier objects: what is done to them, and what threads get to know by them.
+//! Checks operations on mbarrier objects, and records the ordering that they establish between threads.
 
 use ptx_ir::Code;
 use ptx_isa::Action;
@@ -10,11 +10,11 @@ use super::sync_state::Mbarrier;
 use crate::execute::{Execution, Memory, OnMbarrier, Touch};
 use crate::lanes::lanes;
 
-/// The greatest count of an mbarrier object.
+/// The maximum count of an mbarrier object.
 const MOST: u64 = (1 << 20) - 1;
 
 impl Checkers {
-    /// Whether an operation on an mbarrier object is possible.
+    /// Checks an operation on an mbarrier object; returns whether it can be executed.
     pub(super) fn on_mbarrier(&mut self, of: &Execution<'_>, on: &OnMbarrier) -> bool {
         let (at, lane) = (on.at, on.lane);
         let by = self.actor(of, lane);
@@ -23,18 +23,18 @@ impl Checkers {
         let known = sync.mbarriers.get(&at).map(|m| (m.by, m.ended));
         let (message, other, help, code) = match (on.action, known) {
             (Action::MbarrierInit, Some((by, None))) => (
-                "the mbarrier object is initialized a second time".into(),
-                Some((by, "it was initialized")),
-                "invalidate the object before its memory is initialized again, and let one thread do both",
+                "the mbarrier object is already initialized".into(),
+                Some((by, "initialized here")),
+                "invalidate the object before initializing it again, and do both in a single thread",
                 Code::RepeatedMbarrier,
             ),
             (Action::MbarrierInit, _) if on.count == 0 || on.count > MOST => (
                 format!(
-                    "the mbarrier object is initialized with the count {}",
+                    "the mbarrier object is initialized with an invalid count of {}",
                     on.count
                 ),
                 None,
-                "a count is at least 1 and at most 2^20 - 1",
+                "the count must be between 1 and 2^20 - 1",
                 Code::MbarrierCount,
             ),
             (Action::MbarrierInit, _) => {
@@ -51,20 +51,20 @@ impl Checkers {
                 return true;
             }
             (_, None) => (
-                format!("there is no mbarrier object at {at:#x}: it was not initialized"),
+                format!("there is no initialized mbarrier object at {at:#x}"),
                 None,
-                "execute `mbarrier.init` in one thread, and a barrier before other threads use the object",
+                "execute `mbarrier.init` in one thread, followed by a barrier before other threads use the object",
                 Code::MissingMbarrier,
             ),
             (_, Some((_, Some(by)))) => (
                 format!("the mbarrier object at {at:#x} was invalidated"),
-                Some((by, "it was invalidated")),
+                Some((by, "invalidated here")),
                 "invalidate the object after its last use by any thread",
                 Code::MissingMbarrier,
             ),
             (Action::MbarrierArrive | Action::MbarrierDrop, _) if on.count > on.pending.into() => (
                 format!(
-                    "{} arrivals at an mbarrier object of which {} are pending",
+                    "{} arrivals at an mbarrier object with {} pending arrivals",
                     on.count, on.pending
                 ),
                 None,
@@ -93,7 +93,7 @@ impl Checkers {
         false
     }
 
-    /// Arrivals let those know what the thread knows who wait for the phase.
+    /// Records that an arrival releases the clock of its thread to the threads that wait for the phase.
     fn arrive(&mut self, of: &Execution<'_>, on: &OnMbarrier) {
         let site = self.sites.number(of.id, of.at);
         let releases = self.sites.get(site).is_some_and(|s| s.releases);
@@ -119,7 +119,7 @@ impl Checkers {
         }
     }
 
-    /// A phase is complete, or a thread found that it is.
+    /// Records that a phase is complete, or that a thread observed the completion.
     pub(super) fn mbarrier_phases(&mut self, of: &Execution<'_>, on: &OnMbarrier, tested: bool) {
         let site = self.sites.number(of.id, of.at);
         let acquires = self.sites.get(site).is_some_and(|s| s.acquires);
@@ -145,7 +145,7 @@ impl Checkers {
         }
     }
 
-    /// Ordinary accesses to the memory of mbarrier objects.
+    /// Reports ordinary accesses to the memory of mbarrier objects.
     pub(super) fn on_object(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32) {
         let Memory::Shared(rank) = touch.memory else {
             return;
@@ -161,9 +161,9 @@ impl Checkers {
             };
             let what = super::memcheck::access(touch.usage, touch.bytes);
             self.report(of, Code::MbarrierAccess, lane, || Text {
-                message: format!("{what} at {at:#x}, which is an mbarrier object"),
-                other: Some((by, "it was initialized")),
-                help: "use the operations on mbarrier objects, or invalidate the object before its memory is used for something else",
+                message: format!("{what} at {at:#x} in an mbarrier object"),
+                other: Some((by, "initialized here")),
+                help: "use mbarrier operations, or invalidate the object before reusing its memory",
             });
         }
     }

@@ -1,4 +1,4 @@
-//! `memcheck`: whether accesses are inside of memory that was allocated.
+//! `memcheck`: out-of-bounds and misaligned accesses, use after free, and invalid frees.
 
 use super::Checker;
 use super::checkers::Checkers;
@@ -42,7 +42,7 @@ impl Checkers {
         allowed
     }
 
-    /// Reports lanes whose accesses, which are possible, are not in the variable that their address is derived from.
+    /// Reports lanes that access allocated memory outside of the variable from which their address is derived.
     fn leaves_variable(&mut self, of: &Execution<'_>, touch: &Touch<'_>, mask: u32) {
         let Some(objects) = &self.objects else { return };
         let Some(object) = objects.get(of.id, of.at) else {
@@ -66,9 +66,9 @@ impl Checkers {
             let what = access(touch.usage, touch.bytes);
             let near = distance(at, touch.bytes, start, end, &name);
             self.report(of, Code::OutsideAllocation, lane, || Text {
-                message: format!("{what} out of bounds at {at:#x}: {near}"),
+                message: format!("{what} at {at:#x} is out of bounds: {near}"),
                 other: None,
-                help: "compare the index with the size before the access, or make the variable larger",
+                help: "check the index against the size before the access, or enlarge the variable",
             });
         }
     }
@@ -85,7 +85,9 @@ impl Checkers {
         let (at, align) = (touch.at[lane], touch.align);
         let what = access(touch.usage, touch.bytes);
         self.report(of, Code::MisalignedAddress, lane, || Text {
-            message: format!("{what} at {at:#x}, which is not a multiple of {align}"),
+            message: format!(
+                "{what} at {at:#x} is misaligned: the address is not a multiple of {align}"
+            ),
             other: None,
             help: "align the address, or access narrower elements",
         });
@@ -94,9 +96,9 @@ impl Checkers {
     fn read_only(&mut self, of: &Execution<'_>, touch: &Touch<'_>) {
         let lane = touch.lanes.trailing_zeros() as usize;
         self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: "a store to the parameters of the kernel, which are only read".into(),
+            message: "store to the kernel parameters, which are read-only".into(),
             other: None,
-            help: "copy the parameter to a local variable and change that",
+            help: "copy the parameter to a local variable and modify the copy",
         });
     }
 
@@ -113,7 +115,7 @@ impl Checkers {
         let near = match touch.memory {
             Memory::Global => self.nearest(at, touch.bytes),
             Memory::Shared(rank) if of.block.shared(rank).is_none() => {
-                format!("the cluster has no CTA of rank {rank}")
+                format!("the cluster has no CTA with rank {rank}")
             }
             Memory::Shared(_) => whole("the shared memory of the CTA"),
             Memory::Local => whole("the local memory of the thread"),
@@ -121,49 +123,49 @@ impl Checkers {
         };
         let what = access(touch.usage, touch.bytes);
         self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: format!("{what} out of bounds at {at:#x}: {near}"),
+            message: format!("{what} at {at:#x} is out of bounds: {near}"),
             other: None,
-            help: "compare the index with the size before the access, or allocate more",
+            help: "check the index against the size before the access, or allocate more memory",
         });
     }
 
     fn use_after_free(&mut self, of: &Execution<'_>, touch: &Touch<'_>, lane: usize, by: Actor) {
         let (what, at) = (access(touch.usage, touch.bytes), touch.at[lane]);
         self.report(of, Code::UseAfterFree, lane, || Text {
-            message: format!("{what} at {at:#x}, which was freed"),
-            other: Some((by, "it was freed")),
+            message: format!("{what} at {at:#x} after the memory was freed"),
+            other: Some((by, "freed here")),
             help: "free memory after its last use, and order `free` after the accesses of other threads",
         });
     }
 
-    /// An instruction failed because of an address; gives whether that is reported.
+    /// Handles an instruction that failed because of an address; returns whether it is reported.
     pub(super) fn fault(&mut self, of: &Execution<'_>, lane: usize, at: u64) -> bool {
         if !self.has(Checker::Memcheck) {
             return false;
         }
         self.report(of, Code::OutsideAllocation, lane, || Text {
-            message: format!("an access out of bounds at {at:#x}"),
+            message: format!("access at {at:#x} is out of bounds"),
             other: None,
-            help: "check the addresses and the size that the instruction is given",
+            help: "check the address and size operands of the instruction",
         });
         true
     }
 
-    /// Where an address is in relation to the nearest allocation.
+    /// Describes the position of an address relative to the nearest allocation.
     fn nearest(&self, at: u64, bytes: u64) -> String {
         let show = |a: &Allocation| {
             let name = match &a.owner {
                 Owner::Host => format!("the allocation at {:#x}", a.start),
                 Owner::Variable(name) => format!("`{name}`"),
                 Owner::Heap | Owner::EarlierHeap => {
-                    format!("the memory of `malloc` at {:#x}", a.start)
+                    format!("the `malloc` allocation at {:#x}", a.start)
                 }
             };
             distance(at, bytes, a.start, a.end, &name)
         };
         let (before, after) = (self.allocations.before(at), self.allocations.after(at));
         match (before, after) {
-            (None, None) => "nothing is allocated".into(),
+            (None, None) => "there are no allocations".into(),
             (Some(a), None) | (None, Some(a)) => show(a),
             (Some(a), Some(b)) => match at - a.end.min(at) <= b.start - at {
                 true => show(a),
@@ -172,7 +174,7 @@ impl Checkers {
         }
     }
 
-    /// Notes memory of the heap.
+    /// Records an allocation of the heap.
     pub(super) fn heap_allocated(&mut self, start: u64, bytes: u64) {
         if start != 0 {
             self.allocations.insert(start, bytes, Owner::Heap);
@@ -194,14 +196,14 @@ impl Checkers {
         match known.map(|a| a.freed) {
             Some(None) => self.allocations.free(start, by),
             Some(Some(before)) => self.report(of, Code::InvalidFree, lane, || Text {
-                message: format!("`free` of {start:#x}, which was freed before"),
-                other: Some((before, "it was freed")),
-                help: "free memory once, by one thread",
+                message: format!("double free of {start:#x}"),
+                other: Some((before, "freed here")),
+                help: "free memory only once, in a single thread",
             }),
             None => self.report(of, Code::InvalidFree, lane, || Text {
-                message: format!("`free` of {start:#x}, which `malloc` did not return"),
+                message: format!("invalid free of {start:#x}, which was not returned by `malloc`"),
                 other: None,
-                help: "pass what `malloc` returned to `free`",
+                help: "pass a pointer that `malloc` returned to `free`",
             }),
         }
     }
@@ -217,22 +219,24 @@ fn bounds(of: &Execution<'_>, touch: &Touch<'_>) -> u64 {
     }
 }
 
-/// What an access is: `a read of 4 bytes`.
+/// A description of an access, such as `read of 4 bytes`.
 pub(super) fn access(usage: Use, bytes: u64) -> String {
     let usage = match usage {
-        Use::Read => "read",
-        Use::Write => "write",
-        Use::ReadWrite => "atomic operation",
+        Use::Read => "read of",
+        Use::Write => "write of",
+        Use::ReadWrite => "atomic operation on",
     };
-    let article = if usage.starts_with('a') { "an" } else { "a" };
     let plural = if bytes == 1 { "" } else { "s" };
-    format!("{article} {usage} of {bytes} byte{plural}")
+    format!("{usage} {bytes} byte{plural}")
 }
 
 fn distance(at: u64, bytes: u64, start: u64, end: u64, what: &str) -> String {
     let size = end - start;
     if at < start {
-        format!("{} bytes before {what}, which has {size} bytes", start - at)
+        format!(
+            "{} bytes before the start of {what}, which has {size} bytes",
+            start - at
+        )
     } else if at >= end {
         format!(
             "{} bytes after the end of {what}, which has {size} bytes",
@@ -241,7 +245,7 @@ fn distance(at: u64, bytes: u64, start: u64, end: u64, what: &str) -> String {
     } else {
         let inside = end - at;
         format!(
-            "{} bytes past the end of {what}, which has {size} bytes",
+            "the access extends {} bytes past the end of {what}, which has {size} bytes",
             bytes.saturating_sub(inside)
         )
     }

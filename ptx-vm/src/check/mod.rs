@@ -1,10 +1,10 @@
-//! Checkers: they observe a launch and report what is wrong.
+//! Checkers, which observe a launch and report errors.
 //!
-//! [`checkers::Checkers`] is the observer. `memcheck` asks the [`allocations`] and what is known about each address before the launch
-//! ([`objects`]); `initcheck` notes [`written_bytes`], and follows the registers that may have no value where they are read ([`unset`]);
-//! `racecheck` keeps the last [`accesses`] to each of the [`places`] in memory, by their numbers in [`records`], and compares their times with what
-//! threads know ([`clock`], [`warp_clock`]), which barriers, fences and atomic operations increase ([`order`], [`published`]); `synccheck` looks at
-//! barriers and masks, at [`mbarriers`] and at [`copies`], which are accesses with separate times.
+//! [`checkers::Checkers`] is the observer. `memcheck` uses the [`allocations`] and the static provenance of addresses ([`objects`]). `initcheck`
+//! records [`written_bytes`] and tracks the registers that may be uninitialized when they are read ([`unset`]). `racecheck` stores the last
+//! [`accesses`] to each memory location ([`places`]), by their numbers in [`records`], and compares their times with the vector clocks of threads
+//! ([`clock`], [`warp_clock`]), which barriers, fences and atomic operations join ([`order`], [`published`]). `synccheck` checks barriers, masks,
+//! [`mbarriers`] and [`copies`], which are accesses with separate times.
 
 mod access;
 mod accesses;

@@ -1,4 +1,4 @@
-//! The variables that instructions certainly access, by their addresses.
+//! The variables that instructions certainly access, according to the provenance of their addresses.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::memory_access::Provenance;
@@ -9,7 +9,7 @@ use ptx_ir::{FuncId, Module, Statement};
 
 use crate::program::{Object, Program};
 
-/// What each instruction of each function accesses.
+/// The variable that each instruction of each function accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Objects(Vec<Vec<Option<Object>>>);
 

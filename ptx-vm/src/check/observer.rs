@@ -1,4 +1,4 @@
-//! The checkers observe a launch.
+//! The implementation of the observer by the checkers.
 
 use super::Checker;
 use super::checkers::Checkers;

@@ -1,4 +1,4 @@
-//! What threads get to know about each other by barriers, fences and exchanges.
+//! The ordering between threads that barriers, fences and exchanges establish.
 
 use ptx_isa::Action;
 
@@ -11,7 +11,7 @@ use crate::lanes::lanes;
 use crate::program::Act;
 
 impl Checkers {
-    /// Lanes performed an action, or wait to do so.
+    /// Handles lanes that performed an action, or wait to do so.
     pub(super) fn order(&mut self, of: &Execution<'_>, act: &Act, waits: bool) {
         let block = of.grid.linear(of.block.index);
         let number = self.sites.number(of.id, of.at);
@@ -51,7 +51,7 @@ impl Checkers {
         }
     }
 
-    /// The lanes of each mask know what all of them know.
+    /// Joins the clocks of the lanes of each mask.
     fn exchange(&mut self, of: &Execution<'_>, masks: &[u32; 32]) {
         let live = of.warp.groups.live();
         let clock = &mut self.own_warp(of).clock;
@@ -66,7 +66,7 @@ impl Checkers {
         }
     }
 
-    /// What the threads of a cluster know that arrive at its barrier, and those that arrived in the last phase.
+    /// Joins the clocks of the threads of a cluster that arrive at its barrier, and of those that arrived in the last phase.
     fn cluster(&mut self, grid: &Grid<'_>, block: u64) -> &mut (Option<Clock>, Option<Clock>) {
         let cluster = grid.clusters().of_linear(block);
         self.clusters.entry(cluster).or_default()

@@ -1,4 +1,4 @@
-//! The places of a memory, and the accesses to each one.
+//! The locations of a memory, and the accesses to each of them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What stores let others know that read them.
+//! The clocks that stores publish to the threads that read them.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Home {
     pub(super) cluster: u64,
 }
 
-/// What the stores to a place in memory let others know.
+/// The clocks that the stores to a location publish.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Published {
     device: Option<Clock>,
@@ -21,7 +21,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Lets the threads of a scope know what a clock knows.
+    /// Publishes a clock to the threads of a scope.
     pub(super) fn add(&mut self, home: Home, scope: Scope, clock: &Clock) {
         join(self.blocks.entry(home.block), clock);
         if scope >= Scope::Cluster {
@@ -35,7 +35,7 @@ impl Published {
         }
     }
 
-    /// What a thread gets to know that reads it in a scope.
+    /// The clock that a thread acquires by a read in a scope.
     pub(super) fn get(&self, home: Home, scope: Scope) -> impl Iterator<Item = &Clock> {
         let device = self.device.as_ref().filter(|_| scope == Scope::Device);
         let cluster = self.clusters.get(&home.cluster);

@@ -1,4 +1,4 @@
-//! `racecheck`: whether accesses of several threads to the same memory are ordered.
+//! `racecheck`: unordered accesses of different threads to the same memory.
 
 use ptx_ir::Code;
 use ptx_isa::Action;
@@ -17,7 +17,7 @@ use crate::execute::{Clusters, Execution, Grid, Memory, Touch, Use};
 use crate::lanes::{LANES, lanes};
 use crate::program::{Act, Step};
 
-/// All bytes of a place.
+/// All bytes of a location.
 const WHOLE: u8 = (1 << PLACE) - 1;
 
 /// An access that is not ordered with an earlier one.
@@ -33,12 +33,12 @@ struct Race {
     kind: Kind,
 }
 
-/// Lanes that know the same, and their accesses.
+/// Lanes with equal clocks, and their accesses.
 struct Accessing<'a> {
     lanes: u32,
     clock: Clock,
     informed: bool,
-    /// What is the same for all lanes.
+    /// The properties that all lanes share.
     common: Access,
     clusters: Clusters,
     touch: &'a Touch<'a>,
@@ -185,7 +185,7 @@ impl Checkers {
         let (memory, help) = advice(of, touch.memory, &other, own);
         let text = Text {
             message: format!(
-                "{what} at {at:#x} in {memory} memory, which nothing orders after a {} of another thread",
+                "{what} at {at:#x} in {memory} memory races with an earlier {} of another thread",
                 if earlier.kind.writes() {
                     "write"
                 } else {
@@ -224,7 +224,7 @@ impl Checkers {
         }
     }
 
-    /// Strong accesses let others know, or get to know, what was done before.
+    /// Strong accesses release clocks to other threads, or acquire them.
     fn communicate(&mut self, of: &Execution<'_>, touch: &Touch<'_>, allowed: u32, scope: Scope) {
         let number = self.sites.number(of.id, of.at);
         let sites = std::sync::Arc::clone(&self.sites);
@@ -402,7 +402,7 @@ fn same_value(of: &Execution<'_>, touch: &Touch<'_>, race: &Race, other: Option<
     })
 }
 
-/// The name of a memory, and how accesses to it can be ordered.
+/// The name of a memory, and the help text on ordering accesses to it.
 fn advice(
     of: &Execution<'_>,
     memory: Memory,
@@ -415,12 +415,10 @@ fn advice(
     };
     let same_block = other.block == of.grid.linear(of.block.index);
     let help = match (same_warp, same_block) {
-        (true, _) => "put `bar.warp.sync` between the accesses of the lanes",
-        (false, true) => {
-            "put a barrier of the CTA between the accesses, on the path of all threads"
-        }
+        (true, _) => "add `bar.warp.sync` between the accesses of the lanes",
+        (false, true) => "add a CTA barrier that all threads execute between the accesses",
         (false, false) => {
-            "make the accesses atomic, or order them by a release and an acquire in the scope of both CTAs"
+            "make the accesses atomic, or order them with release and acquire operations whose scope includes both CTAs"
         }
     };
     (memory, help)

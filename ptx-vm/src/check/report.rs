@@ -1,4 +1,4 @@
-//! What checkers report.
+//! Reports of checkers.
 
 use ptx_ir::{Code, Diagnostic, FuncId, InstId, Span};
 
@@ -14,7 +14,7 @@ pub struct Occurrence {
     pub name: String,
     /// The instruction; `None` at the end of the function.
     pub inst: Option<InstId>,
-    /// Where the instruction is in the source of the module.
+    /// The span of the instruction in the source of the module.
     pub span: Option<Span>,
     /// The text of the instruction.
     pub instruction: String,
@@ -32,30 +32,30 @@ impl Occurrence {
     }
 }
 
-/// Something that a checker found.
+/// A report of a checker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// The checker that found it.
     pub checker: Checker,
-    /// Its kind.
+    /// The code of the error.
     pub code: Code,
     /// The kernel that was launched.
     pub kernel: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// The first thread for which it was found.
     pub at: Occurrence,
-    /// The other side: of a race the earlier access, of freed memory the call of `free`, and what that thread did.
+    /// The other event with its label: for a race, the earlier access; for a use after free, the call of `free`.
     pub other: Option<(Occurrence, String)>,
-    /// How it can be corrected.
+    /// How to fix the error.
     pub help: String,
-    /// How often it was found at this instruction.
+    /// The number of occurrences at this instruction.
     pub count: u64,
 }
 
 impl Report {
-    /// The report as a diagnostic in the source of the module, as errors of a run are shown.
+    /// The report as a diagnostic in the source of the module.
     #[must_use]
     pub fn diagnostic(&self) -> Diagnostic {
         let span = self.at.span.unwrap_or_default();
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// The checker that reports a kind.
+/// The checker that reports a code.
 pub(super) const fn checker(code: Code) -> Checker {
     match code as u16 {
         1411..=1420 => Checker::Initcheck,
@@ -91,7 +91,7 @@ pub(super) const fn checker(code: Code) -> Checker {
     }
 }
 
-/// The report as one line.
+/// Formats the report as one line.
 impl core::fmt::Display for Report {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.diagnostic().fmt(f)

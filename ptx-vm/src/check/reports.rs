@@ -8,7 +8,7 @@ use super::sites::Sites;
 use super::{Occurrence, Report};
 use crate::execute::Grid;
 
-/// The most reports; further ones are only counted where one of the same kind is at the same instruction.
+/// The maximum number of reports; further ones are only counted if there is a report of the same kind at the same instruction.
 const MOST: usize = 100;
 
 /// A thread at an instruction.
@@ -89,7 +89,7 @@ impl Reports {
     }
 }
 
-/// Where a thread is, with names.
+/// The position of a thread, with names.
 fn occurrence(grid: &Grid<'_>, sites: &Sites, actor: Actor) -> Occurrence {
     let (function, at) = sites.place(actor.site);
     let of = grid.program.function(function);

@@ -1,4 +1,4 @@
-//! The threads that a memory order is about.
+//! Scopes of the memory model.
 
 use ptx_isa::Modifier;
 

@@ -1,4 +1,4 @@
-//! What checkers have to know about the instructions of a module, before it runs.
+//! Static facts about the instructions of a module that checkers use.
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::{Reaching, UseId};
@@ -16,31 +16,31 @@ use crate::program::{Function, Program, Step, Window};
 pub(super) struct Site {
     /// The scope of a strong access or of a fence.
     pub(super) scope: Option<Scope>,
-    /// Whether what other threads wrote before is seen after it.
+    /// Whether it has acquire semantics.
     pub(super) acquires: bool,
-    /// Whether other threads see what was written before it.
+    /// Whether it has release semantics.
     pub(super) releases: bool,
-    /// Whether the lanes of a warp must execute it together.
+    /// Whether it is aligned: the lanes of a warp must execute it converged.
     pub(super) aligned: bool,
-    /// Whether the lanes that execute it together are promised to go the same way.
+    /// Whether it is marked as uniform: the lanes that execute it together must not diverge.
     pub(super) uniform: bool,
-    /// How the asynchronous operation is completed that it starts.
+    /// The completion mechanism of the asynchronous operation that it starts.
     pub(super) starts: Option<Completion>,
-    /// Whether it is a load of which only selected bits are used, such as the other fields of a word whose bit field is changed.
+    /// Whether it is a load of which only masked bits are used, as in updates of a bit field.
     pub(super) masked: bool,
-    /// Whether it is a load of what is only stored elsewhere on the stack, such as a field of a structure that is passed to a function.
+    /// Whether it is a load whose result is only stored to the stack, such as a field of a structure that is passed to a function.
     pub(super) copied: bool,
-    /// Of a load, the bytes that are used, as bits, if a pragma says so.
+    /// For a load, the mask of the used bytes from a pragma.
     pub(super) used: Option<u32>,
-    /// The variables that it reads and that may have no value.
+    /// The variables that it reads and that may be uninitialized.
     pub(super) reads: Vec<u32>,
-    /// Whether it does nothing but compute registers that others need.
+    /// Whether it has no effects other than computing registers.
     pub(super) computes: bool,
     /// Whether it is a load, perhaps from memory of one thread or CTA, whose results may not matter.
     pub(super) defers: bool,
-    /// The one of them that is its guard, which all lanes read.
+    /// The variable among them that is its guard, which all lanes read.
     pub(super) guard: Option<u32>,
-    /// The variables that it writes, among those that may have no value where they are read.
+    /// The variables that it writes, among those that may be uninitialized when they are read.
     pub(super) writes: Vec<u32>,
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct Sites {
     all: Vec<Site>,
     /// The index of the first instruction of each function.
     starts: Vec<u32>,
-    /// The variables that may have no value where they are read, by function and number.
+    /// The variables that may be uninitialized when they are read, by function and number.
     variables: Vec<Vec<Variable>>,
 }
 
 impl Sites {
-    /// Those of a module; with `registers` also what is known about registers.
+    /// Collects the instructions of a module; with `registers`, also the facts about registers.
     pub(crate) fn new(module: &Module, program: &Program, registers: bool) -> Self {
         let mut sites = Self {
             all: Vec::new(),
@@ -101,7 +101,7 @@ impl Sites {
         (FuncId::new(function as u32), number - start)
     }
 
-    /// The variables of a function that may have no value where they are read.
+    /// The variables of a function that may be uninitialized when they are read.
     pub(super) fn variables(&self, function: FuncId) -> &[Variable] {
         let variables = self.variables.get(function.as_u32() as usize);
         variables.map_or(&[], Vec::as_slice)

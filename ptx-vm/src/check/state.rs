@@ -1,4 +1,4 @@
-//! What checkers know about CTAs and warps that run.
+//! The state that checkers keep for running CTAs and warps.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::lanes::LANES;
 /// Bytes of a page of shared and local memory.
 const PAGE: u64 = 1 << 12;
 
-/// Why a variable has no value.
+/// The reason why a variable is uninitialized.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Origin {
     /// An instruction read this variable, which was never written.
@@ -32,7 +32,7 @@ pub(super) struct UnwrittenRead {
     pub(super) missing: u64,
 }
 
-/// A variable that may have no value.
+/// A variable that may be uninitialized.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Followed {
     /// The lanes in which it has one.

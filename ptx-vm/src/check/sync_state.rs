@@ -1,4 +1,4 @@
-//! What checkers know about the barriers, the mbarrier objects and the asynchronous copies of a CTA.
+//! The state that checkers keep for the barriers, mbarrier objects and asynchronous copies of a CTA.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ pub(super) struct Mbarrier {
     /// Its number among the asynchronous operations of the CTA, whose time is its phase.
     pub(super) slot: u32,
     pub(super) phase: u32,
-    /// Who initialized it.
+    /// The thread that initialized it.
     pub(super) by: Actor,
-    /// Who ended it.
+    /// The thread that invalidated it.
     pub(super) ended: Option<Actor>,
-    /// What the threads know that arrived in the current phase.
+    /// The joined clocks of the threads that arrived in the current phase.
     pub(super) pending: Option<Clock>,
-    /// What those of the last complete phase know, and all before.
+    /// The joined clocks of the threads that arrived in all complete phases.
     pub(super) complete: Option<Clock>,
 }
 
@@ -43,7 +43,7 @@ impl Copies {
     }
 }
 
-/// Who came first to an aligned barrier, with the lanes of its warp that have to come too.
+/// The first thread that arrived at an aligned barrier, with the lanes of its warp that must also arrive.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Expected {
     pub(super) lanes: u32,
@@ -53,7 +53,7 @@ pub(super) struct Expected {
 /// The synchronization of a CTA.
 #[derive(Debug)]
 pub(super) struct SyncState {
-    /// What threads know that arrived at each barrier without waiting.
+    /// The joined clocks of the threads that arrived at each barrier without waiting.
     pub(super) arrived: [Option<Clock>; BARRIERS],
     /// The mbarrier objects, by their offset.
     pub(super) mbarriers: HashMap<u64, Mbarrier>,
@@ -61,7 +61,7 @@ pub(super) struct SyncState {
     copies: HashMap<(u32, bool), Copies>,
     /// The lanes that each warp must bring to a barrier, by warp and barrier.
     pub(super) expected: HashMap<(u32, u32), Expected>,
-    /// Who came first to an aligned instruction where lanes do not wait, by warp and instruction, with the lanes that have not come yet.
+    /// The first thread at each aligned instruction that does not wait, by warp and instruction, with the lanes that have not reached it yet.
     pub(super) missing: HashMap<(u32, u32), Expected>,
     next: u32,
 }

@@ -1,4 +1,4 @@
-//! `synccheck`: barriers, and instructions that lanes of a warp execute together.
+//! `synccheck`: barriers, and instructions that the lanes of a warp execute together.
 
 use ptx_ir::Code;
 use ptx_isa::{Action, Modifier};
@@ -35,26 +35,28 @@ impl Checkers {
             let mask = masks[lane];
             if mask >> lane & 1 == 0 {
                 self.report(of, Code::LaneMask, lane, || Text {
-                    message: format!("the mask {mask:#010x} does not name lane {lane}, which executes the instruction"),
+                    message: format!(
+                        "lane {lane} executes the instruction but is not in the mask {mask:#010x}"
+                    ),
                     other: None,
-                    help: "let the mask name exactly the lanes that reach the instruction",
+                    help: "use a mask of exactly the lanes that reach the instruction",
                 });
             }
             let differs = |other: &usize| masks[*other] != mask;
             if let Some(other) = lanes(of.active & mask).find(differs) {
                 self.report(of, Code::LaneMask, lane, || Text {
                     message: format!(
-                        "the mask {mask:#010x} names lane {other}, whose mask is {:#010x}",
+                        "the mask {mask:#010x} includes lane {other}, whose mask is {:#010x}",
                         masks[other]
                     ),
                     other: None,
-                    help: "give the same mask to all lanes that a mask names",
+                    help: "use the same mask in all lanes of the mask",
                 });
             }
         }
     }
 
-    /// Threads that arrive at one barrier must agree about their number.
+    /// Checks that all arrivals at a barrier specify the same number of threads.
     fn barrier_count(&mut self, of: &Execution<'_>, act: &Act) {
         let Some((id, count)) = of.barrier_operands(act) else {
             return;
@@ -70,14 +72,14 @@ impl Checkers {
         let known = barrier.arrived > 0 || waits(of.warp) || before != 0;
         if known && before != count {
             self.report(of, Code::BarrierCount, of.active.trailing_zeros() as usize, || Text {
-                message: format!("barrier {id} is used for {count} threads, while others use it for {before} threads (0: all of the CTA)"),
+                message: format!("barrier {id} is used with {count} threads, but other threads use it with {before} threads (0: all threads of the CTA)"),
                 other: None,
-                help: "give the same number of threads to all instructions that use the barrier at the same time",
+                help: "specify the same number of threads in all instructions that use the barrier at the same time",
             });
         }
     }
 
-    /// Notes which lanes of the warp have to arrive at an aligned barrier.
+    /// Records the lanes of the warp that must arrive at an aligned barrier.
     fn aligned_barrier(&mut self, of: &Execution<'_>, act: &Act) {
         let number = self.sites.number(of.id, of.at);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
@@ -105,7 +107,7 @@ impl Checkers {
         sync.expected.entry((of.warp.first, id)).or_insert(new);
     }
 
-    /// Notes which lanes of the warp have not come yet to an aligned instruction where those that come first do not wait for the others.
+    /// Records the lanes of the warp that have not yet reached an aligned instruction at which the first lanes do not wait for the others.
     fn aligned_without_waiting(&mut self, of: &Execution<'_>) {
         let number = self.sites.number(of.id, of.at);
         if !self.sites.get(number).is_some_and(|s| s.aligned) {
@@ -128,7 +130,7 @@ impl Checkers {
         };
         let left = first.lanes & !of.active;
         if left == first.lanes {
-            // It is executed again, and the others were not there.
+            // The same lanes execute it again, but the others did not reach it.
             self.never_came(of.grid, &first);
         } else if left != 0 {
             missing.insert(
@@ -141,7 +143,7 @@ impl Checkers {
         }
     }
 
-    /// Reports the lanes that did not come to aligned instructions with the others of their warp.
+    /// Reports the lanes that did not reach aligned instructions with the others of their warp.
     pub(super) fn missing_lanes(&mut self, grid: &Grid<'_>, block: u64) {
         let missing = core::mem::take(&mut self.block(grid, block).sync.missing);
         let mut all: Vec<Expected> = missing.into_values().collect();
@@ -160,13 +162,13 @@ impl Checkers {
         self.divergent(grid, first.actor, other);
     }
 
-    /// A thread arrives once, and waits before it arrives again.
+    /// Checks that a thread waits between two arrivals.
     fn repeated_arrival(&mut self, of: &Execution<'_>) {
         let again = lanes(of.active).find(|lane| of.warp.arrived[*lane].is_some());
         if let Some(lane) = again {
             self.report(of, Code::RepeatedArrival, lane, || Text {
                 message:
-                    "the thread arrived at the barrier of the cluster and did not wait there since"
+                    "the thread arrives at the cluster barrier twice without a wait in between"
                         .into(),
                 other: None,
                 help: "execute `barrier.cluster.wait` between two arrivals",
@@ -178,13 +180,13 @@ impl Checkers {
         let sites = std::sync::Arc::clone(&self.sites);
         self.reports
             .add((grid, &sites), Code::DivergentBarrier, actor, || Text {
-                message: "lanes of one warp do not execute the aligned barrier together".into(),
+                message: "the lanes of a warp do not execute the aligned barrier converged".into(),
                 other: Some((other, "another lane of the warp")),
                 help: "move the barrier out of the divergent code, or use `barrier` without `.aligned`",
             });
     }
 
-    /// Threads are about to leave a barrier: did the lanes of each warp arrive there together?
+    /// Checks, before threads leave a barrier, that the lanes of each warp arrived together.
     pub(super) fn leave_barrier(
         &mut self,
         grid: &Grid<'_>,
@@ -225,13 +227,13 @@ impl Checkers {
         }
     }
 
-    /// The number of the instruction that lanes are at.
+    /// The number of the instruction at which lanes are.
     fn site_of(&self, warp: &Warp, call: usize, at: u32) -> Option<u32> {
         let call = warp.groups.calls.get(call)?.as_ref()?;
         Some(self.sites.number(call.function, at))
     }
 
-    /// No thread can continue: reports the barriers at which they wait.
+    /// Reports the barriers at which threads wait when no thread can continue.
     pub(super) fn deadlock(&mut self, grid: &Grid<'_>, block: &Block, warps: &[Warp]) {
         let linear = grid.linear(block.index);
         self.missing_lanes(grid, linear);
@@ -249,8 +251,8 @@ impl Checkers {
             let (what, help) = match group.state {
                 State::Ready => continue,
                 State::Lanes(mask) => (
-                    format!("the lanes of the mask {mask:#010x} do not all reach the instruction"),
-                    "let the mask name exactly the lanes that reach the instruction",
+                    format!("not all lanes of the mask {mask:#010x} reach the instruction"),
+                    "use a mask of exactly the lanes that reach the instruction",
                 ),
                 State::Matrix => (
                     "not all lanes of the warp reach the instruction".into(),
@@ -258,11 +260,11 @@ impl Checkers {
                 ),
                 State::Barrier(id) => (
                     format!("not all threads reach barrier {id}"),
-                    "put the barrier on the path of all threads, or give the number of those that reach it",
+                    "move the barrier to code that all threads execute, or specify the number of participating threads",
                 ),
                 State::Cluster => (
-                    "not all threads of the cluster arrive at its barrier".into(),
-                    "let all threads of all CTAs of the cluster arrive",
+                    "not all threads of the cluster arrive at the cluster barrier".into(),
+                    "arrive at the barrier in all threads of all CTAs of the cluster",
                 ),
             };
             let actor = Actor {
@@ -279,7 +281,7 @@ impl Checkers {
                     block: linear,
                     thread: w.first + g.mask.trailing_zeros(),
                 };
-                Some((other, "another thread waits"))
+                Some((other, "another thread waits here"))
             });
             self.reports
                 .add((grid, &sites), Code::MissingThreads, actor, || Text {

@@ -1,7 +1,7 @@
-//! Registers that may be read before they are written, and those that are computed from them.
+//! Registers that may be read before they are written, and registers that are computed from them.
 //!
-//! Compilers move computations before the branches that decide whether their results are needed, so a register that was never written matters
-//! only where a value that is computed from it is an address, decides a branch, or leaves the thread.
+//! Compilers hoist computations above the branches that decide whether their results are needed. An uninitialized register therefore only matters
+//! where a value that is computed from it is used as an address, decides a branch, or leaves the thread.
 
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -31,7 +31,7 @@ struct Finder<'a> {
     computing: Vec<bool>,
 }
 
-/// A register that may have no value where it is read.
+/// A register that may be uninitialized when it is read.
 #[derive(Debug)]
 pub(super) struct Variable {
     /// For messages.

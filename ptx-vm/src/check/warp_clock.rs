@@ -1,10 +1,10 @@
-//! The clocks of the threads of a warp.
+//! The vector clocks of the threads of a warp.
 
 use super::clock::Clock;
 use super::scope::Scope;
 use crate::lanes::{LANES, lanes};
 
-/// The clocks of the lanes of a warp. Lanes that know the same share a clock.
+/// The clocks of the lanes of a warp. Lanes with equal knowledge share a clock.
 #[derive(Debug)]
 pub(super) struct WarpClock {
     /// The index of the first thread in the CTA.

@@ -1,4 +1,4 @@
-//! Which bytes of a memory were written.
+//! The set of written bytes of a memory.
 
 /// Bits of a word of a page.
 const WORD: u64 = 64;

@@ -69,7 +69,7 @@ fn performer<'e>(action: Action) -> Option<Perform<'e>> {
     Some(perform)
 }
 
-/// Whether the machine performs an action. A run that comes to another one ends with [`StopReason::Unsupported`].
+/// Whether the machine supports an action. A run that reaches any other action ends with [`StopReason::Unsupported`].
 #[must_use]
 pub fn performs(action: Action) -> bool {
     performer(action).is_some()
@@ -196,7 +196,8 @@ impl Execution<'_> {
         let id = get(at).unwrap_or(0);
         let count = get(at + 1).filter(|_| is_word(act, at + 1)).unwrap_or(0);
         if id > 15 || count % 32 != 0 {
-            let what = "the barrier does not exist, or its threads are not whole warps";
+            let what =
+                "the barrier does not exist, or its number of threads is not a multiple of 32";
             return Err((StopReason::Invalid(what.into()), first));
         }
         Ok((id, count))
@@ -248,7 +249,10 @@ impl Execution<'_> {
         let first = self.first();
         let addresses = act.addresses();
         let [to, from] = addresses[..] else {
-            return Err((StopReason::Unsupported("its addresses".into()), first));
+            return Err((
+                StopReason::Unsupported("unsupported addresses".into()),
+                first,
+            ));
         };
         for lane in lanes(self.active) {
             let places: Vec<crate::lanes::Place> = (2..act.operands.len())

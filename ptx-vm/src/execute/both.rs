@@ -1,4 +1,4 @@
-//! Two observers of one launch.
+//! Combines two observers of a launch.
 
 use super::block::Block;
 use super::execution::{Execution, Failed};

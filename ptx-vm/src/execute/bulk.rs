@@ -1,4 +1,4 @@
-//! Asynchronous copies of blocks and stores. They are done at once; what waits for them sees them complete.
+//! Asynchronous bulk copies and stores. They complete immediately, so waits return at once.
 
 use ptx_isa::Modifier;
 
@@ -186,5 +186,5 @@ pub(super) const fn in_block(location: Location, rank: Option<usize>) -> Locatio
 }
 
 fn operands(lane: usize) -> Failed {
-    (StopReason::Unsupported("its operands".into()), lane)
+    (StopReason::Unsupported("unsupported operands".into()), lane)
 }

@@ -1,4 +1,4 @@
-//! Whether results depend on registers.
+//! Determines whether results depend on the values of registers.
 
 use super::grid::Grid;
 use super::groups::CallFrame;

@@ -1,4 +1,4 @@
-//! Instructions by which the lanes of a warp communicate.
+//! Instructions that exchange data between the lanes of a warp.
 
 use ptx_isa::{Action, Modifier};
 
@@ -109,7 +109,7 @@ impl<'e> Execution<'e> {
             let same = same.fold(0u32, |all, lane| all | 1 << lane);
             left &= !same;
             if same & !mask != 0 {
-                let what = "the mask does not name the lane that executes the instruction";
+                let what = "the mask does not include the lane that executes the instruction";
                 let lane = (same & !mask).trailing_zeros() as usize;
                 return Err((StopReason::Invalid(what.into()), lane));
             }
@@ -229,10 +229,7 @@ impl<'e> Execution<'e> {
 }
 
 fn unknown(lane: usize) -> Failed {
-    (
-        StopReason::Unsupported("its modifiers are unknown".into()),
-        lane,
-    )
+    (StopReason::Unsupported("unknown modifiers".into()), lane)
 }
 
 /// The results of the lanes of a mask.

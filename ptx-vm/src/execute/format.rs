@@ -107,7 +107,10 @@ pub(super) fn format(
                 )
             }
             other => {
-                let what = format!("printf does not know %{}", char::from(other));
+                let what = format!(
+                    "`printf` does not support the conversion `%{}`",
+                    char::from(other)
+                );
                 return Err(StopReason::Invalid(what));
             }
         };

@@ -1,4 +1,4 @@
-//! The lanes of a warp that are at the same place, and which of them runs next.
+//! Groups of converged lanes of a warp, and the choice of the group that runs next.
 
 use super::observer::{After, Stepped};
 use crate::lanes::Registers;

@@ -1,4 +1,4 @@
-//! Where the bytes of an address are.
+//! Resolves addresses to memories and offsets.
 
 use ptx_isa::StateSpace;
 

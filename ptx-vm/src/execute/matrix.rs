@@ -177,7 +177,7 @@ impl Execution<'_> {
     }
 
     pub(super) fn unknown(&self) -> Failed {
-        let why = "its matrices are unknown".into();
+        let why = "unknown matrix shapes or types".into();
         (StopReason::Unsupported(why), self.first())
     }
 }

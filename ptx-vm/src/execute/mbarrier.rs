@@ -229,6 +229,6 @@ impl Execution<'_> {
 }
 
 fn arrivals(lane: usize) -> Failed {
-    let what = "more threads arrive at the mbarrier than a phase expects";
+    let what = "there are more arrivals at the mbarrier object than the phase expects";
     (StopReason::Invalid(what.into()), lane)
 }

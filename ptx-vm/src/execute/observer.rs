@@ -1,4 +1,4 @@
-//! What happens while a kernel runs, for those who observe it: checkers, profiles, traces.
+//! The interface for observers of a running kernel: checkers, profiles, traces.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The order in which CTAs begin and warps run: that of their indices, or a random one that a seed determines.
+//! The order in which CTAs start and warps run: that of their indices, or a random one that a seed determines.
 
 use super::grid::Grid;
 

@@ -1,4 +1,4 @@
-//! Functions that the system provides: those that CUDA compilers call.
+//! System functions that CUDA compilers call.
 
 use super::execution::{Control, Execution, Failed, Outcome};
 use super::format;

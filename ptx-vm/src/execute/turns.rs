@@ -1,4 +1,4 @@
-//! When the groups of a warp run in turn, so that lanes that wait for others in a loop do not keep these from going on.
+//! Round-robin scheduling of the groups of a warp, so that lanes that wait in a loop do not block the lanes that they wait for.
 
 /// Steps until the groups run in turn, and steps that they do then.
 const SLICE: u64 = 1024;

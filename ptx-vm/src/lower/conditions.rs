@@ -1,4 +1,4 @@
-//! Expressions that are predicates.
+//! Predicate expressions.
 
 use ptx_isa::{Expr, ExprFunction as Function, Modifier};
 

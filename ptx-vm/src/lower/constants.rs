@@ -1,4 +1,4 @@
-//! Expressions that do not depend on the values of operands.
+//! Constant expressions.
 
 use ptx_isa::{Expr, ExprFunction as Function, ScalarType, TypeKind};
 

@@ -1,4 +1,4 @@
-//! Expressions that are integers.
+//! Integer expressions.
 
 use ptx_isa::{Expr, ExprFunction as Function, Modifier};
 

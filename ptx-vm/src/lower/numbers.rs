@@ -1,4 +1,4 @@
-//! Expressions that are numbers.
+//! Floating-point expressions.
 //!
 //! The numbers of an expression are computed in 32 or 64 bits: exactly, but for its outermost operation, which rounds.
 

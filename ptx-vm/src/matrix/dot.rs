@@ -1,4 +1,4 @@
-//! Sums of products as tensor cores make them.
+//! Sums of products as computed by tensor cores.
 //!
 //! A tensor core adds a block of products and the addend at once. Products are exact. All terms are aligned to the greatest exponent and
 //! truncated to a number of fractional bits; what remains is added exactly, and the sum is rounded once.

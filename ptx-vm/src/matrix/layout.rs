@@ -1,4 +1,4 @@
-//! Where the elements of matrices are in the registers of a warp.
+//! The mapping of matrix elements to the registers of a warp.
 //!
 //! PTX ISA manual 9.7.14.5 shows the fragments of each shape and type. All but those of eight lanes ([`Layout::Quads`]) follow one rule: eight
 //! groups of four lanes have the rows of the first factor or the columns of the second, and each lane a whole register of elements.

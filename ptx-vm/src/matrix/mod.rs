@@ -1,4 +1,4 @@
-//! Matrices in the registers of warps: where their elements are, and products of them as tensor cores make them.
+//! Matrices in the registers of warps: the mapping of elements to registers, and matrix products as computed by tensor cores.
 //!
 //! Sums of floating-point products are those of the hardware, to the bit. [`dot`] has the rule; its parameters depend on the architecture and the
 //! types ([`model`]). They come from hardware: sums that were measured on V100, A100, A2, L40S and another GPU of its architecture, H100, H200 and

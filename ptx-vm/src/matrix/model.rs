@@ -1,4 +1,4 @@
-//! Which sums the tensor cores of an architecture make.
+//! The parameters of the sums that the tensor cores of each architecture compute.
 
 use ptx_isa::{ScalarType, Target};
 

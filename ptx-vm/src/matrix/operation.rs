@@ -1,4 +1,4 @@
-//! What a matrix instruction does, by its modifiers.
+//! Decodes the modifiers of matrix instructions.
 
 use ptx_analysis::work::{MatrixProduct, matrix_shape};
 use ptx_isa::{Modifier, ScalarType, TypeKind};

@@ -1,4 +1,4 @@
-//! Where the stored elements of a sparse first factor belong.
+//! The positions of the stored elements of a sparse first factor.
 //!
 //! PTX ISA manual 9.7.14.6: of each four units two are stored, with the index of each in two bits of the metadata. A unit is an element of 8 or
 //! 16 bits, two elements of 4 bits, or half an element of 32 bits. Four lanes have the metadata of two rows; the selector says in which of them.

@@ -1,4 +1,4 @@
-//! Copies of the host from and to global memory, which use no pages that only have zeros.
+//! Copies between the host and global memory, which do not allocate pages for zeros.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Global memory: pages that exist from their first use on, which threads of the host may share.
+//! Global memory: pages that are allocated on first use and can be shared by host threads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

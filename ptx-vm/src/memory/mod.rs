@@ -1,4 +1,4 @@
-//! Memory: that of the device, which all threads share, and that of a CTA.
+//! Device memory, which all threads share, and the shared memory of a CTA.
 
 mod copies;
 mod device;

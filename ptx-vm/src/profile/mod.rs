@@ -1,4 +1,4 @@
-//! What a launch executes: how often, with how many lanes, and which memory. All of it follows from the program and is exact.
+//! Profiles of launches: execution counts, active lanes and memory accesses. All counts are exact.
 
 mod profiler;
 
@@ -9,7 +9,7 @@ use crate::program::Program;
 
 pub(crate) use profiler::{Counts, Profiler};
 
-/// What a launch executed.
+/// The profile of a launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Profile {
@@ -17,7 +17,7 @@ pub struct Profile {
     pub instructions: Vec<InstructionProfile>,
 }
 
-/// How an instruction was executed.
+/// The profile of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct InstructionProfile {
@@ -25,49 +25,49 @@ pub struct InstructionProfile {
     pub function: FuncId,
     /// The instruction.
     pub inst: InstId,
-    /// Where it is in the source of the module.
+    /// The span of the instruction in the source of the module.
     pub span: Option<Span>,
-    /// How often warps executed it. One that waits is counted each time it is tried.
+    /// The number of executions by warps. A waiting instruction is counted at each attempt.
     pub executions: u64,
-    /// The lanes for which its guard held, in all of these executions.
+    /// The number of active lanes, summed over the executions: those for which the guard held.
     pub lanes: u64,
-    /// The memory that it accessed, at most one entry for each space.
+    /// The accessed memory, at most one entry for each space.
     pub memory: Vec<MemoryProfile>,
-    /// The products of matrices that it computed.
+    /// The matrix products that it computed.
     pub matrix: Option<MatrixProfile>,
 }
 
-/// The products of matrices that an instruction computed on tensor cores.
+/// The matrix products that an instruction computed on tensor cores.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct MatrixProfile {
-    /// Rows of the result, its columns, and the columns of the first factor.
+    /// The shape MxNxK: rows and columns of the result, and columns of the first factor.
     pub shape: [u32; 3],
     /// The types of the elements of the factors.
     pub factors: [ScalarType; 2],
-    /// Whether half of the first factor is zero and not stored.
+    /// Whether the first factor is sparse: half of it is zero and not stored.
     pub sparse: bool,
-    /// How often a warp computed a product. Where the lanes come one after the other, this is less than the executions.
+    /// The number of products. It is less than the number of executions if the lanes of a warp arrive separately.
     pub products: u64,
-    /// Multiplications of elements with the addition of each result; of a sparse factor, only those of the elements that are stored.
+    /// The number of multiply-add operations; for a sparse factor, only those of stored elements.
     pub multiply_adds: u64,
 }
 
-/// How an instruction accessed a memory.
+/// The accesses of an instruction to a memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct MemoryProfile {
-    /// `.global`, also for constants and the heap, `.shared`, `.local` or `.param`.
+    /// `.global` (including constants and the heap), `.shared`, `.local` or `.param`.
     pub space: StateSpace,
-    /// The bytes of all lanes.
+    /// The total number of bytes of all lanes.
     pub bytes: u64,
-    /// Loads, stores and atomic operations of warps; 0 for copies and other actions.
+    /// The number of loads, stores and atomic operations of warps; 0 for copies and other actions.
     pub requests: u64,
-    /// The different sectors of 32 bytes in global memory, summed over the requests.
+    /// The number of distinct 32-byte sectors in global memory, summed over the requests.
     pub sectors: u64,
-    /// How often shared memory was accessed for the requests: each of its 32 banks gives one word of four bytes at a time.
+    /// The number of passes over shared memory for the requests: in each pass, each of the 32 banks provides one four-byte word.
     pub passes: u64,
-    /// How often it would have been accessed without bank conflicts.
+    /// The number of passes without bank conflicts.
     pub least_passes: u64,
 }
 

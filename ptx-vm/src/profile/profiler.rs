@@ -1,4 +1,4 @@
-//! Counts what a launch executes.
+//! The observer that collects a profile.
 
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ impl Counts {
     }
 }
 
-/// Counts what a launch executes.
+/// The observer that collects a profile.
 #[derive(Debug, Default)]
 pub(crate) struct Profiler {
     counts: Counts,

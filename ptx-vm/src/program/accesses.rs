@@ -1,4 +1,4 @@
-//! Decodes accesses to memory.
+//! Decodes memory accesses.
 
 use ptx_ir::facts::Space;
 use ptx_ir::{InstId, Operand};
@@ -52,9 +52,9 @@ pub(super) fn memory_step(
 ) -> Result<Step, &'static str> {
     let window = window(context, inst);
     let operand = chosen.operands.get(at).copied().flatten();
-    let operand = operand.ok_or("its address is missing")?;
-    let address = address_of(context, operand, window).ok_or("its address is not supported")?;
-    memory_access(context, chosen, address, at).ok_or("its operands are not supported")
+    let operand = operand.ok_or("missing address operand")?;
+    let address = address_of(context, operand, window).ok_or("unsupported address")?;
+    memory_access(context, chosen, address, at).ok_or("unsupported operands")
 }
 
 fn memory_access(

@@ -1,4 +1,4 @@
-//! The form of an instruction, as the tables give it.
+//! Selects the form of an instruction from the tables.
 
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::query::{Environment, Mnemonic, Queries};

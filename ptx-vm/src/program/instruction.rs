@@ -68,7 +68,7 @@ pub(super) fn decode<'a>(
         }
     });
     if facts.guard().is_some() && guard.is_none() {
-        return (None, unsupported("its guard is not a register"));
+        return (None, unsupported("the guard is not a register"));
     }
     let step = match facts.flow() {
         Flow::Next => ordinary(context, queries, inst),
@@ -76,13 +76,13 @@ pub(super) fn decode<'a>(
             Targets::Label(label) => labels.steps.get(&label).map(|&to| Step::Jump(to)),
             _ => None,
         }
-        .ok_or("its target is unknown"),
-        Flow::Table => table(context, inst, &facts, labels).ok_or("its targets are unknown"),
-        Flow::Call => call(context, inst, &facts).ok_or("what it calls is unknown"),
+        .ok_or("unknown branch target"),
+        Flow::Table => table(context, inst, &facts, labels).ok_or("unknown branch targets"),
+        Flow::Call => call(context, inst, &facts).ok_or("unknown callee"),
         Flow::Return => Ok(Step::Return),
         Flow::Exit => Ok(Step::Exit),
         Flow::Trap => Ok(Step::Trap),
-        _ => Err("it is unknown"),
+        _ => Err("unknown instruction"),
     };
     (guard, step.unwrap_or_else(unsupported))
 }
@@ -175,11 +175,12 @@ fn ordinary(
     queries: &mut Queries<()>,
     inst: InstId,
 ) -> Result<Step, &'static str> {
-    let chosen = choose(context.facts, queries, inst).ok_or("no form has its operands")?;
+    let chosen = choose(context.facts, queries, inst)
+        .ok_or("no form of the instruction accepts its operands")?;
     if let Some(action) = chosen.form.action() {
         let operands = act_operands(context, inst, &chosen);
         let element = match chosen.form.computation() {
-            Some(_) => Some(combination(context, &chosen).ok_or("its operands are not supported")?),
+            Some(_) => Some(combination(context, &chosen).ok_or("unsupported operands")?),
             None => None,
         };
         return Ok(Step::Act(Box::new(Act {
@@ -190,7 +191,7 @@ fn ordinary(
         })));
     }
     let Some(computation) = chosen.form.computation() else {
-        return Err("the tables do not state what it does");
+        return Err("its effect is not described in the instruction tables");
     };
     let memory = computation.assignments().iter().find_map(|a| {
         let of = |expr: Expr| match expr {
@@ -367,7 +368,7 @@ fn computed(
         return Ok(Step::Lanes(start, context.code.ops.len() as u32));
     }
     context.code.ops.truncate(start as usize);
-    folded(context, inst, chosen).ok_or("its operands are not supported")
+    folded(context, inst, chosen).ok_or("unsupported operands")
 }
 
 /// A copy of a special register whose value changes.

@@ -1,4 +1,4 @@
-//! A module as it is executed: each function decoded once, variables with their addresses.
+//! The executable form of a module: decoded functions, and variables with their addresses.
 
 mod accesses;
 mod act_operands;

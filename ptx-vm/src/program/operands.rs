@@ -1,4 +1,4 @@
-//! The operands of instructions: where their values are.
+//! The locations of the operand values of instructions.
 
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::FunctionFacts;

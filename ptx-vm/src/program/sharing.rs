@@ -1,8 +1,8 @@
-//! Which kernels have CTAs that do not depend on each other.
+//! Determines the kernels whose CTAs are independent.
 //!
-//! CTAs communicate through global memory. A program without data races does so by atomic operations and by accesses that the memory model
-//! orders (volatile, relaxed and stronger ones); without any of these, its CTAs give the same result in any order. The addresses
-//! that `malloc` gives and registers that count time depend on the order, too.
+//! CTAs communicate through global memory. A program without data races uses atomic operations and accesses that the memory model
+//! orders (volatile, relaxed and stronger ones) for that; without any of these, the result does not depend on the order of CTAs. The
+//! addresses that `malloc` returns and the values of clock registers also depend on the order.
 
 use std::collections::HashSet;
 

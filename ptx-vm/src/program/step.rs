@@ -1,4 +1,4 @@
-//! What is executed.
+//! The decoded steps of a function.
 
 use std::sync::Arc;
 

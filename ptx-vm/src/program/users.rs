@@ -1,4 +1,4 @@
-//! Which kernel uses a variable in shared memory: variables of different kernels have the same addresses.
+//! Finds the kernels that use each shared variable: variables of different kernels have the same addresses.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The variables of a module: their addresses and what they hold at the start.
+//! The variables of a module: their addresses and initial values.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What the steps of an instruction show: its registers and the types of their values.
+//! The registers of an instruction that steps show, and the types of their values.
 
 use core::fmt;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What warps execute, step by step, for those who want to see it: which lanes, the values of registers, and accesses to memory.
+//! Observation of the executed steps of warps: active lanes, values of registers, and memory accesses.
 
 mod described;
 mod tracer;
@@ -14,13 +14,13 @@ pub(crate) use tracer::Tracer;
 pub use crate::execute::AccessUse;
 use crate::lanes::LANES;
 
-/// Sees the instructions that warps execute, in the order in which they do. A launch that has one runs on one thread of the host.
+/// Observes the instructions that warps execute, in execution order. A launch with an observer runs on one host thread.
 ///
 /// ```
 /// use std::sync::Mutex;
 /// use ptx_vm::{ExecutedStep, Launch, Machine, RunOptions, StepObserver};
 ///
-/// /// Notes what lane 3 computes.
+/// /// Records the results of lane 3.
 /// #[derive(Debug, Default)]
 /// struct Lane(Mutex<Vec<u128>>);
 ///
@@ -48,21 +48,21 @@ use crate::lanes::LANES;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait StepObserver: Debug + Sync {
-    /// The lanes whose values [`step`](Self::step) shows, of those that are at the instruction: all of them, unless this says
-    /// otherwise. With 0 the step is not shown, and costs little.
+    /// Selects the lanes at the instruction whose values [`step`](Self::step) shows; all lanes by default. If it returns 0, the step is not
+    /// shown and has little overhead.
     fn lanes(&self, place: &StepPlace) -> u32 {
         place.mask
     }
 
-    /// Lanes of a warp executed an instruction, or began to.
+    /// Called when lanes of a warp executed an instruction, or started to.
     fn step(&self, step: &ExecutedStep<'_>);
 }
 
-/// Which instruction lanes of a warp execute.
+/// The position of an executed instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StepPlace {
-    /// How many instructions warps executed before, in the whole launch.
+    /// The number of warp instructions that were executed before, in the whole launch.
     pub number: u64,
     /// The function.
     pub function: FuncId,
@@ -72,46 +72,46 @@ pub struct StepPlace {
     pub block: [u32; 3],
     /// The index of the first thread of the warp in its CTA.
     pub first_thread: u32,
-    /// The lanes that are at the instruction.
+    /// The lanes at the instruction.
     pub mask: u32,
-    /// Those for which its guard holds. The others only go on.
+    /// The active lanes: those for which the guard holds. The others skip the instruction.
     pub active: u32,
-    /// How many calls the lanes are in; 0 in a kernel.
+    /// The call depth of the lanes; 0 in a kernel.
     pub depth: u32,
 }
 
-/// What became of an instruction.
+/// The state of an executed instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StepState {
-    /// The lanes go on.
+    /// The lanes continue.
     Done,
-    /// The lanes wait for other threads. When they go on, the step is shown again as [`Resumed`](Self::Resumed) if it has results.
+    /// The lanes wait for other threads. When they continue, the step is shown again as [`Resumed`](Self::Resumed) if it has results.
     Waits,
-    /// The lanes called a function. When it returned, the step is shown again as [`Resumed`](Self::Resumed) if it has results.
+    /// The lanes called a function. When it returns, the step is shown again as [`Resumed`](Self::Resumed) if it has results.
     Calls,
-    /// The lanes have the results of a step that was shown before.
+    /// The lanes received the results of a step that was shown before.
     Resumed,
-    /// It failed for the lane of this number; the launch ends, or a checker reports it.
+    /// The instruction failed for this lane; the launch ends, or a checker reports the error.
     Failed(usize, String),
 }
 
-/// An instruction that lanes of a warp executed, with the values that it read and wrote.
+/// An executed instruction of lanes of a warp, with the values that it read and wrote.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExecutedStep<'a> {
-    /// Which instruction.
+    /// The position of the instruction.
     pub place: StepPlace,
-    /// The lanes that are shown: those that [`StepObserver::lanes`] asked for. Their guard need not hold.
+    /// The shown lanes, as selected by [`StepObserver::lanes`]. They need not be active.
     pub lanes: u32,
-    /// What became of it.
+    /// The state of the instruction.
     pub state: StepState,
-    /// The registers that it read, with their values before.
+    /// The registers that it read, with their values before the step.
     pub reads: &'a [RegisterValues],
-    /// The registers that it wrote, with their values after it; those of lanes whose guard does not hold kept theirs. Empty if lanes
-    /// wait, or are in the function that they called.
+    /// The registers that it wrote, with their values after the step; inactive lanes keep their values. Empty if lanes
+    /// wait, or are in the called function.
     pub writes: &'a [RegisterValues],
-    /// The memory that active lanes of those that are shown accessed, in the order of the accesses.
+    /// The memory accesses of the active shown lanes, in the order of the accesses.
     pub accesses: &'a [StepAccess],
 }
 
@@ -134,19 +134,19 @@ pub struct RegisterValues {
 }
 
 impl RegisterValues {
-    /// Which register.
+    /// The register.
     #[must_use]
     pub const fn register(&self) -> StepRegister {
         self.register
     }
 
-    /// The type of the value: as the instruction takes it, or as the register is declared if the instruction says less.
+    /// The type of the value: that of the operand, or that of the declaration if the instruction specifies less.
     #[must_use]
     pub const fn ty(&self) -> ScalarType {
         self.ty
     }
 
-    /// The bits of the value in a lane, of which there are as many as the type has; 0 or 1 for a predicate.
+    /// The bits of the value in a lane, as many as the type has; 0 or 1 for a predicate.
     #[must_use]
     pub fn bits(&self, lane: usize) -> u128 {
         let bits = self.values.get(lane).copied().unwrap_or(0);
@@ -154,26 +154,26 @@ impl RegisterValues {
     }
 }
 
-/// An access of a lane to memory.
+/// A memory access of a lane.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct StepAccess {
     /// The lane.
     pub lane: usize,
-    /// Whether it read, wrote or did both.
+    /// Whether it reads, writes or does both.
     pub usage: AccessUse,
-    /// `.global`, also for constants and the heap, `.shared`, `.local` or `.param`.
+    /// `.global` (including constants and the heap), `.shared`, `.local` or `.param`.
     pub space: StateSpace,
-    /// Of shared memory, the rank of its CTA in the cluster.
+    /// For shared memory, the rank of its CTA in the cluster.
     pub rank: usize,
-    /// The address in global memory, the offset in others.
+    /// The address in global memory, or the offset in other memories.
     pub address: u64,
     /// The number of bytes.
     pub bytes: u64,
-    /// The type of the elements, if the instruction says it.
+    /// The type of the elements, if the instruction specifies it.
     pub ty: Option<ScalarType>,
-    /// Of a read or an atomic operation, what was in memory before the step; at most the first 64 bytes.
+    /// For a read or an atomic operation, the contents of memory before the step; at most the first 64 bytes.
     pub before: Vec<u8>,
-    /// Of a write or an atomic operation, what was in memory after the step, with the accesses of all lanes; likewise.
+    /// For a write or an atomic operation, the contents of memory after the step, including the accesses of all lanes; likewise.
     pub after: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! Shows steps to a [`StepObserver`](super::StepObserver).
+//! Passes steps to a [`StepObserver`](super::StepObserver).
 
 use std::collections::HashMap;
 use std::sync::Arc;

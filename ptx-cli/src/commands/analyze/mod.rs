@@ -18,7 +18,7 @@ use crate::select::{Fields, Selection};
 
 /// Analyse functions: control flow, dominators, loops, liveness and register pressure
 ///
-/// Files with errors are analyzed too: a statement that was not recognized is assumed to do anything.
+/// Files with errors are analyzed, too: an unrecognized statement is assumed to have arbitrary effects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

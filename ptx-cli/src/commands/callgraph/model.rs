@@ -31,7 +31,7 @@ pub(super) struct Node<'a> {
     pub(super) kind: &'static str,
     pub(super) defined: bool,
     pub(super) calls: Vec<&'a str>,
-    /// Those that are called by name, with the numbers of calls.
+    /// The functions that are called by name, with the numbers of calls.
     #[serde(skip)]
     pub(super) direct: Vec<(&'a str, u32)>,
     pub(super) indirect: bool,

@@ -25,8 +25,8 @@ use report::{Reporter, Reporting};
 ///
 /// Diagnostics go to standard output. The exit status is 1 if there are errors, or warnings with --deny-warnings.
 ///
-/// A comment `// ptxkit: allow(KIND)` turns warnings off: at the end of a line for that line, on a separate line for the
-/// statement, declaration or function after it, before the first token for the whole file.
+/// A comment `// ptxkit: allow(KIND)` suppresses warnings: at the end of a line, those of that line; on a separate line, those of the
+/// statement, declaration or function after it; before the first token, those of the whole file.
 ///
 /// The section `check` of ptxkit.toml has defaults for target, ptx-version, warn, deny, allow, deny-warnings and baseline.
 #[derive(Clone, Debug, clap::Args)]
@@ -44,8 +44,8 @@ pub(crate) struct Args {
     files: Files,
     #[command(flatten)]
     destination: Place,
-    /// Make the edits that diagnostics suggest. The result goes to standard output, and the remaining diagnostics to standard
-    /// error, unless --output or --write names files
+    /// Apply the suggested fixes. The result goes to standard output, and the remaining diagnostics to standard
+    /// error, unless --output or --write is given
     #[arg(long)]
     fix: bool,
     /// Check for this target instead of the one in the header
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     /// Do not report these warnings
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
-    /// Report these warnings, which are off by default: `unused`, `unwritten-register`, `misaligned-access`, `all`, or `link` for
+    /// Enable these warnings, which are off by default: `unused`, `unwritten-register`, `misaligned-access`, `all`, or `link` for
     /// names that other modules must define
     #[arg(long, value_name = "KIND", value_parser = checked_kind)]
     warn: Vec<Kind>,

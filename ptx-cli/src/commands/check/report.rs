@@ -23,7 +23,7 @@ pub(crate) struct Reporting {
     /// Show at most this many errors per file
     #[arg(long, value_name = "N")]
     max_errors: Option<usize>,
-    /// Do not report the findings that this file records. They are compared by file, function, code and message, not by line
+    /// Do not report the findings that are recorded in this file. Findings are compared by file, function, code and message, not by line
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Record all findings in this file instead of reporting them

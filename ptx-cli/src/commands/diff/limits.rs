@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str) -> Result<Limit, String> {
     let metric = Metric::parse(name)?;
     if metric.is_of_ptxas() {
         return Err(format!(
-            "`{metric}` is known to ptxas only, which diff does not run"
+            "`{metric}` comes from ptxas, which diff does not run"
         ));
     }
     let (number, comparison) = comparison(rest).map_err(|_| {
@@ -97,7 +97,7 @@ fn bound(metric: &Metric, text: &str) -> Result<Bound, String> {
     };
     let Some(sign) = sign else {
         return Err(format!(
-            "a percentage is a change: write `+{digits}` or `-{digits}`"
+            "a percentage must be a change: write `+{digits}` or `-{digits}`"
         ));
     };
     hundredths(percent.trim())
@@ -240,7 +240,7 @@ mod tests {
             ),
             (
                 "instructions>5%",
-                "a percentage is a change: write `+5%` or `-5%`",
+                "a percentage must be a change: write `+5%` or `-5%`",
             ),
             (
                 "instructions>+x%",
@@ -260,7 +260,7 @@ mod tests {
             ),
             (
                 "ptxas.registers>64",
-                "`ptxas.registers` is known to ptxas only, which diff does not run",
+                "`ptxas.registers` comes from ptxas, which diff does not run",
             ),
             ("", "unknown metric ``; --help lists all metrics"),
         ] {

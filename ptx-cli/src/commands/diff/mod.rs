@@ -20,11 +20,11 @@ use limits::Limit;
 use ptx_report::counted;
 use report::{Report, Side};
 
-/// Show what differs between two modules
+/// Show the differences between two modules
 ///
-/// Functions correspond if they have one name, else if their instructions are similar. Names of registers and labels, the order of
+/// Functions are matched by name, and the remaining ones by similar instructions. Names of registers and labels, the order of
 /// declarations, comments and `.loc` do not matter. An instruction of the second file is shown with the names of the first one;
-/// registers that only the second one has end with `'`. Files without differences give no output.
+/// registers that exist only in the second file end with `'`. There is no output if the files do not differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples())]
 pub(crate) struct Args {
@@ -37,22 +37,22 @@ pub(crate) struct Args {
     /// Write one JSON object
     #[arg(long)]
     json: bool,
-    /// A line for each function instead of its instructions
+    /// Show one line per function instead of the instructions
     #[arg(long, conflicts_with = "json")]
     stat: bool,
-    /// Code with the same effects and values is equal: commuted operands, renamed values, another order of independent
+    /// Treat code with the same effects and values as equal: commuted operands, renamed values, a different order of independent
     /// instructions inside a basic block
     #[arg(long)]
     semantic: bool,
-    /// Instructions before and after each difference
+    /// Number of instructions to show before and after each difference
     #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = 3)]
     context: usize,
-    /// Show functions that are equal, too
+    /// Also show equal functions
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     functions: Functions,
-    /// Exit with status 1 only if a function changed more than this, such as 'instructions>+5%'. May be repeated
+    /// Exit with status 1 only if a function exceeds this limit, such as 'instructions>+5%'. May be repeated
     #[arg(long = "fail-if", value_name = "LIMIT", value_parser = limits::parse)]
     limits: Vec<Limit>,
 }
@@ -67,12 +67,12 @@ Examples:
   ptxkit diff --semantic --json old.ptx new.ptx
   ptxkit diff --fail-if 'instructions>+5%' --fail-if 'pressure>64' old.ptx new.ptx
 
-A limit is METRIC, a comparison (> >= < <= == !=) and a number. With + or - the number is a change, which can be in percent:
+A limit consists of a METRIC, a comparison (> >= < <= == !=) and a number. With + or -, the number is a change, optionally in percent:
   instructions>+5%         the second file has over 5 % more
-  memory.local>+0          it has more accesses to local memory
-  pressure>64              it has over 64, whatever the first one has
-  total instructions>+1%   of all functions together
-K and M are thousands and millions; of bytes, powers of 1024.
+  memory.local>+0          the second file has more accesses to local memory
+  pressure>64              the second file has over 64, regardless of the first one
+  total instructions>+1%   for all functions together
+K and M are thousands and millions; for bytes, powers of 1024.
 
 {}
 Exit status: 0 no differences, 1 differences, or with --fail-if an exceeded limit, 2 usage error or a file cannot be read.",

@@ -24,7 +24,7 @@ pub(super) struct Side<'m> {
     source_lines: SourceLines<'m>,
 }
 
-/// What differs.
+/// The differences.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Report {
@@ -38,7 +38,7 @@ pub(crate) struct Report {
     pub(super) exceeded: Vec<String>,
 }
 
-/// Something outside of code.
+/// A difference outside of code.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonChange {
@@ -54,7 +54,7 @@ pub(crate) struct JsonChange {
 pub(super) enum Status {
     Equal,
     Changed,
-    /// The same function with another name, perhaps with other code.
+    /// A renamed function, possibly with different code.
     Renamed,
     Removed,
     Added,
@@ -69,12 +69,12 @@ pub(crate) struct Function {
     pub(super) demangled: Option<String>,
     pub(super) kind: &'static str,
     pub(super) status: Status,
-    /// Of a renamed function the name in the first file.
+    /// For a renamed function, the name in the first file.
     pub(super) old_name: Option<String>,
     pub(super) old_demangled: Option<String>,
-    /// Of a renamed function the part of the statements that both have.
+    /// For a renamed function, the proportion of common statements.
     pub(super) similarity: Option<f32>,
-    /// Statements that only the first and only the second file has.
+    /// The numbers of statements that only the first and only the second file has.
     pub(super) removed: usize,
     pub(super) added: usize,
     pub(super) changes: Vec<JsonChange>,
@@ -83,7 +83,7 @@ pub(crate) struct Function {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// The values of a metric; `null` where the function is missing or the value is not known.
+/// The values of a metric; `null` if the function is missing or the value is unknown.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Compared {
@@ -92,7 +92,7 @@ pub(crate) struct Compared {
     pub(super) right: Option<u64>,
 }
 
-/// Statements that differ, with some around them.
+/// Differing statements, with context.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Hunk {

@@ -21,7 +21,7 @@ use writer::Writer;
 
 /// Write everything in a file as JSON: declarations, directives, and instructions with operands and effects
 ///
-/// Files with errors are written too; a statement that was not recognized is assumed to do anything.
+/// Files with errors are written, too: an unrecognized statement is assumed to have arbitrary effects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Layout of the output
     #[arg(long, value_enum, default_value_t = Format::Ndjson)]
     format: Format,
-    /// Only these keys, separated by commas. A key is meant wherever it occurs, `memory.space` only below `memory`
+    /// Write only these keys, separated by commas. A key applies wherever it occurs; `memory.space` applies only below `memory`
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     fields: Vec<String>,
 }

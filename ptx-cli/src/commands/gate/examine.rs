@@ -257,10 +257,7 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
     };
     let value = metric.value(function);
     let message = match value {
-        None => format!(
-            "{what} is not known, expected {bound} {}{unit}",
-            amount.value
-        ),
+        None => format!("{what} is unknown, expected {bound} {}{unit}", amount.value),
         Some(value) => {
             let is_legal = match limit.bound {
                 Bound::Max => value <= amount.value,
@@ -272,7 +269,7 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
             format!("{what} is {value}{unit}, expected {bound} {}", amount.value)
         }
     };
-    let help = format!("the limit is that of {}", limit.place);
+    let help = format!("the limit comes from {}", limit.place);
     let measured = Measured {
         metric: metric.to_string(),
         value,
@@ -286,7 +283,7 @@ fn exceeded(limit: &Limit, function: &OfFunction, span: Span) -> Option<Finding>
 fn is_denied(denied: &Denied, mnemonic: &str, function: &str, span: Span) -> Diagnostic {
     let message = format!("`{}` in `{}` is denied", clean(mnemonic), clean(function));
     let help = format!(
-        "the rule `{}` is that of {}",
+        "the rule `{}` comes from {}",
         clean(&denied.text),
         denied.place
     );

@@ -21,10 +21,10 @@ use rules::{Amount, Bound, Denied, Limit, Section};
 /// Fail if kernels exceed limits or contain denied instructions
 ///
 /// Limits and denied instructions come from the options and from the section `gate` of ptxkit.toml in the current directory or above it, which
-/// can have others for single kernels; docs/gates.md describes it. Limits are about kernels, or the functions that --function names; denied
-/// instructions are looked for in all functions.
+/// can contain different ones for individual kernels; docs/gates.md describes it. Limits apply to kernels, or to the functions selected by --function; denied
+/// instructions apply to all functions.
 ///
-/// A comment `// ptxkit: allow(denied-instruction)`, `allow(above-limit)` or `allow(below-limit)` permits an instruction, or what is found in the function after it.
+/// A comment `// ptxkit: allow(denied-instruction)`, `allow(above-limit)` or `allow(below-limit)` permits the instruction, or the findings in the function, after it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help())]
 pub(crate) struct Args {
@@ -38,14 +38,14 @@ pub(crate) struct Args {
     /// Fail if a metric of a kernel is below a value
     #[arg(long, value_name = "METRIC=VALUE", value_parser = Amount::parse)]
     min: Vec<Amount>,
-    /// Fail if there is such an instruction: `ld.generic in loops`, `*.f64`, or a condition as `ptxkit grep --where` takes.
+    /// Fail if such an instruction exists: `ld.generic in loops`, `*.f64`, or a condition as for `ptxkit grep --where`.
     /// May be repeated
     #[arg(long, value_name = "INSTRUCTIONS")]
     deny: Vec<String>,
-    /// Succeed if there is no kernel that limits are about
+    /// Succeed even if no kernel matches the limits
     #[arg(long)]
     allow_no_match: bool,
-    /// Also compile each file with this ptxas, for limits of registers, spills and stack
+    /// Also compile each file with this ptxas, for limits on registers, spills and stack
     #[arg(long, value_name = "PATH")]
     ptxas: Option<PathBuf>,
     /// The target that ptxas compiles for, instead of the one in the header
@@ -60,12 +60,12 @@ pub(crate) struct Args {
 fn help() -> String {
     format!(
         "\
-Denied instructions are a pattern or a condition, then `in loops`, then `where` and a condition; the last two are optional:
+A denied instruction is a pattern or a condition, optionally followed by `in loops` and by `where` with a condition:
   ld.generic in loops             loads through generic addresses
-  *.f64                           everything in double precision
+  *.f64                           all double-precision instructions
   st.global where bytes<4         narrow stores
-  atomic && space==shared         the conditions of `ptxkit grep --where`
-A pattern has an opcode and modifiers, in any order; other modifiers may be there, too. `generic` means no state space.
+  atomic && space==shared         a condition as for `ptxkit grep --where`
+A pattern consists of an opcode and modifiers in any order; the instruction may have further modifiers. `generic` means no state space.
 
 {}
 Examples:
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         let (errors, _) = reporter.report(&mut examined.checked, out)?;
         if let Some(refusal) = &examined.refusal {
             let name = &examined.checked.source.name;
-            output::note(format_args!("{name}: no figures of ptxas: {refusal}"));
+            output::note(format_args!("{name}: no metrics from ptxas: {refusal}"));
         }
         Ok(Status::of(errors > 0 || examined.refusal.is_some()))
     })?;
@@ -157,7 +157,7 @@ fn sections(args: &Args) -> Result<Vec<Section>> {
     let limits = || sections.iter().flat_map(|section| &section.limits);
     if let Some(limit) = limits().find(|l| args.ptxas.is_none() && l.amount.metric.needs_ptxas()) {
         let (metric, place) = (&limit.amount.metric, &limit.place);
-        bail!("{place}: only ptxas knows `{metric}`; give its path with `--ptxas PATH`");
+        bail!("{place}: `{metric}` requires ptxas; specify its path with `--ptxas PATH`");
     }
     Ok(sections)
 }
@@ -177,7 +177,7 @@ fn expect_matches(sections: &[Section], matched: &[bool]) -> Result<()> {
             ),
             None if section.limits.is_empty() => {}
             None => bail!(
-                "no kernel that the limits are about; `--function` names other functions, --allow-no-match permits that"
+                "no kernel matches the limits; use `--function` to select other functions, or `--allow-no-match` to permit this"
             ),
         }
     }

@@ -16,7 +16,7 @@ use search::{Found, Output, Search};
 
 /// Find instructions by mnemonic and by their properties
 ///
-/// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one. Of a statement that was not recognized
+/// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one. For an unrecognized statement,
 /// the first word is compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Condition that the instruction must satisfy
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Find what does not match: instructions, or with --list files or functions without a match
+    /// Find instructions that do not match, or with --list, files or functions without a match
     #[arg(long)]
     not: bool,
     #[command(flatten)]

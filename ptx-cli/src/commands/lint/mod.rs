@@ -18,12 +18,12 @@ use ptx_report::warnings::kinds::{Kind, kind};
 
 /// Report likely bugs and slow code
 ///
-/// Each finding is a warning. It is definite if it is proven, possible if it depends on what is not known before the kernel runs. Files
-/// are not checked as by `ptxkit check`, but errors of their syntax are reported. The exit status is 1 if there are errors or definite
+/// Each finding is a warning. It is definite if it is proven, and possible if it depends on values that are unknown before the kernel
+/// runs. Only the syntax of files is checked; `ptxkit check` reports other errors. The exit status is 1 if there are errors or definite
 /// findings, or warnings with --deny-warnings.
 ///
-/// A comment `// ptxkit: allow(LINT)` turns a lint off: at the end of a line for that line, on a separate line for the statement,
-/// declaration or function after it, before the first token for the whole file.
+/// A comment `// ptxkit: allow(LINT)` suppresses findings: at the end of a line, those of that line; on a separate line, those of the
+/// statement, declaration or function after it; before the first token, those of the whole file.
 ///
 /// The section `lint` of ptxkit.toml has defaults for only, certainty, warn, deny, allow, deny-warnings and baseline.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     /// Run only this lint. May be repeated
     #[arg(long, value_name = "LINT", value_parser = lint)]
     only: Vec<Lint>,
-    /// Report findings that are at least this certain [default: possible]
+    /// Report findings with at least this certainty [default: possible]
     #[arg(long, value_enum, value_name = "CERTAINTY")]
     certainty: Option<Least>,
     /// Exit with status 1 if there are warnings
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Do not report these findings
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
-    /// Report these findings, whatever --allow and ptxkit.toml say
+    /// Report these findings regardless of --allow and ptxkit.toml
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
     #[command(flatten)]
@@ -69,9 +69,9 @@ pub(crate) struct Args {
 /// How certain findings must be.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 enum Least {
-    /// All of them
+    /// All findings
     Possible,
-    /// Those that are proven
+    /// Only proven findings
     Definite,
 }
 

@@ -15,18 +15,18 @@ use crate::functions::{Chosen, Functions};
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 
-/// Report what bounds the performance of functions
+/// Report the factors that limit the performance of functions
 ///
 /// For each function its resources, loops with trip counts, accesses to memory with sectors and bank conflicts, arithmetic
-/// intensity, live registers, asynchronous operations and divergence. All of it is found in the text: nothing is executed.
+/// intensity, live registers, asynchronous operations and divergence. The report is static: nothing is executed.
 ///
-/// Numbers are those of a warp whose 32 lanes execute what the text says. Trip counts that are not numbers are taken to be 100
-/// where a sum needs one. docs/report.md describes the page.
+/// Numbers apply to a warp with 32 active lanes. Symbolic trip counts are assumed to be 100 in sums.
+/// docs/report.md describes the page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit report kernel.ptx                         as text
-  ptxkit report kernel.ptx -o report.html          a page to explore, which needs no network
+  ptxkit report kernel.ptx -o report.html          an interactive page that works offline
   ptxkit report --kernel 'gemm*' kernel.ptx
   ptxkit report --format json build/ | jq '.functions[].work.total.intensity'")]
 pub(crate) struct Args {
@@ -48,7 +48,7 @@ enum Format {
     Text,
     /// One JSON object per file
     Json,
-    /// A page with all functions, which needs no network
+    /// A page with all functions, which works offline
     Html,
 }
 

@@ -309,7 +309,7 @@ fn accesses(out: &mut impl Write, of: &Function) -> io::Result<()> {
         let bytes: u64 = members.filter_map(|a| a.bytes).sum();
         writeln!(
             out,
-            " Lines {} could be one access of {bytes} bytes",
+            " Lines {} could be combined into one access of {bytes} bytes",
             lines.join(", ")
         )?;
     }
@@ -349,7 +349,7 @@ fn steps(out: &mut impl Write, of: &Pipeline) -> io::Result<()> {
         None => writeln!(out, "\n Asynchronous operations outside of loops")?,
     }
     let mut table = table();
-    table.set_header(["Line", "What", "Instruction", "In flight after it"]);
+    table.set_header(["Line", "What", "Instruction", "In flight after"]);
     for step in &of.steps {
         let flying = step.in_flight.iter().map(|f| {
             let open = if f.open > 0 {

@@ -52,7 +52,7 @@ impl Memory {
                 (_, None) => 0,
             };
             let Some(address) = machine.allocate(bytes) else {
-                bail!("the buffers have more than 1 TiB");
+                bail!("the buffers need more than 1 TiB");
             };
             if let Some((path, reader)) = file {
                 let read = reader.copy(|at, part| Ok(machine.write(address + at, part)?));

@@ -38,10 +38,10 @@ use trace::Trace;
 
 /// Run kernels without a GPU
 ///
-/// Executes a kernel of a module on this computer: the same bytes in the same memory as on a GPU. Each ARG is that of one parameter, in
-/// order: a value such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2` (hexadecimal digits are the bits of a value), `bytes:0011ff`
-/// for a struct, or the address of a buffer: `in:a.npy` has what the file has, `out:b.npy:f32[1024,8]` has zeros and is written to the file
-/// in the end, `inout:a.npy:b.npy` is read and written, `scratch:64K` has zeros.
+/// Executes a kernel of a module on the CPU, with the same results in memory as on a GPU. There is one ARG per parameter, in order:
+/// a value such as `s32:5`, `u64:0x10`, `f32:2.5` or `f16x2:1,2` (hexadecimal digits are the bits of a value), `bytes:0011ff` for a
+/// struct, or the address of a buffer. `in:a.npy` is a buffer with the contents of the file, `out:b.npy:f32[1024,8]` is zeroed and
+/// written to the file at the end, `inout:a.npy:b.npy` is read from one file and written to another, and `scratch:64K` is zeroed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -49,45 +49,45 @@ Examples:
   ptxkit run --grid 16,16 --block 32,8 --shared 4K transpose.ptx inout:a.npy:b.npy u32:512
   ptxkit run reduce.ptx --block 256 --check memcheck,racecheck in:a.npy out:sum.npy:f32[1]
 
-Exit status: 0 done, 1 a checker found something, 2 usage error, a file cannot be read, or the module has errors, 3 an error while the kernel was executed.")]
+Exit status: 0 success, 1 a checker reported errors, 2 usage error, a file cannot be read, or the module has errors, 3 an error while the kernel was executed.")]
 pub(crate) struct Args {
-    /// A file with PTX, or `-` for standard input; of a binary file the module that it contains: `libfoo.so!sm_90`
+    /// A PTX file, `-` for standard input, or a module in a binary file, such as `libfoo.so!sm_90`
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The arguments of the kernel
     #[arg(value_name = "ARG")]
     arguments: Vec<Argument>,
-    /// The kernel: its name, mangled or demangled. Not needed if there is only one
+    /// The name of the kernel, mangled or demangled. Not needed if there is only one
     #[arg(long, value_name = "NAME")]
     kernel: Option<Wanted>,
-    /// CTAs of the grid in each dimension
+    /// Number of CTAs of the grid in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     grid: Sizes,
-    /// Threads of a CTA in each dimension
+    /// Number of threads of a CTA in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     block: Sizes,
-    /// CTAs of a cluster in each dimension
+    /// Number of CTAs of a cluster in each dimension
     #[arg(long, value_name = "X[,Y[,Z]]", default_value = "1")]
     cluster: Sizes,
-    /// Bytes of dynamic shared memory of a CTA
+    /// Size of the dynamic shared memory of a CTA in bytes
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = shared)]
     shared: u32,
-    /// Add products of matrices as the tensor cores of this architecture do [default: the first target of the module]
+    /// Model the rounding of this architecture's tensor cores in matrix products [default: the first target of the module]
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     model: Option<Target>,
-    /// Run the launches of a file, over buffers that they share
+    /// Run the launches of a script, which can share buffers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["arguments", "kernel", "grid", "block", "cluster", "shared"])]
     script: Option<PathBuf>,
-    /// Look for errors that do not end a launch: memcheck, initcheck, synccheck, racecheck
+    /// Enable these checkers: memcheck, initcheck, synccheck, racecheck
     #[arg(long, value_name = "CHECKER", value_delimiter = ',')]
     check: Vec<Checker>,
-    /// How errors are written to standard error; with `json`, everything is one object on standard output
+    /// Format of the errors on standard error; with `json`, the whole output is one object on standard output
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Let CTAs begin and warps run in a random order, on one thread: results that differ between two seeds depend on the order
+    /// Start CTAs and schedule warps in a random order, on one thread: results that differ between two seeds depend on the order
     #[arg(long, value_name = "seed:N", value_parser = seed)]
     schedule: Option<u64>,
-    /// Write what was executed to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
+    /// Write a profile to standard output: executions, lanes, bytes, sectors of global memory, bank conflicts
     #[arg(long, value_enum, value_name = "STYLE", num_args = 0..=1, require_equals = true, default_missing_value = "table")]
     profile: Option<profile::Style>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ fn seed(text: &str) -> Result<u64, String> {
 
 fn shared(text: &str) -> Result<u32, String> {
     let bytes = argument::size(text)?;
-    u32::try_from(bytes).map_err(|_| "there is not as much shared memory".to_owned())
+    u32::try_from(bytes).map_err(|_| "not enough shared memory".to_owned())
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -137,7 +137,10 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Format::Json => report::json(out, &read, (&[], false), &[], &errors)?,
             format => {
                 report::note(&read, &errors, format == Format::Short);
-                output::note(format_args!("{}: not run: it has errors", read.source.name));
+                output::note(format_args!(
+                    "{}: not run because it has errors",
+                    read.source.name
+                ));
             }
         }
         Ok(Status::UsageError)

@@ -79,7 +79,9 @@ impl Reader {
             order: header.order(),
         };
         if layout.ty.uses_pickled_array() {
-            return Err(invalid("it has Python objects, not numbers".to_owned()));
+            return Err(invalid(
+                "the array contains Python objects, not numbers".to_owned(),
+            ));
         }
         layout.bytes().map_err(invalid)?;
         let (layout, number) = little_endian(layout).map_err(invalid)?;
@@ -106,7 +108,7 @@ impl Reader {
             let found = chunk.len() as u64;
             if found < most {
                 let found = done + found;
-                bail!(invalid(format!("it has {found} of {wanted} bytes")));
+                bail!(invalid(format!("the file has {found} of {wanted} bytes")));
             }
             if self.number > 1 {
                 chunk
@@ -160,7 +162,7 @@ fn invalid(why: String) -> io::Error {
 fn little_endian(layout: Layout) -> Result<(Layout, usize), String> {
     let DType::Plain(ty) = &layout.ty else {
         return match layout.ty.descr().contains('>') {
-            true => Err("it has records with the highest byte of a number first".to_owned()),
+            true => Err("big-endian records are not supported".to_owned()),
             false => Ok((layout, 1)),
         };
     };

@@ -63,7 +63,7 @@ fn one(
 ) -> Result<Vec<u8>, String> {
     let layout = param.layout(module.pool());
     let size = layout.and_then(|layout| layout.size);
-    let size = size.ok_or("its size is not known")?;
+    let size = size.ok_or("its size is unknown")?;
     let ty = param.ty.known();
     if ty.is_some_and(|ty| ty.kind() == TypeKind::Opaque)
         || param.ptr.is_some_and(|p| p.opaque.is_some())
@@ -94,7 +94,7 @@ fn one(
             expected(ty, size)
         )),
         Passed::Values(of, _) if ty.is_some_and(|ty| differ(ty, *of)) => Err(format!(
-            "`{}:` is another kind of value; {}",
+            "`{}:` is a value of a different kind; {}",
             scalars::name(*of),
             expected(ty, size)
         )),

@@ -1,4 +1,4 @@
-//! `--profile`: what was executed, as a table, by source line, or beside the text.
+//! `--profile`: execution counts as a table, by source line, or next to the text.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,18 +15,18 @@ use crate::output::Out;
 use crate::tables;
 use ptx_report::source_frames::{Finder, JsonFrame};
 
-/// How a profile is written.
+/// The format of a profile.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Style {
     /// The executed instructions
     Table,
     /// The source lines
     Source,
-    /// The text of the file, with what was executed before each line
+    /// The text of the file with counts before each line
     Listing,
 }
 
-/// What was executed of an instruction, in JSON.
+/// The profile of an instruction, in JSON.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonCounts {
@@ -34,16 +34,16 @@ pub(crate) struct JsonCounts {
     line: u32,
     instruction: String,
     source: Vec<JsonFrame>,
-    /// How often warps executed it.
+    /// The number of executions by warps.
     executions: u64,
-    /// The lanes for which the guard held, in all executions.
+    /// The number of active lanes, summed over all executions.
     lanes: u64,
     memory: Vec<JsonMemory>,
-    /// The products of matrices that it computed.
+    /// The matrix products that it computed.
     matrix: Option<JsonMatrix>,
 }
 
-/// Products of matrices, in JSON.
+/// Matrix products, in JSON.
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonMatrix {
@@ -56,7 +56,7 @@ struct JsonMatrix {
     multiply_adds: u64,
 }
 
-/// How it accessed a memory, in JSON.
+/// The accesses to a memory, in JSON.
 #[derive(Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonMemory {
@@ -207,7 +207,7 @@ pub(super) fn write(
     }
     writeln!(
         out,
-        "Kernel {}: {} instructions of warps",
+        "Kernel {}: {} warp instructions",
         ptx_report::demangle::shown(kernel),
         all.executions
     )?;

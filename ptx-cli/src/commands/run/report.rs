@@ -1,4 +1,4 @@
-//! What a run did, as text and as JSON.
+//! The results of a run, as text and as JSON.
 
 use std::borrow::Cow;
 
@@ -24,12 +24,12 @@ use ptx_report::{SCHEMA, clean};
 pub(crate) struct JsonRun<'a> {
     schema: u32,
     file: &'a str,
-    /// Whether all launches came to their end.
+    /// Whether all launches completed.
     done: bool,
     launches: Vec<JsonLaunch<'a>>,
     /// The files that were written.
     buffers: Vec<JsonBuffer<'a>>,
-    /// What checkers found, what ended the last launch, or why nothing was run.
+    /// The reports of checkers, the error that ended the last launch, or the reason why nothing was run.
     diagnostics: Vec<Finding<'a>>,
 }
 
@@ -39,13 +39,13 @@ pub(crate) struct JsonRun<'a> {
 struct JsonLaunch<'a> {
     kernel: &'a str,
     demangled: Option<String>,
-    /// Executed instructions of warps; null if the launch did not come to its end.
+    /// The number of executed warp instructions; null if the launch did not complete.
     steps: Option<u64>,
-    /// What the kernel printed.
+    /// The output of the kernel.
     output: Cow<'a, str>,
-    /// With `--trace`, what was written of the steps until the end of the launch.
+    /// With `--trace`, the state of the trace at the end of the launch.
     trace: Option<JsonTrace>,
-    /// What was executed, with `--profile`.
+    /// The profile, with `--profile`.
     profile: Option<&'a [JsonCounts]>,
 }
 
@@ -54,7 +54,7 @@ struct JsonLaunch<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct JsonTrace {
     lines: u64,
-    /// Whether the limit left nothing out.
+    /// Whether the trace is complete, not cut off by the limit.
     complete: bool,
 }
 

@@ -94,5 +94,5 @@ fn sizes(value: Value<'_>) -> Result<Sizes> {
 /// `4096` or `"4K"`
 fn bytes(value: Value<'_>) -> Result<u32> {
     let bytes = size(&value.amount()?).map_err(|why| value.error(&why))?;
-    u32::try_from(bytes).map_err(|_| value.error("there is not as much shared memory"))
+    u32::try_from(bytes).map_err(|_| value.error("not enough shared memory"))
 }

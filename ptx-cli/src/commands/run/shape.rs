@@ -33,22 +33,22 @@ impl FromStr for Sizes {
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitOptions {
-    /// End the run after this many executed instructions of warps [default: 2^40]
+    /// End the run after this many executed warp instructions [default: 2^40]
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
-    /// Allow this many nested calls [default: 4096]
+    /// Maximum depth of nested calls [default: 4096]
     #[arg(long, value_name = "N")]
     max_call_depth: Option<u32>,
-    /// Bytes of the stack of a thread [default: 512K]
+    /// Stack size of a thread in bytes [default: 512K]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_stack: Option<u64>,
-    /// Bytes of shared memory of a CTA [default: 227K]
+    /// Maximum shared memory of a CTA in bytes [default: 227K]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     max_shared: Option<u64>,
-    /// Bytes of the heap of `malloc` [default: 8M]
+    /// Size of the `malloc` heap in bytes [default: 8M]
     #[arg(long, value_name = "BYTES", value_parser = size)]
     heap: Option<u64>,
-    /// Keep this many clusters at the same time if they wait for each other [default: 1024]
+    /// Maximum number of concurrent clusters if clusters wait for each other [default: 1024]
     #[arg(long, value_name = "N")]
     max_resident: Option<usize>,
     /// The value of `%nsmid` [default: 1]

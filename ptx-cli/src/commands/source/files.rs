@@ -13,10 +13,10 @@ use ptx_report::{clean, counted};
 /// Where sources are looked for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Search {
-    /// Look below TO for sources whose path begins with FROM. May be repeated; the first that fits counts
+    /// Replace the prefix FROM of source paths by TO. May be repeated; the first matching prefix is used
     #[arg(long = "map", value_name = "FROM=TO", value_parser = map)]
     maps: Vec<(String, String)>,
-    /// Look for sources in this directory. May be repeated
+    /// Search for sources in this directory. May be repeated
     #[arg(long = "source-dir", value_name = "DIR")]
     folders: Vec<PathBuf>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Search {
 fn map(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((from, to)) if !from.is_empty() => Ok((from.to_owned(), to.to_owned())),
-        _ => Err("expected FROM=TO, two beginnings of paths".to_owned()),
+        _ => Err("expected FROM=TO with two path prefixes".to_owned()),
     }
 }
 
@@ -66,7 +66,7 @@ impl SourceFile {
         if line.is_none() && !self.is_short.replace(true) {
             let path = self.path.as_ref().map(|path| path.to_string_lossy());
             output::summary(format_args!(
-                "ptxkit: note: {} has {}, but the module refers to line {number}: is it another version?",
+                "ptxkit: note: {} has {}, but the module refers to line {number}; it may be a different version",
                 clean(path.as_deref().unwrap_or("a source in the module")),
                 counted(self.lines.len(), "line")
             ));
@@ -150,7 +150,7 @@ impl<'a> Sources<'a> {
                 more => format!(" and {more} more places"),
             };
             let listed = listed.join(", ");
-            return Err(format!("source not found, looked for {listed}{more}"));
+            return Err(format!("source not found, searched {listed}{more}"));
         };
         let size = fs::metadata(found).map_or(0, |m| m.len());
         if size > LARGEST_FILE {

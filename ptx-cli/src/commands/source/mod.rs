@@ -18,12 +18,12 @@ use crate::output::{self, Out, Status};
 use files::{Search, Sources};
 use listing::Listing;
 
-/// Print PTX beside the source lines that it comes from
+/// Print PTX with the source lines from which it was generated
 ///
-/// Needs a module with source lines, which `nvcc -lineinfo` writes. Each source line is followed by the statements that were made from
-/// it; of inlined code the calls come first. Sources are looked for at the path in the module, then in each --source-dir, in the
-/// directory of the PTX file and in the current one, there also without the first directories of the path; else the text that the module
-/// contains is shown. If there is none, lines are shown as FILE:LINE.
+/// Requires a module with source lines, which `nvcc -lineinfo` writes. Each source line is followed by the statements that were generated
+/// from it; for inlined code, the calls come first. Sources are searched at the path in the module, then in each --source-dir, in the
+/// directory of the PTX file and in the current directory, also without the leading directories of the path. Otherwise the source text in
+/// the module is used. If there is none, lines are shown as FILE:LINE.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// The order of the output
     #[arg(long, value_enum, default_value_t = By::Ptx)]
     by: By,
-    /// With --by source: only the number of instructions of each line
+    /// With --by source: show only the number of instructions of each line
     #[arg(long)]
     counts: bool,
     #[command(flatten)]
@@ -51,9 +51,9 @@ pub(crate) struct Args {
 
 #[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
 enum By {
-    /// The PTX in its order
+    /// In the order of the PTX file
     Ptx,
-    /// The source files, each line with the instructions that were made from it
+    /// In the order of the source files, each line with the instructions that were generated from it
     Source,
 }
 

@@ -43,9 +43,9 @@ pub(crate) struct JsonInstruction {
 pub(crate) struct JsonSource<L> {
     /// The path as the compiler wrote it.
     pub(super) file: Option<String>,
-    /// Where it was found.
+    /// The path where it was found.
     pub(super) path: Option<String>,
-    /// Whether the text is that in the module.
+    /// Whether the text comes from the module.
     pub(super) embedded: bool,
     pub(super) lines: Vec<L>,
 }
@@ -71,9 +71,9 @@ pub(crate) struct BySource<'a> {
 pub(crate) struct Attribution<'a> {
     #[serde(flatten)]
     pub(super) line: JsonLine,
-    /// Instructions that were made from the line.
+    /// The number of instructions that were generated from the line.
     pub(super) own: usize,
-    /// Instructions of functions that were inlined at calls in the line.
+    /// The number of instructions of functions that were inlined at calls in the line.
     pub(super) inlined: usize,
     /// The functions with own instructions.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -91,7 +91,7 @@ fn registers(pressure: &Pressure) -> String {
 fn machine_code(code: &MachineCode) -> String {
     let registers = code.registers.map(|n| counted(n as usize, "register"));
     let numbers = format!(
-        "{} of stack, {} stored and {} loaded by spills",
+        "{} of stack, {} of spill stores and {} of spill loads",
         bytes(code.stack_bytes),
         bytes(code.spill_store_bytes),
         bytes(code.spill_load_bytes),

@@ -30,21 +30,21 @@ Examples:
   ptxkit table --table instructions --table memory --output tables/ build/
   ptxkit table --table functions --format ndjson kernel.ptx")]
 pub(crate) struct Args {
-    /// Files, directories (every .ptx file in them) or `-` for standard input. A binary file is the PTX that it contains
+    /// Files, directories (every .ptx file in them) or `-` for standard input. For a binary file, the PTX that it contains is read
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// A table; several are written to several files
+    /// The table to write; several tables are written to separate files
     #[arg(long = "table", value_name = "TABLE", required = true, value_parser = [
         "instructions", "memory", "blocks", "loops", "functions", "modules", "diagnostics", "lints", "requirements",
     ])]
     tables: Vec<String>,
-    /// Only these columns of the table
+    /// Write only these columns of the table
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
-    /// What is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Parquet)]
     format: Format,
-    /// The file; with several tables a directory, in which each has a file such as instructions.parquet
+    /// The output file; with several tables, a directory for files such as instructions.parquet
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Format {
     Arrow,
     /// One JSON object per row
     Ndjson,
-    /// Comma-separated values, with a line of names; lists are JSON
+    /// Comma-separated values with a header line; lists are JSON
     Csv,
 }
 
@@ -67,6 +67,6 @@ pub(crate) use write::run;
 #[cfg(not(feature = "table"))]
 pub(crate) fn run(_: &Args) -> anyhow::Result<crate::output::Status> {
     anyhow::bail!(
-        "this program was built without its feature `table`; `cargo install ptx-cli` installs one with it"
+        "this program was built without the feature `table`; `cargo install ptx-cli` builds it with the feature"
     )
 }

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut options = ScanOptions::new(&tables).threads(rayon::current_num_threads());
     if !args.columns.is_empty() {
         let [table] = tables[..] else {
-            bail!("`--columns` is about one table");
+            bail!("`--columns` requires a single table");
         };
         let names: Vec<&str> = args.columns.iter().map(String::as_str).collect();
         options = options.columns(table, &names)?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         count => {
             let files = ptx_report::counted(count, "file or part of a file");
             output::note(format_args!(
-                "ptxkit: {files} cannot be read; the table `diagnostics` says why"
+                "ptxkit: {files} cannot be read; the table `diagnostics` contains the reasons"
             ));
             Ok(Status::UsageError)
         }

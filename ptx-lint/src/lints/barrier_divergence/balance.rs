@@ -1,4 +1,4 @@
-//! Whether all ways from a branch have the same barriers.
+//! Whether all paths from a branch have the same barriers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,14 +11,14 @@ use ptx_isa::{Action, Marks};
 use crate::context::FunctionContext;
 use crate::divergence::{Divergence, is_counted};
 
-/// How many blocks are visited, and how many barriers compared.
+/// The maximum number of visited blocks, and of compared barriers.
 const BLOCKS: usize = 256;
 const BARRIERS: usize = 16;
 
-/// The barriers on a way: the number of each, or nothing if it is not known.
+/// The barriers on a path: the number of each, or `None` if it is unknown.
 type Sequence = Vec<Option<i64>>;
 
-/// Whether all ways from a branch to where they meet have the same barriers of the kind of an instruction.
+/// Whether all paths from a branch to its post-dominator have the same barriers of the kind of an instruction.
 pub(super) fn is_balanced(
     cx: &FunctionContext<'_>,
     divergence: &Divergence,
@@ -42,12 +42,12 @@ struct Search<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     stop: Option<BlockId>,
     is_cluster: bool,
-    /// What follows from the start of each block; `None` while it is looked at, and where that differs.
+    /// The barriers from the start of each block; `None` during the visit, and if the paths differ.
     known: BTreeMap<BlockId, Option<Sequence>>,
 }
 
 impl Search<'_, '_> {
-    /// The barriers on all ways from the start of a block; `None` if they differ.
+    /// The barriers on all paths from the start of a block; `None` if they differ.
     fn from(&mut self, block: BlockId) -> Option<Sequence> {
         if Some(block) == self.stop {
             return Some(Sequence::new());
@@ -79,7 +79,7 @@ impl Search<'_, '_> {
         Some(sequence)
     }
 
-    /// The barriers in a block; `None` if functions are called that wait.
+    /// The barriers in a block; `None` if it calls functions with barriers.
     fn inside(&self, block: BlockId) -> Option<Sequence> {
         let of = self.cx.cfg().block(block)?;
         let mut sequence = Sequence::new();

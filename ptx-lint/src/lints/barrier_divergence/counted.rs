@@ -1,4 +1,4 @@
-//! Barriers for more threads than can come to them.
+//! Barriers with a thread count that is larger than the number of threads that can reach them.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -13,12 +13,12 @@ use crate::context::{FunctionContext, Reached};
 use crate::divergence::is_counted;
 use crate::{Certainty, Finding, Lint};
 
-/// A barrier that states its number and how many threads it is for.
+/// A barrier with a number and a thread count.
 struct Counted {
     stmt: StmtId,
     number: PerThread,
     threads: i64,
-    /// The samples that may come to it.
+    /// The sample threads that may reach it.
     set: u128,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
     let barriers = cx.instructions().filter(is_barrier);
     let all: Option<Vec<Counted>> = barriers.map(|at| counted(cx, (&mut threads, sets), &at)).collect();
-    // Of a number that is not known, it may be any.
+    // An unknown number may be any barrier.
     let Some(all) = all else { return };
     let mut comes: BTreeMap<u64, u128> = BTreeMap::new();
     for (number, set) in all.iter().flat_map(Counted::sets) {
@@ -62,7 +62,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
 }
 
 impl Counted {
-    /// The samples that may come, by the number of the barrier that they come to.
+    /// The sample threads that may arrive, by the number of the barrier that they reach.
     fn sets(&self) -> BTreeMap<u64, u128> {
         let mut sets: BTreeMap<u64, u128> = BTreeMap::new();
         for sample in (0..128).filter(|sample| self.set >> sample & 1 == 1) {
@@ -85,7 +85,7 @@ fn counted(
     let block = cx.cfg().of_statement(at.stmt)?;
     let threads = match at.facts.form_operand(count) {
         Some(threads) => cx.integer(threads)?,
-        // Barriers for all threads are looked at elsewhere.
+        // Barriers for all threads are checked elsewhere.
         None => 0,
     };
     let number = match cx.integer(number) {
@@ -100,7 +100,7 @@ fn counted(
     })
 }
 
-/// How many threads there are at most, if these samples come: of warps with few samples, all threads do if one does.
+/// The maximum number of threads if these samples arrive: in warps with few samples, all threads arrive if one does.
 fn count(samples: &[u32], set: u128) -> i64 {
     let lanes = LANES as u32;
     let mut of_warp: BTreeMap<u32, i64> = BTreeMap::new();
@@ -118,9 +118,9 @@ fn count(samples: &[u32], set: u128) -> i64 {
 
 fn finding(cx: &FunctionContext<'_>, barrier: &Counted, (number, most): (u64, i64)) -> Finding {
     let message = format!(
-        "the barrier {number} waits for {} threads, but only {most} come to it",
+        "barrier {number} waits for {} threads, but only {most} reach it",
         barrier.threads
     );
     cx.finding(Lint::BarrierDivergence, Certainty::Definite, barrier.stmt, message)
-        .with_help("give the number of threads that come, or let the others come, too")
+        .with_help("specify the number of threads that reach the barrier, or let the other threads reach it as well")
 }

@@ -1,5 +1,5 @@
-//! Dead instructions that compilers leave, which are not reported: those of inline assembly, copies, results of calls, parts of parameters and of
-//! special registers whose other parts are used, and instructions that another one repeats.
+//! Dead instructions that compilers typically leave and that are not reported: inline assembly, copies, results of calls, unused parts of parameters
+//! and special registers whose other parts are used, and instructions that compute the same value as another one.
 
 use alloc::vec::Vec;
 
@@ -14,13 +14,13 @@ use crate::context::{FunctionContext, Reached};
 /// The section of the PTX ISA manual about moves and conversions.
 const MOVES: &str = "9.7.9.";
 
-/// How many instructions before a dead one may repeat it, and as many after it, more at the start of a block.
+/// The number of instructions before and after a dead one that are searched for the same computation; more at the start of a block.
 const NEAR: usize = 2;
 
-/// How many statements after a dead one may write the same register.
+/// The number of statements after a dead one that are searched for a write of the same register.
 const FAR: usize = 64;
 
-/// What compilers leave.
+/// Recognizes dead instructions that compilers leave.
 pub(super) struct Leftovers<'a> {
     cx: &'a FunctionContext<'a>,
     lines: FunctionLines<'a, 'a>,
@@ -60,7 +60,7 @@ impl<'a> Leftovers<'a> {
         found
     }
 
-    /// Collects what an instruction reads and writes.
+    /// Collects the reads and writes of an instruction.
     fn add(&mut self, inst: InstId) {
         let facts = self.cx.facts().inst(inst);
         let lists = facts.call_lists();
@@ -157,19 +157,19 @@ impl<'a> Leftovers<'a> {
         })
     }
 
-    /// Whether it loads what a call returns.
+    /// Whether it loads the result of a call.
     fn is_result(&self, inst: &Reached<'_>) -> bool {
         let of_call = |var| self.results.binary_search(&var).is_ok();
         let bases = inst.facts.memory().filter_map(|access| access.base);
         bases.filter_map(|base| variable(&base)).any(of_call)
     }
 
-    /// Whether it loads from local memory, as code that is not optimized does for each use of a variable.
+    /// Whether it loads from local memory, as unoptimized code does for each use of a variable.
     fn is_on_the_stack(&self, inst: &Reached<'_>) -> bool {
         self.local.binary_search(&inst.stmt).is_ok()
     }
 
-    /// Whether an instruction near it computes the same.
+    /// Whether a nearby instruction computes the same value.
     fn is_repeated(&self, inst: &Reached<'_>) -> bool {
         let Some(block) = self.cx.cfg().of_statement(inst.stmt) else {
             return false;
@@ -203,7 +203,7 @@ impl<'a> Leftovers<'a> {
         alike && self.same(&sources(other), &sources(inst.inst))
     }
 
-    /// Whether it loads what another instruction stored: the value of an assignment.
+    /// Whether it loads a value that another instruction stored: the value of an assignment.
     fn reloads(&self, store: InstId, inst: &Reached<'_>) -> bool {
         let stored = self.cx.facts().inst(store);
         let stored = stored.memory().filter(|a| a.access == Access::Write);
@@ -212,7 +212,7 @@ impl<'a> Leftovers<'a> {
         !loaded.is_empty() && self.same(&stored, &loaded)
     }
 
-    /// Whether operands are written alike.
+    /// Whether operands have the same text.
     fn same(&self, some: &[Operand], others: &[Operand]) -> bool {
         let pool = self.cx.body().pool();
         let plain = |operand: &Operand| match operand {

@@ -1,7 +1,7 @@
-//! Variables in shared and local memory that are written and never read: those of the function, and those of the module that no other function sees.
+//! Variables in shared and local memory that are written but never read: those of the function, and those of the module that no other function uses.
 //!
-//! The address of such a variable is followed through the instructions that compute with it. All of what it gets to must be addresses
-//! of ordinary stores: then no thread can read the variable.
+//! The uses of the address of such a variable are followed through the instructions that compute with it. If all of them are addresses of ordinary
+//! stores, no thread can read the variable.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::context::FunctionContext;
 use crate::declarations::symbol_name;
 use crate::{Finding, Lint};
 
-/// Of how many variables a value may be the address before they are given up.
+/// The maximum number of variables to which a value may point; beyond that, they are not tracked.
 const MOST_VARIABLES: usize = 8;
 
 /// One finding for each variable, at the first store.
@@ -41,13 +41,13 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a variable is memory that only this function names.
+/// Whether a variable is only referenced by this function.
 fn is_own(cx: &FunctionContext<'_>, var: &Var) -> bool {
     let declaration = match var.stmt.and_then(|stmt| cx.body().statement(stmt)) {
         Some(Statement::Decl(id)) => cx.body().declarations().decls.get(id),
         _ => None,
     };
-    // Code that is not optimized leaves arrays of the stack that were only written.
+    // Unoptimized code leaves stack arrays that are only written.
     let is_kept = match var.space.base() {
         StateSpace::Shared => false,
         StateSpace::Local => cx.is_for_debugger() || cx.is_unoptimized(),
@@ -61,7 +61,7 @@ fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) 
     stores.dedup();
     let (first, rest) = stores.split_first()?;
     let (name, declared) = declaration(cx, var)?;
-    let message = format!("`{name}` is written here and never read");
+    let message = format!("`{name}` is written here but never read");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, *first, message);
     let mut finding = finding.with_help("remove the stores and the variable");
     if let Some(declared) = declared {
@@ -72,7 +72,7 @@ fn finding(cx: &FunctionContext<'_>, var: VariableRef, mut stores: Vec<StmtId>) 
     Some(finding)
 }
 
-/// The name of a variable, and where it is declared if that is in the function.
+/// The name of a variable, and the span of its declaration if that is in the function.
 fn declaration<'a>(
     cx: &FunctionContext<'a>,
     var: VariableRef,
@@ -87,16 +87,16 @@ fn declaration<'a>(
     })
 }
 
-/// Follows the addresses of variables.
+/// Tracks the addresses of variables.
 struct Search<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
     /// The statements that read each value, and the phis.
     readers: Csr<StmtId>,
     phis: Csr<ValueId>,
-    /// The stores to each variable that nothing is known to read.
+    /// The stores to each variable without known reads.
     stores: BTreeMap<VariableRef, Vec<StmtId>>,
-    /// Which variables the address in a value may be of.
+    /// The variables to which each value may point.
     seen: BTreeMap<ValueId, Vec<VariableRef>>,
     work: Vec<(ValueId, VariableRef)>,
 }
@@ -138,7 +138,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The variables that an instruction names.
+    /// The variables that an instruction references.
     fn mentions(&mut self, stmt: StmtId, inst: InstId) {
         let body = self.cx.body();
         let mut elsewhere: Vec<Operand> = Vec::new();
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A statement reads a value with the address of a variable.
+    /// Handles a statement that reads a value with the address of a variable.
     fn read(&mut self, stmt: StmtId, value: ValueId, var: VariableRef) {
         let Some(Statement::Inst(inst)) = self.cx.body().statement(stmt) else {
             return self.escapes(var);
@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
         self.instruction(stmt, &f, var, is_address);
     }
 
-    /// An instruction uses the address of a variable: only as the address of an access, or in another operand.
+    /// Handles an instruction that uses the address of a variable: only as the address of an access, or in another operand.
     fn instruction(&mut self, stmt: StmtId, f: &Facts<'_>, var: VariableRef, is_address: bool) {
         let mut accesses = f.memory();
         match (accesses.next(), accesses.next()) {
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
         self.work.push((value, var));
     }
 
-    /// Something may read the variable.
+    /// Records that the variable may be read.
     fn escapes(&mut self, var: VariableRef) {
         self.stores.remove(&var);
     }

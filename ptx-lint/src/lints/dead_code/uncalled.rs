@@ -1,4 +1,4 @@
-//! Functions that no other module sees and that nothing calls.
+//! Functions that are neither visible to other modules nor called.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::{Finding, Lint};
 
 /// One finding for such a function, at its first instruction.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger and code that is not optimized keep what is not needed.
+    // Debug code and unoptimized code contain unused functions.
     if !cx.is_uncalled() || cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }
@@ -20,7 +20,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     };
     let name = cx.module().name(function.name);
-    let message = format!("`{name}` is not visible to other modules, and nothing calls it");
+    let message = format!("`{name}` is neither visible to other modules nor called");
     let finding = cx.finding(Lint::DeadCode, Certainty::Definite, first.stmt, message);
-    found.push(finding.with_help("remove the function, or declare it `.visible`"));
+    found.push(finding.with_help("remove the function or declare it `.visible`"));
 }

@@ -1,4 +1,4 @@
-//! Blocks that control never reaches.
+//! Unreachable blocks.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use ptx_ir::{Statement, StmtId};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// One finding for each run of such blocks: at the branch that never goes there, or at the first instruction that does something.
+/// One finding for each run of unreachable blocks: at the branch with the constant condition, or at the first instruction with an effect.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     let lines = cx.source_lines().function(cx.body());
     let constants = constants(cx);
@@ -32,10 +32,10 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         for (stmt, statement) in cx.body().range(block.first, block.end) {
             if let Statement::Inst(inst) = statement {
                 let f = cx.facts().inst(inst);
-                // A compiler does not know that inline assembly ends the thread.
+                // A compiler does not know that inline assembly exits the thread.
                 let after_asm = last.take().is_some_and(|last| lines.is_inline_asm(last));
                 run.after_asm |= after_asm;
-                // Compilers end every block with a jump, also one that control never leaves.
+                // Compilers end every block with a jump, even if control does not reach its end.
                 if !matches!(f.flow(), Flow::Jump | Flow::Return | Flow::Exit | Flow::Trap) {
                     run.first.get_or_insert(stmt);
                     run.has_effect |= !f.may_be_removed();
@@ -46,7 +46,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     run.finish(cx, found);
 }
 
-/// The constants of a function that may have branches of which the condition is always the same, unless nothing is optimized.
+/// The constants of a function; `None` in debug and unoptimized code, and without conditional branches.
 fn constants(cx: &FunctionContext<'_>) -> Option<Constants> {
     let branches = cx.cfg().edges().any(|(_, edge)| edge.when.is_some());
     if !branches || cx.is_for_debugger() || cx.is_unoptimized() {
@@ -56,7 +56,7 @@ fn constants(cx: &FunctionContext<'_>) -> Option<Constants> {
     Some(Constants::new(cx.facts(), of.cfg(), of.variables(), cx.ssa()?))
 }
 
-/// The branch that never goes to a block, although control comes to the branch.
+/// The reachable branch that never goes to a block.
 fn branch(
     cx: &FunctionContext<'_>,
     block: BlockId,
@@ -68,7 +68,7 @@ fn branch(
     statements.find_map(|(stmt, statement)| matches!(statement, Statement::Inst(_)).then_some(stmt))
 }
 
-/// Consecutive blocks that control never reaches.
+/// Consecutive unreachable blocks.
 #[derive(Default)]
 struct Run {
     first: Option<StmtId>,
@@ -86,12 +86,12 @@ impl Run {
             return;
         };
         let finding = |stmt, message| cx.finding(Lint::DeadCode, Certainty::Definite, stmt, message);
-        let unreached = "control never reaches this instruction";
-        let help = "remove it and what follows up to the next label that is used";
+        let unreached = "this instruction is unreachable";
+        let help = "remove the code from here to the next label that is used";
         found.push(match run.branch {
-            Some(branch) => finding(branch, "the condition of this branch is always the same")
+            Some(branch) => finding(branch, "the condition of this branch is constant")
                 .with_label(cx.span(stmt), unreached)
-                .with_help("remove the branch and what control never reaches, or correct the condition"),
+                .with_help("remove the branch and the unreachable code, or correct the condition"),
             None => finding(stmt, unreached).with_help(help),
         });
     }

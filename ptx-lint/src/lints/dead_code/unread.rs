@@ -14,7 +14,7 @@ use crate::{Finding, Lint};
 
 /// One finding for each instruction whose results are never read, with the instructions that only compute its operands.
 pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
-    // Code for a debugger and code that is not optimized keep what is not needed.
+    // Debug code and unoptimized code contain unused results.
     if cx.is_for_debugger() || cx.is_unoptimized() {
         return;
     }
@@ -28,7 +28,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let mut groups = Groups::new(cx, ssa, &dead);
-    // What other dead instructions read is reported with them; what only loops read, on its own.
+    // Operands of dead instructions are reported with them; dead cycles through loops are reported separately.
     let read = groups.read_by_others(&dead);
     let is_read = |i: &&Reached<'_>| read.get(i.stmt.index()) == Some(&true);
     let (inner, last): (Vec<&Reached<'_>>, Vec<_>) = dead.iter().partition(is_read);
@@ -40,7 +40,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
             found.push(finding(cx, inst, members));
         }
     }
-    // What only these read is not reported.
+    // Operands that only these read are not reported.
     for inst in left {
         groups.take(inst.stmt);
     }
@@ -51,7 +51,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The most instructions that a finding shows. Its fix removes all of them.
+/// The maximum number of instructions that a finding shows. Its fix removes all of them.
 const MOST_LABELS: usize = 8;
 
 fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId>) -> Finding {
@@ -62,26 +62,26 @@ fn finding(cx: &FunctionContext<'_>, inst: &Reached<'_>, mut members: Vec<StmtId
         .collect();
     let message = match &names[..] {
         [] => format!("the result of `{}` is never read", cx.mnemonic(inst.inst)),
-        [name] => format!("`{name}` is written here and never read"),
-        names => format!("`{}` are written here and never read", names.join("`, `")),
+        [name] => format!("`{name}` is written here but never read"),
+        names => format!("`{}` are written here but never read", names.join("`, `")),
     };
     let mut finding = cx
         .finding(Lint::DeadCode, Certainty::Definite, inst.stmt, message)
         .with_help(match members.len() {
             0 => "remove the instruction",
-            _ => "remove the instruction and those that only compute its operands",
+            _ => "remove the instruction and the instructions that only compute its operands",
         });
     let spans: Vec<Span> = members.iter().map(|stmt| cx.span(*stmt)).collect();
     let removed = spans.iter().copied().chain([cx.span(inst.stmt)]);
     let edits = removed.map(|span| (span, String::new()));
     finding.diagnostic.add_fix(edits);
     for span in spans.into_iter().take(MOST_LABELS) {
-        finding = finding.with_label(span, "only computes an operand of it");
+        finding = finding.with_label(span, "this only computes an operand of the instruction");
     }
     finding
 }
 
-/// Which dead instructions compute operands of which.
+/// The dependences between dead instructions.
 struct Groups<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
@@ -108,7 +108,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The dead statements that write what another dead statement reads.
+    /// The dead statements that define operands of another dead statement.
     fn read_by_others(&mut self, dead: &[Reached<'_>]) -> Vec<bool> {
         let mut read = vec![false; self.is_dead.len()];
         for inst in dead {
@@ -122,7 +122,7 @@ impl<'a> Groups<'a> {
         read
     }
 
-    /// The dead statements that only compute operands of a statement, without it; `None` if it was taken before.
+    /// The dead statements that only compute operands of a statement, without the statement itself; `None` if it was visited before.
     fn take(&mut self, stmt: StmtId) -> Option<Vec<StmtId>> {
         if self.mark(stmt) {
             return None;
@@ -139,13 +139,13 @@ impl<'a> Groups<'a> {
         Some(members)
     }
 
-    /// Whether a statement was taken before; it is now.
+    /// Marks a statement as visited; returns whether it was visited before.
     fn mark(&mut self, stmt: StmtId) -> bool {
         let slot = self.taken.get_mut(stmt.index());
         slot.is_none_or(|taken| core::mem::replace(taken, true))
     }
 
-    /// The dead statements that write values which a statement reads, and which were not asked about before.
+    /// The dead statements that define values that a statement reads and that were not visited before.
     fn writers(&mut self, stmt: StmtId) -> Vec<StmtId> {
         let mut writers = Vec::new();
         let mut work: Vec<ValueId> = self.ssa.uses(stmt).iter().map(|u| u.value).collect();

@@ -1,4 +1,4 @@
-//! Fences and the strong accesses beside them: stores that release themselves, loads that acquire, and signals of a wider scope.
+//! Fences and adjacent strong accesses: stores with release semantics, loads with acquire semantics, and signals with a wider scope.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Fences of a function that are looked at.
+/// The maximum number of examined fences of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
@@ -32,7 +32,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// What is stored right before a fence and loaded right after it.
+/// The store right before a fence and the load right after it.
 type Pair<'s> = (&'s Access, &'s Access);
 
 /// The pairs of the first fences of a function.
@@ -91,28 +91,28 @@ fn before<'s>(cx: &FunctionContext<'_>, code: &'s Code, block: BlockId, index: u
     }
 }
 
-/// Whether other CTAs may reach what is accessed.
+/// Whether other CTAs may access the memory.
 fn is_far(access: &Access) -> bool {
     !access.is_shared || access.is_cluster
 }
 
-/// Whether a strong access tells threads outside of the scope of a fence what came before it.
+/// Whether a strong access signals threads outside of the scope of a fence.
 fn is_narrow(fence: Fence, access: &Access) -> bool {
     let sends = access.writes && access.is_strong() && !access.orders_before();
     sends && is_far(access) && fence.releases() && access.scope() > fence.level
 }
 
-/// Whether an access orders what comes before it as a fence does.
+/// Whether an access orders earlier accesses like a fence.
 fn releases(fence: Fence, access: &Access) -> bool {
     fence.releases() && fence.order != Modifier::Sc && access.orders_before() && access.scope() >= fence.level
 }
 
-/// Whether an access orders what comes after it as a fence does.
+/// Whether an access orders later accesses like a fence.
 fn acquires(fence: Fence, access: &Access) -> bool {
     fence.acquires() && fence.order != Modifier::Sc && access.orders_after() && access.scope() >= fence.level
 }
 
-/// Whether a fence before a release may acquire what this step reads.
+/// Whether a fence before a release may act as an acquire for the value that this step reads.
 fn reads(step: &Step) -> bool {
     match &step.act {
         Act::Access(access) => access.reads && access.is_strong(),
@@ -121,7 +121,7 @@ fn reads(step: &Step) -> bool {
     }
 }
 
-/// Whether a fence after an acquire may release what this step tells.
+/// Whether a fence after an acquire may act as a release for the signal of this step.
 fn sends(step: &Step) -> bool {
     match &step.act {
         Act::Access(access) => access.writes && access.is_strong() && !access.orders_before(),
@@ -130,7 +130,7 @@ fn sends(step: &Step) -> bool {
     }
 }
 
-/// Whether a thread tells something, and then looks for what others tell in the same way: each may read what was there before.
+/// Whether a thread signals others and then reads their signals in the same way, so that each thread may read the old value.
 fn exchanges(fence: Fence, (stored, loaded): Pair<'_>, pairs: &[Pair<'_>]) -> bool {
     let is_store = stored.writes && !stored.reads && stored.is_strong();
     let is_load = loaded.reads && !loaded.writes && loaded.is_strong();
@@ -143,26 +143,26 @@ fn exchanges(fence: Fence, (stored, loaded): Pair<'_>, pairs: &[Pair<'_>]) -> bo
 
 fn redundant(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` may be redundant: `{by}` next to it orders what it does");
+    let message = format!("`{own}` may be redundant: the adjacent `{by}` provides the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this one is enough, unless the fence is for other accesses, too")
+        .with_label(cx.span(other.stmt), "this is sufficient, unless the fence also orders other accesses")
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
 
 fn narrow(cx: &FunctionContext<'_>, step: &Step, signal: &Step, needed: Level) -> Finding {
     let message = format!(
-        "the scope of the fence may be too narrow: the access after it is for threads within {}",
+        "the scope of the fence may be too narrow: the access after it requires scope {}",
         needed.name()
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(signal.stmt), "the access")
-        .with_help(format!("write a fence with the scope {}", needed.name()))
+        .with_help(format!("use a fence with scope {}", needed.name()))
 }
 
 fn weak(cx: &FunctionContext<'_>, step: &Step, load: &Step) -> Finding {
-    let message = "the load after the fence may come before the store before it";
+    let message = "the load after this fence may be reordered before the store that precedes the fence";
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(load.stmt), "the load")
-        .with_help("write a fence with `.sc`, if of two threads that do this one must see the store of the other")
+        .with_help("use a fence with `.sc` if at least one of two threads that do this must observe the store of the other")
 }

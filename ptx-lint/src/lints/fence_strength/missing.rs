@@ -53,13 +53,13 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// The part of a step in the communication between threads.
+/// The role of a step in the communication between threads.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Signal {
     None,
-    /// It tells others that data is there.
+    /// It signals that data is available.
     Send,
-    /// It waits until others tell that.
+    /// It waits for a signal.
     Receive,
 }
 
@@ -80,7 +80,7 @@ impl Signal {
     }
 }
 
-/// An access that is not ordered yet, with the scope of the fences after it.
+/// An access that is not ordered yet, with the scope of the later fences.
 #[derive(Clone, Debug)]
 struct Open {
     stmt: StmtId,
@@ -251,13 +251,13 @@ fn sent(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -> Fi
         return narrow(cx, fence, step.stmt, needed);
     }
     let message = format!(
-        "`{}` may be seen by other threads before the data that is written before it",
+        "`{}` may become visible to other threads before the data that is written before it",
         cx.mnemonic(step.inst)
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(open.stmt), "the data is written here")
         .with_help(format!(
-            "add a fence with the scope {} between them, or let the signal have release semantics",
+            "add a fence with scope {} between them, or give the signal release semantics",
             needed.name()
         ))
 }
@@ -267,23 +267,23 @@ fn received(cx: &FunctionContext<'_>, step: &Step, open: &Open, needed: Level) -
         return narrow(cx, fence, open.stmt, needed);
     }
     let message = format!(
-        "`{}` may access memory as it was before the signal that the thread waited for",
+        "`{}` may be reordered before the preceding wait for a signal",
         cx.mnemonic(step.inst)
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
         .with_label(cx.span(open.stmt), "the thread waits here")
         .with_help(format!(
-            "add a fence with the scope {} between them, or let the wait have acquire semantics",
+            "add a fence with scope {} between them, or give the wait acquire semantics",
             needed.name()
         ))
 }
 
 fn narrow(cx: &FunctionContext<'_>, fence: StmtId, signal: StmtId, needed: Level) -> Finding {
     let message = format!(
-        "the scope of the fence may be too narrow: the signal is for threads within {}",
+        "the scope of the fence may be too narrow: the signal requires scope {}",
         needed.name()
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, fence, message)
         .with_label(cx.span(signal), "the signal")
-        .with_help(format!("write a fence with the scope {}", needed.name()))
+        .with_help(format!("use a fence with scope {}", needed.name()))
 }

@@ -1,4 +1,4 @@
-//! Strong accesses with the scope of the CTA to memory by which threads of other CTAs communicate.
+//! Strong accesses with CTA scope to memory that threads of different CTAs use to communicate.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use super::order::{Access, Code, Level, Step};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Strong accesses of a function that are compared.
+/// The maximum number of compared strong accesses of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
@@ -29,7 +29,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// Whether the scope of a strong access is written.
+/// Whether the scope of a strong access is explicit.
 fn is_explicit(access: &Access) -> bool {
     access.is_strong() && !access.is_volatile && access.level != Level::None
 }
@@ -41,10 +41,10 @@ fn is_remote(access: &Access) -> bool {
 
 fn finding(cx: &FunctionContext<'_>, step: &Step, needed: Level) -> Finding {
     let message = format!(
-        "the scope of `{}` may be too narrow: threads within {} access this memory",
+        "the scope of `{}` may be too narrow: threads in scope {} access this memory",
         cx.mnemonic(step.inst),
         needed.name()
     );
     cx.finding(Lint::FenceStrength, Certainty::Possible, step.stmt, message)
-        .with_help(format!("write the scope {}", needed.name()))
+        .with_help(format!("use scope {}", needed.name()))
 }

@@ -1,4 +1,4 @@
-//! What the instructions of a function do that fences order.
+//! The accesses, fences and barriers of a function that take part in memory ordering.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -33,7 +33,7 @@ impl Level {
         }
     }
 
-    /// Its name in a fence.
+    /// The name of the scope in a fence.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::None | Self::Cta => "`.cta`",
@@ -85,7 +85,7 @@ impl Fence {
         self.order != Modifier::Release
     }
 
-    /// Whether it orders all that another one does.
+    /// Whether it provides at least the ordering of another fence.
     pub(super) fn covers(self, other: Self) -> bool {
         let order = match other.order {
             Modifier::Sc => self.order == Modifier::Sc,
@@ -115,7 +115,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Whether another access surely has the same address.
+    /// Whether another access certainly has the same address.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.address.is_some() && self.address == other.address
     }
@@ -153,34 +153,34 @@ impl Access {
         })
     }
 
-    /// The scope of the threads that it communicates with: atomic operations that name none have that of the device.
+    /// The scope of the communication: atomic operations without a scope have device scope.
     pub(super) fn scope(&self) -> Level {
         match self.level {
             Level::None => Level::Gpu,
-            // Volatile accesses are taken to be for threads of the device.
+            // Volatile accesses are assumed to have device scope.
             Level::Sys if self.is_volatile => Level::Gpu,
             level => level,
         }
     }
 
-    /// Whether it is strong: others may synchronize with it.
+    /// Whether it is strong, so that other threads can synchronize with it.
     pub(super) fn is_strong(&self) -> bool {
         self.is_atomic || matches!(self.order, Some(order) if order != Modifier::Weak)
     }
 
-    /// Whether it orders what comes before it.
+    /// Whether it orders earlier accesses.
     pub(super) fn orders_before(&self) -> bool {
         let order = self.order;
         matches!(order, Some(Modifier::Release | Modifier::AcqRel | Modifier::Sc))
     }
 
-    /// Whether it orders what comes after it.
+    /// Whether it orders later accesses.
     pub(super) fn orders_after(&self) -> bool {
         let order = self.order;
         matches!(order, Some(Modifier::Acquire | Modifier::AcqRel | Modifier::Sc))
     }
 
-    /// Whether another access is surely to other memory, or to another part of it.
+    /// Whether another access is certainly to different memory.
     pub(super) fn is_apart(&self, other: &Self) -> bool {
         match (self.provenance, other.provenance) {
             (Some(a), Some(b)) if a != b => true,
@@ -190,14 +190,14 @@ impl Access {
     }
 }
 
-/// What an instruction does.
+/// The effect of an instruction on memory ordering.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Fence(Fence),
     /// A barrier of the CTA that waits.
     Barrier,
     Access(Access),
-    /// Something that may access any memory, or that lets others do so.
+    /// Anything that may access arbitrary memory, or that allows other threads to do so.
     Other,
 }
 
@@ -269,7 +269,7 @@ impl Code {
         self.blocks.iter().flatten()
     }
 
-    /// What may happen before, or after, a step of a block: on some path.
+    /// The steps that may be executed before, or after, a step of a block on some path.
     pub(super) fn around(
         &self,
         cx: &FunctionContext<'_>,

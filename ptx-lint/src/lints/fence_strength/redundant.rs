@@ -1,4 +1,4 @@
-//! Fences that others make redundant, and fences that order nothing.
+//! Fences that are redundant because of other fences, and fences that order nothing.
 
 use alloc::vec::Vec;
 
@@ -8,14 +8,14 @@ use super::order::{Act, Code, Level, Step};
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Fences of a function that are looked at.
+/// The maximum number of examined fences of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
     let mut seen = 0;
     for (block, _) in cx.cfg().blocks() {
         let steps = code.of(block);
-        // The last fence that is reported, and the one that covers it.
+        // The last reported fence, and the fence that covers it.
         let mut reported: Option<(usize, Option<usize>)> = None;
         for (index, step) in steps.iter().enumerate() {
             let Act::Fence(_) = step.act else { continue };
@@ -24,7 +24,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
                 return;
             }
             let previous = index.checked_sub(1).and_then(|p| match reported {
-                // In its place, the one that stays.
+                // The fence that is kept in its place.
                 Some((last, kept)) if last == p => kept.filter(|kept| *kept < index),
                 _ => Some(p),
             });
@@ -46,7 +46,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Findi
     }
 }
 
-/// The step next to a fence that orders all that the fence does.
+/// The step next to a fence that provides at least the same ordering.
 fn covering<'s>(
     fence: &Step,
     previous: Option<&'s Step>,
@@ -60,7 +60,7 @@ fn covering<'s>(
         Act::Barrier => own.level == Level::Cta,
         _ => false,
     };
-    // Of two equal ones the second is redundant.
+    // Of two equal fences, the second one is redundant.
     previous
         .filter(|other| covers(other, false))
         .or_else(|| next.filter(|other| covers(other, true)))
@@ -87,16 +87,16 @@ fn orders_nothing(
 
 fn covered(cx: &FunctionContext<'_>, step: &Step, other: &Step) -> Finding {
     let (own, by) = (cx.mnemonic(step.inst), cx.mnemonic(other.inst));
-    let message = format!("`{own}` is redundant: `{by}` next to it orders all that it does");
+    let message = format!("`{own}` is redundant: the adjacent `{by}` provides at least the same ordering");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
-        .with_label(cx.span(other.stmt), "this one is enough")
+        .with_label(cx.span(other.stmt), "this is sufficient")
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")
 }
 
 fn useless(cx: &FunctionContext<'_>, step: &Step, place: &str) -> Finding {
     let own = cx.mnemonic(step.inst);
-    let message = format!("`{own}` is redundant: no access to memory comes {place} it");
+    let message = format!("`{own}` is redundant: there is no memory access {place} it");
     cx.finding(Lint::FenceStrength, Certainty::Definite, step.stmt, message)
         .with_help("remove the fence")
         .with_fix(cx.span(step.stmt), "")

@@ -1,4 +1,4 @@
-//! Accesses by which threads tell others that data is there, and loops that wait for them.
+//! Accesses that signal other threads that data is available, and loops that wait for signals.
 
 use alloc::vec::Vec;
 
@@ -11,10 +11,10 @@ use ptx_isa::Modifier;
 use super::order::{Access, Act, Step};
 use crate::context::FunctionContext;
 
-/// Definitions that are followed.
+/// The maximum depth of followed definitions.
 const DEPTH: u32 = 4;
 
-/// Whether a step stores a flag: it is strong, but does not order what came before.
+/// Whether a step stores a flag: it is strong, but does not order earlier accesses.
 pub(super) fn is_signal(cx: &FunctionContext<'_>, step: &Step, access: &Access) -> bool {
     let relaxed = access.order == Some(Modifier::Relaxed);
     if access.is_shared || !access.writes || !relaxed {
@@ -33,7 +33,7 @@ pub(super) fn is_signal(cx: &FunctionContext<'_>, step: &Step, access: &Access) 
     }
 }
 
-/// Whether the result of a step is tested for being one number, as that of a counter of blocks that are done.
+/// Whether the result of a step is compared for equality with a number, as for a counter of finished blocks.
 fn is_compared_for_equality(cx: &FunctionContext<'_>, step: &Step) -> bool {
     let Some(ssa) = cx.ssa() else { return false };
     let results: Vec<ValueId> = ssa.defs(step.stmt).collect();
@@ -51,7 +51,7 @@ fn is_compared_for_equality(cx: &FunctionContext<'_>, step: &Step) -> bool {
         })
 }
 
-/// Whether a step loads from one address until the value lets it leave a loop.
+/// Whether a step polls: it loads from the same address in a loop until the value ends the loop.
 pub(super) fn is_poll(cx: &FunctionContext<'_>, step: &Step) -> bool {
     let Act::Access(access) = &step.act else {
         return false;
@@ -80,14 +80,14 @@ fn waiting_loop(cx: &FunctionContext<'_>, step: &Step) -> Option<LoopId> {
         };
         at.is_some_and(|b| body.contains(&b))
     };
-    // The address is always the same.
+    // The address must be loop-invariant.
     let mut terms = access.address.as_ref()?.terms().iter();
     let changes = terms.any(|term| match values.symbol(term.symbol) {
         Some(Symbol::Counter(_) | Symbol::Product(..)) => true,
         Some(Symbol::Value { value, .. }) => is_made_here(value),
         _ => false,
     });
-    // Of atomic operations only those that take a lock wait; a loop that emulates another operation compares with what it read before.
+    // Among atomic operations, only those that acquire a lock wait. A loop that emulates another operation compares with the previously read value.
     let facts = cx.facts().inst(step.inst);
     let takes = facts.has_modifier(Modifier::Cas) || facts.has_modifier(Modifier::Exch);
     let updates = access.is_atomic
@@ -113,7 +113,7 @@ fn last(cx: &FunctionContext<'_>, block: ptx_analysis::cfg::BlockId) -> Option<S
     range.find_map(|(stmt, s)| matches!(s, Statement::Inst(_)).then_some(stmt))
 }
 
-/// Whether what a statement reads is computed from some values.
+/// Whether the operands of a statement are computed from some values.
 fn depends(
     ssa: &Ssa,
     stmt: StmtId,

@@ -1,4 +1,4 @@
-//! Fences whose scope is wider than that of what communicates.
+//! Fences whose scope is wider than that of the communicating threads.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use super::signals;
 use crate::context::FunctionContext;
 use crate::{Finding, Lint};
 
-/// Fences of a function that are looked at.
+/// The maximum number of examined fences of a function.
 const MOST: usize = 64;
 
 pub(super) fn check(cx: &FunctionContext<'_>, code: &Code, found: &mut Vec<Finding>) {
@@ -83,8 +83,8 @@ fn finding(cx: &FunctionContext<'_>, step: &Step, level: Level, certainty: Certa
         Certainty::Definite => "has a wider scope than needed",
         Certainty::Possible => "may have a wider scope than needed",
     };
-    let message = format!("`{own}` {is}: the threads that communicate are within {}", level.name());
-    let help = format!("write a fence with the scope {}", level.name());
+    let message = format!("`{own}` {is}: the communicating threads are in scope {}", level.name());
+    let help = format!("use a fence with scope {}", level.name());
     cx.finding(Lint::FenceStrength, certainty, step.stmt, message)
         .with_help(help)
 }

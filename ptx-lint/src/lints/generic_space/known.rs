@@ -49,7 +49,7 @@ pub(super) fn check(cx: &FunctionContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether an access is to a fixed place of the stack, through a generic address.
+/// Whether an access is to a fixed stack slot, through a generic address.
 fn is_variable_of_stack(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let is_fixed = || {
         let (values, form) = (cx.values()?, access.address?);
@@ -61,7 +61,7 @@ fn is_variable_of_stack(cx: &FunctionContext<'_>, access: &Access) -> bool {
         && is_fixed() == Some(true)
 }
 
-/// Whether an address is made of a parameter of a function: only its callers tell the state space.
+/// Whether an address is derived from a parameter of a function, so that the state space depends on its callers.
 fn is_of_parameter(cx: &FunctionContext<'_>, access: &Access) -> bool {
     let is_parameter = || {
         let (values, form) = (cx.values()?, access.address?);
@@ -104,19 +104,19 @@ fn finding(
     let at = end_of_words(mnemonic, place);
     let (start, end) = mnemonic.split_at(at);
     let specific = [start, space.text(), end].concat();
-    let message = format!("`{mnemonic}` accesses a generic address that is always in `{space}`");
+    let message = format!("`{mnemonic}` accesses memory through a generic address that is always in `{space}`");
     let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
     let span = cx.span(access.stmt);
     let text = text(cx, span);
     let insertion = text.find(mnemonic).map(|n| span.start + (n + at) as u32);
     let base = match space {
-        // A generic address of global memory is its address.
+        // Generic addresses of global memory equal the global addresses.
         StateSpace::Global => Some(None),
         _ => source(cx, access).map(Some),
     };
     let (Some(insertion), Some(base)) = (insertion, base) else {
         return finding.with_help(format!(
-            "write `{specific}` with the address in `{space}`, which `cvta.to{space}` gives"
+            "write `{specific}` with the result of `cvta.to{space}`"
         ));
     };
     let insertion = Span::new(insertion, insertion);
@@ -186,7 +186,7 @@ fn definition(cx: &FunctionContext<'_>, stmt: StmtId, register: RegId) -> Option
     }
 }
 
-/// How often a register is written.
+/// The number of writes of a register.
 fn writes(cx: &FunctionContext<'_>, register: RegId) -> usize {
     let Some(ssa) = cx.ssa() else { return 0 };
     let mut variables = cx.analysis().variables().of(register.into());

@@ -1,4 +1,5 @@
-//! Accesses whose address is in a state space where they take a generic one, or the reverse, or in another state space.
+//! Accesses whose address is of the wrong kind: in a state space instead of generic, generic instead of in a state space, or in a different
+//! state space.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -34,7 +35,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, pointer: Pointer) -> Optio
     let (takes, help) = match access.access.space {
         Space::Generic => (
             String::from("a generic address"),
-            format!("convert the address with `cvta{space}`, or access memory in `{space}`"),
+            format!("convert the address with `cvta{space}`, or use an access with `{space}`"),
         ),
         Space::State(taken) if taken.base() == space => (
             format!("an address in `{taken}`"),
@@ -42,7 +43,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, pointer: Pointer) -> Optio
         ),
         Space::State(taken) => (
             format!("an address in `{taken}`"),
-            format!("access memory in `{space}`, or use the address of a variable in `{taken}`"),
+            format!("use an access with `{space}`, or the address of a variable in `{taken}`"),
         ),
         _ => return None,
     };
@@ -50,7 +51,7 @@ fn finding(cx: &FunctionContext<'_>, access: &Access, pointer: Pointer) -> Optio
         true => format!("a generic address of memory in `{space}`"),
         false => format!("an address in `{space}`"),
     };
-    let message = format!("`{mnemonic}` takes {takes}, but this is {given}");
+    let message = format!("`{mnemonic}` expects {takes}, but this is {given}");
     let finding = cx.finding(Lint::GenericSpace, Certainty::Definite, access.stmt, message);
     Some(finding.with_help(help))
 }

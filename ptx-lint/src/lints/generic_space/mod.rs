@@ -1,5 +1,4 @@
-//! `generic-space`: accesses through generic addresses that are always in one state space, and accesses whose address is of another kind than
-//! they take.
+//! `generic-space`: accesses through generic addresses that are always in one state space, and accesses whose address is of the wrong kind.
 
 mod known;
 mod mismatch;

@@ -1,5 +1,4 @@
-//! Numbers in addresses that are not known and that decide whether the addresses are aligned: counters of loops, sizes that a kernel gets, and indices
-//! that it loads.
+//! Unknown terms of addresses that determine the alignment: loop counters, sizes passed as kernel parameters, and loaded indices.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,10 +12,10 @@ use ptx_analysis::values::{Affine, Symbol, SymbolId, Values};
 use crate::addresses::is_loaded;
 use crate::context::FunctionContext;
 
-/// How many instructions are followed from an index to where it is loaded.
+/// The maximum number of instructions between the load of an index and its use.
 const FOLLOWED: u32 = 6;
 
-/// Why an address may not be a multiple of what is needed.
+/// The reason why an address may be misaligned.
 pub(super) fn reason(
     cx: &FunctionContext<'_>,
     values: &Values,
@@ -33,10 +32,10 @@ pub(super) fn reason(
             _ if step.is_multiple_of(needed) => continue,
             Symbol::Counter(id) if !is_guarded && is_in_every_iteration(cx, id, block) => {
                 let same = form.terms().iter().all(|t| is_same(cx, values, id, (t.symbol, t.factor), needed));
-                same.then(|| format!("it is {step} bytes further in each iteration of the loop"))
+                same.then(|| format!("it advances by {step} bytes in each iteration of the loop"))
             }
             Symbol::Parameter { .. } if is_in_variable(access) && step > 1 => {
-                Some(format!("it contains {step} times a parameter"))
+                Some(format!("it depends on a parameter multiplied by {step}"))
             }
             Symbol::Parameter { bytes: 8, .. } if step == 1 && values.is_kernel() => continue,
             Symbol::Value { value, .. } => {
@@ -47,7 +46,7 @@ pub(super) fn reason(
                 }
                 let is_index = is_in_variable(access) || divisor > 1;
                 let is_index = is_index && step > 1 && is_loaded(cx, value, FOLLOWED);
-                is_index.then(|| format!("it contains an index of elements of {step} bytes that is loaded"))
+                is_index.then(|| format!("it depends on a loaded index multiplied by {step}"))
             }
             _ => None,
         };
@@ -68,7 +67,7 @@ fn is_in_every_iteration(cx: &FunctionContext<'_>, id: LoopId, block: BlockId) -
     loops.contains(id, block) && latches.all(|latch| dominators.dominates(block, latch))
 }
 
-/// Whether a part of an address remains a multiple of what is needed, or what it is, from one iteration of a loop to the next.
+/// Whether a term of an address stays aligned, or unchanged, from one iteration of a loop to the next.
 fn is_same(
     cx: &FunctionContext<'_>,
     values: &Values,

@@ -1,4 +1,4 @@
-//! Accesses after a branch at which threads go different ways, which no barrier orders.
+//! Accesses on different paths from a divergent branch without a barrier in between.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -13,19 +13,19 @@ use super::touch::{Touch, Touches};
 use crate::context::FunctionContext;
 use crate::divergence::Divergence;
 
-/// How many accesses of some of the threads are looked at, and how many blocks of each way.
+/// The maximum number of examined accesses, and of blocks of each path.
 const ACCESSES: usize = 128;
 const BLOCKS: usize = 64;
 
-/// A way from a branch to where it meets the others.
+/// A path from a branch to its post-dominator.
 struct Arm {
     blocks: BTreeSet<BlockId>,
-    /// The barriers on it; `None` if something else may order its accesses.
+    /// The barriers on the path; `None` if anything else may order its accesses.
     barriers: Option<BTreeSet<i64>>,
     has_warp_barrier: bool,
 }
 
-/// Calls `each` with all pairs of accesses on different ways.
+/// Calls `each` with all pairs of accesses on different paths.
 pub(super) fn pairs(cx: &FunctionContext<'_>, touches: &Touches, each: &mut dyn FnMut(Pair)) {
     let Some(divergence) = cx.divergence() else {
         return;
@@ -79,7 +79,7 @@ fn conflicts(a: &Touch, b: &Touch) -> bool {
         && !(a.writes && b.writes && same_value)
 }
 
-/// Whether two accesses are on different ways without anything that orders them; whether the threads of a warp wait for each other on both.
+/// Whether two accesses on different paths are unordered, and whether both paths have warp barriers.
 fn unordered(arms: &[Arm], a: &Touch, b: &Touch) -> Option<bool> {
     let of = |touch: &Touch| {
         let mut on = arms.iter().filter(|arm| arm.blocks.contains(&touch.block));
@@ -92,7 +92,7 @@ fn unordered(arms: &[Arm], a: &Touch, b: &Touch) -> Option<bool> {
     (is_other && before.is_disjoint(after)).then_some(warps)
 }
 
-/// The ways from a branch.
+/// The paths from a branch.
 fn arms_of(cx: &FunctionContext<'_>, divergence: &Divergence, branch: BlockId) -> Vec<Arm> {
     let stop = divergence.meets(branch);
     let ways = cx.cfg().successors(branch).iter();
@@ -121,7 +121,7 @@ fn arm(cx: &FunctionContext<'_>, from: BlockId, stop: Option<BlockId>) -> Arm {
 }
 
 impl Arm {
-    /// Notes what orders accesses in a block.
+    /// Records the instructions in a block that order accesses.
     fn add(&mut self, cx: &FunctionContext<'_>, block: BlockId) {
         let Some(of) = cx.cfg().block(block) else {
             return;

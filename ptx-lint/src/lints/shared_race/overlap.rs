@@ -18,13 +18,13 @@ use crate::context::FunctionContext;
 
 /// The lanes of a warp.
 const LANES: u32 = 32;
-/// Numbers that are assumed of a value that is not known, in the first and in the second access: of one iteration, and of two iterations, in which it may
-/// become smaller or greater.
+/// Assumed numbers for an unknown value in the first and second access: in the same iteration, and in two iterations between which it may decrease or
+/// increase.
 const SAME: &[(u64, u64)] = &[(16, 16)];
 const EARLIER: &[(u64, u64)] = &[(32, 16), (1, 2)];
-/// Likewise of two iterations between which only the threads of a warp wait for each other.
+/// Likewise for two iterations with only a warp barrier in between.
 const OTHER_WARPS: &[(u64, u64)] = &[(64, 32)];
-/// How many values are assumed for a function.
+/// The maximum number of assumed values of a function.
 const ASSUMED: usize = 16;
 
 /// Compares accesses.
@@ -34,17 +34,17 @@ pub(super) struct Judge<'a, 't, 'c> {
     samples: &'a [u32],
     certain: usize,
     likely: usize,
-    /// What is assumed of a value: the threads that come to each block then.
+    /// For each assumed value, the threads that reach each block.
     assumed: core::cell::RefCell<BTreeMap<(ValueId, u64), Vec<u128>>>,
     threads: &'a ThreadValues<'t>,
     groups: &'a Groups,
 }
 
-/// The differences between two addresses that do not depend on the thread.
+/// The thread-independent difference between two addresses.
 struct Difference {
     /// Added to the second address.
     constant: i64,
-    /// Symbols of only one of them, or with other factors.
+    /// Symbols with different factors in the two addresses.
     first: Vec<(SymbolId, i64)>,
     second: Vec<(SymbolId, i64)>,
 }
@@ -60,7 +60,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let samples = threads.samples();
         let shape = threads.shape();
         let first_warp = samples.iter().filter(|t| **t < LANES).count();
-        // Code that excludes threads was written for more.
+        // Code that excludes threads is written for larger CTAs.
         let all = samples.len();
         let bound = |set: &u128| {
             let set = *set;
@@ -83,7 +83,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         }
     }
 
-    /// Whether two accesses are a race, and how certain that is.
+    /// Whether two accesses are a race, with the certainty.
     pub(super) fn race(&self, pair: &Pair, a: &Touch, b: &Touch) -> Option<Certainty> {
         if a.is_anywhere || b.is_anywhere {
             return self.meets(pair, a, b).then_some(Certainty::Possible);
@@ -103,7 +103,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         let (selected, other) = if a.is_anywhere { (a, b) } else { (b, a) };
         let several = (0..self.certain).filter(|s| other.set >> s & 1 == 1).count() > 1;
         let differ = Self::stride(other) != 0;
-        // A warp may read what it wrote itself; other warps did not.
+        // A warp may read its own writes.
         let is_first = !pair.is_earlier && (!pair.in_other_warps || self.is_in_other_warps(selected, other));
         is_first && several && differ && !other.is_anywhere && !selected.is_of_warp
     }
@@ -139,11 +139,11 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         other.is_exact && warps(access) & !warps(other) != 0
     }
 
-    /// Compares addresses that follow from the index of the thread.
+    /// Compares addresses that are functions of the thread index.
     fn compare(&self, pair: &Pair, a: &Touch, b: &Touch, constant: i64) -> Option<Certainty> {
         let all = |_: usize, _: usize| true;
         let both = |count: usize| self.overlaps(pair, (a, a.set), (b, b.set), (constant, &all), count);
-        // That two threads store the same value does no harm.
+        // Two threads that store the same value are harmless.
         let differs = |first: usize, second: usize| match (&a.stored, &b.stored) {
             _ if !a.writes || !b.writes || a.is_atomic || b.is_atomic => true,
             (Some(a), Some(b)) => a.get(first) != b.get(second),
@@ -216,7 +216,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         block.is_some_and(|b| self.cx.analysis().loops().contains(id, b))
     }
 
-    /// Whether different threads access the same bytes, among as many samples, and two of them fulfil a condition.
+    /// Whether different threads among a number of samples access the same bytes and satisfy a condition.
     fn overlaps(
         &self,
         pair: &Pair,
@@ -226,7 +226,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         count: usize,
     ) -> bool {
         let is_in = |set: u128, sample: usize| sample < count && set >> sample & 1 == 1;
-        // Both are in the order of their addresses, unless these wrap around.
+        // Both are sorted by address, unless the addresses wrap around.
         let (mut from, mut last) = (0, i64::MIN);
         let later = b.repeated.as_ref().filter(|_| pair.is_earlier);
         let sorted = later.and_then(|of| of.later.as_ref()).unwrap_or(&b.sorted);
@@ -266,7 +266,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         }
     }
 
-    /// From each thread to the next, if that is the same for the first ones.
+    /// The stride between threads, if it is constant for the first threads.
     fn stride(touch: &Touch) -> i64 {
         match touch.own.as_slice() {
             [first, second, ..] => second.wrapping_sub(*first),
@@ -274,7 +274,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
         }
     }
 
-    /// Compares addresses to which a number of elements is added that is not known.
+    /// Compares addresses with an unknown number of elements added.
     fn with_assumptions(
         &self,
         pair: &Pair,
@@ -317,7 +317,7 @@ impl<'a, 't, 'c> Judge<'a, 't, 'c> {
             _ => None,
         };
         let found = match phi {
-            // As many as there are threads: parts of that size do not overlap, a reversed order does.
+            // With the number of threads as the offset, parts of that size do not overlap, but a reversed order does.
             None => overlap((a.set, b.set), (32, 32)),
             Some(phi) => {
                 let numbers = match (pair.is_earlier, pair.in_other_warps) {

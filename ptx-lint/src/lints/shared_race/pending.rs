@@ -1,4 +1,4 @@
-//! Which accesses may come before others without a barrier between them.
+//! Finds the accesses that may precede others without a barrier in between.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,26 +14,26 @@ use super::touch::Touches;
 use crate::context::FunctionContext;
 use crate::divergence::is_counted;
 
-/// How many accesses are followed at once, and how often blocks are passed.
+/// The maximum number of simultaneously tracked accesses, and of visits of blocks.
 const FOLLOWED: usize = 96;
 const PASSES: usize = 12;
 
-/// How an access came here.
+/// The path of an access.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Way {
     touch: usize,
     /// From an earlier iteration of a loop around both.
     is_earlier: bool,
-    /// Past a barrier of the warp.
+    /// Past a warp barrier.
     in_other_warps: bool,
-    /// Past a barrier whose number is not the same for all threads.
+    /// Past a barrier whose number differs between threads.
     group: Option<StmtId>,
 }
 
-/// The barriers whose numbers are not the same for all threads, with the numbers.
+/// The barriers whose numbers differ between threads, with the numbers.
 pub(super) type Groups = BTreeMap<StmtId, PerThread>;
 
-/// Two accesses, the first of which may come before the second one without a barrier between them.
+/// Two accesses that may be executed in this order without a barrier in between.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Pair {
     pub(super) first: usize,
@@ -45,12 +45,12 @@ pub(super) struct Pair {
     pub(super) is_certain: bool,
 }
 
-/// What an instruction does to accesses before it.
+/// The effect of an instruction on earlier accesses.
 enum Effect {
     None,
-    /// All threads have done them.
+    /// They are complete in all threads.
     Orders,
-    /// The threads of the warp have.
+    /// They are complete in the threads of the warp.
     OrdersWarp,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Pending<'a, 'c> {
     cx: &'a FunctionContext<'c>,
     touches: &'a Touches,
     groups: &'a Groups,
-    /// What comes to the start of each block.
+    /// The pending accesses at the start of each block.
     starts: Vec<Vec<Way>>,
 }
 
@@ -87,7 +87,7 @@ impl<'a, 'c> Pending<'a, 'c> {
         pending
     }
 
-    /// Adds what comes along an edge; whether that is new.
+    /// Adds the pending accesses of an edge; returns whether there are new ones.
     fn arrive(&mut self, from: BlockId, to: BlockId, state: &[Way]) -> bool {
         let loops = self.cx.analysis().loops();
         let around = loops.innermost(to).filter(|_| loops.header(to) == Some(to));
@@ -118,7 +118,7 @@ impl<'a, 'c> Pending<'a, 'c> {
         }
     }
 
-    /// Follows the statements of a block.
+    /// Processes the statements of a block.
     fn walk(&self, block: BlockId, state: &mut Vec<Way>, each: &mut dyn FnMut(Pair)) {
         let Some(of) = self.cx.cfg().block(block) else {
             return;
@@ -130,7 +130,7 @@ impl<'a, 'c> Pending<'a, 'c> {
             match effect(&self.cx.facts().inst(inst)) {
                 Effect::None => {}
                 Effect::Orders if self.groups.contains_key(&stmt) => {
-                    // Of two such barriers, the threads of a group are not followed.
+                    // Threads of a group are not tracked past two such barriers.
                     state.retain(|way| way.group.is_none());
                     state.iter_mut().for_each(|way| way.group = Some(stmt));
                 }
@@ -178,7 +178,7 @@ impl<'a, 'c> Pending<'a, 'c> {
     }
 }
 
-/// The barriers for some of the threads: those whose numbers follow from the index of the thread, and those that other threads do not come to.
+/// The barriers for some of the threads: those whose numbers depend on the thread index, and those that other threads do not reach.
 pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, sets: &[u128]) -> Groups {
     let mut groups = Groups::new();
     let mut numbers: BTreeMap<i64, Vec<StmtId>> = BTreeMap::new();
@@ -197,7 +197,7 @@ pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, s
             groups.insert(at.stmt, number);
         }
     }
-    // Barriers of which the number is that of no other one.
+    // Barriers with a unique number.
     for stmt in numbers.into_values().filter_map(|all| <[StmtId; 1]>::try_from(all).ok()) {
         let [stmt] = stmt;
         let is_some = cx.inst_at(stmt).is_some_and(|f| is_counted(&f) && f.action() != Some(Action::BarrierArrive));
@@ -212,7 +212,7 @@ pub(super) fn groups(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, s
     groups
 }
 
-/// What an instruction does to accesses before it.
+/// The effect of an instruction on earlier accesses.
 fn effect(facts: &Facts<'_>) -> Effect {
     if !facts.is_known() || facts.callees().is_some() {
         // It may wait.
@@ -236,7 +236,7 @@ fn effect(facts: &Facts<'_>) -> Effect {
     }
 }
 
-/// Whether an access waits for what another thread released.
+/// Whether an access waits for a release of another thread.
 fn acquires(facts: &Facts<'_>) -> bool {
     let acquires = |order| matches!(order, Some(Modifier::Acquire | Modifier::AcqRel));
     let reads = |(_, usage): (Operand, RegAccess)| usage.writes();

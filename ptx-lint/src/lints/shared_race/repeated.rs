@@ -1,5 +1,5 @@
-//! Addresses that change from one iteration of a loop to the next by what is not a constant, such as those of loops whose step is the number of threads, and
-//! those that contain a distance that is doubled: they are known in the first two iterations.
+//! Addresses that change by a non-constant amount in each iteration of a loop, such as by the number of threads or by a distance that is doubled. They
+//! are known in the first two iterations.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use ptx_analysis::values::{Affine, Symbol, Values};
 use crate::addresses::Parts;
 use crate::context::FunctionContext;
 
-/// How many values of headers are looked at in a function, and how many values of an address.
+/// The maximum number of examined header values of a function, and of values of an address.
 const HEADERS: usize = 8;
 const FOLLOWED: usize = 32;
-/// What a number is taken to be that is not known before a loop.
+/// The assumed initial value of an unknown number before a loop.
 const ASSUMED: u64 = 8;
 
 /// The part of an address that changes in a loop.
@@ -23,13 +23,13 @@ pub(super) struct Repeated {
     /// The value at the header of the loop; `None` if it is a multiple of the number of iterations.
     pub(super) value: Option<ValueId>,
     pub(super) id: LoopId,
-    /// Whether that is the same in all threads.
+    /// Whether it is uniform.
     pub(super) is_same: bool,
     /// The address in the second iteration, with the samples, in the order of the addresses.
     pub(super) later: Option<Vec<(i64, usize)>>,
 }
 
-/// The values of single threads in the first two iterations of a loop.
+/// The values of individual threads in the first two iterations of a loop.
 struct Iterations<'t> {
     id: LoopId,
     is_same: bool,
@@ -37,7 +37,7 @@ struct Iterations<'t> {
     second: Option<ThreadValues<'t>>,
 }
 
-/// What was assumed so far.
+/// The assumptions so far.
 #[derive(Default)]
 pub(super) struct Assumptions<'t> {
     known: BTreeMap<ValueId, Option<Iterations<'t>>>,
@@ -104,7 +104,7 @@ fn counted(
     Some((parts, repeated))
 }
 
-/// The only value of the header of a loop on which an address depends and which is not known.
+/// The only unknown value of a loop header on which an address depends.
 fn only_header(
     cx: &FunctionContext<'_>,
     values: &Values,

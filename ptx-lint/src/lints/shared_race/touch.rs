@@ -1,4 +1,4 @@
-//! Accesses to shared memory with their addresses in single threads.
+//! Accesses to shared memory with their addresses in individual threads.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use crate::context::FunctionContext;
 const LANES: u32 = 32;
 /// Bytes of a row of a matrix.
 const ROW: i64 = performance::ROW as i64;
-/// How many instructions are followed from an index to where it is loaded.
+/// The maximum number of instructions between the load of an index and its use.
 const FOLLOWED: u32 = 6;
 
 /// An access to shared memory.
@@ -35,29 +35,29 @@ pub(super) struct Touch {
     pub(super) bytes: i64,
     pub(super) writes: bool,
     pub(super) is_atomic: bool,
-    /// The part of the address that follows from the index of the thread, by sample.
+    /// The part of the address that depends on the thread index, by sample thread.
     pub(super) own: Vec<i64>,
     /// The same with the samples, in the order of the addresses.
     pub(super) sorted: Vec<(i64, usize)>,
-    /// Symbols that are the same in the CTA, with their factors.
+    /// Symbols that are uniform in the CTA, with their factors.
     pub(super) shared: BTreeMap<SymbolId, i64>,
-    /// Counters of loops with their factors.
+    /// Loop counters with their factors.
     pub(super) counters: BTreeMap<LoopId, i64>,
     /// The samples that may execute it, and whether all of them do.
     pub(super) set: u128,
     pub(super) is_exact: bool,
-    /// Whether the number of threads is a part of the address.
+    /// Whether the address depends on the number of threads.
     pub(super) uses_size: bool,
-    /// Whether what is loaded from memory decides which element of the variable it is.
+    /// Whether a value that is loaded from memory selects the element of the variable.
     pub(super) is_anywhere: bool,
-    /// Whether the lanes of a warp access the elements of each other.
+    /// Whether the lanes of a warp access each other's elements.
     pub(super) is_of_warp: bool,
     pub(super) provenance: Provenance,
-    /// What it stores, by sample, if that is known.
+    /// The stored values by sample thread, if known.
     pub(super) stored: Option<PerThread>,
-    /// The address, with what is not known of it.
+    /// The address, including its unknown parts.
     pub(super) form: Affine,
-    /// What changes in a loop: then `own` is the address in the first iteration.
+    /// The part that changes in a loop; `own` is then the address in the first iteration.
     pub(super) repeated: Option<Repeated>,
 }
 
@@ -117,7 +117,7 @@ impl Touch {
         };
         let others: Vec<usize> =
             writers.filter(|other| self.own.get(*other) == self.own.get(first)).collect();
-        // The address is the same, so that a register that differs is what is stored.
+        // The address is uniform, so a varying register is the stored value.
         !others.is_empty()
             && ssa.uses(self.stmt).iter().any(|read| {
                 let value = threads.value(read.value);
@@ -141,7 +141,7 @@ impl Touch {
         let (Some(ssa), Some(likely)) = (cx.ssa(), cx.likely()) else {
             return false;
         };
-        // The address is the same, so that a register that differs is what is stored.
+        // The address is uniform, so a varying register is the stored value.
         meets
             && ssa.uses(self.stmt).iter().any(|read| {
                 let is_unknown = threads.value(read.value).is_none();
@@ -174,7 +174,7 @@ impl Touch {
         (first == 0 && last.checked_add(stride)? == size).then_some(count)
     }
 
-    /// How many of the first samples access only what is in a variable of that size, as far as their addresses are known.
+    /// The number of first samples whose known addresses are all inside a variable of that size.
     fn inside(&self, size: i64) -> usize {
         let is_known = !self.is_anywhere && self.repeated.is_none();
         if !self.counters.is_empty() || self.shared.len() > 1 || !is_known {
@@ -203,7 +203,7 @@ fn touch<'t>(
     if !is_shared || of.is_mbarrier || of.proxy != Proxy::Generic || !(is_plain || is_atomic) {
         return None;
     }
-    // Asynchronous operations have other protocols.
+    // Asynchronous operations have different protocols.
     let is_of_warp = performance::is_of_rows(cx, access);
     if !is_of_warp && cx.inst_at(access.stmt)?.action().is_some() {
         return None;
@@ -254,7 +254,7 @@ pub(super) fn sorted(own: &[i64]) -> Vec<(i64, usize)> {
     sorted
 }
 
-/// The parts of an address of an element that a loaded number selects; `None` if it depends on the thread in another way.
+/// The parts of the address of an element at a loaded index; `None` if it depends on the thread in another way.
 fn anywhere(
     cx: &FunctionContext<'_>,
     values: &Values,
@@ -272,7 +272,7 @@ fn anywhere(
     (loaded > 0).then(|| Parts::unknown(threads))
 }
 
-/// The value of the only register that an instruction stores, in single threads.
+/// The value of the only register that an instruction stores, in individual threads.
 fn stored(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, access: &Access) -> Option<PerThread> {
     let facts = cx.inst_at(access.stmt).filter(|_| access.access.writes())?;
     let variables = cx.analysis().variables();
@@ -287,7 +287,7 @@ fn stored(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, access: &Acc
     }
 }
 
-/// Leaves only the samples for which the guard holds.
+/// Keeps only the samples for which the guard holds.
 fn guard(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, touch: &mut Touch) {
     let Some(facts) = cx.inst_at(touch.stmt).filter(|f| f.guard().is_some()) else {
         return;
@@ -301,7 +301,7 @@ fn guard(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, touch: &mut T
     }
 }
 
-/// Whether the samples that may come to a block are those that do.
+/// Whether the samples that may reach a block certainly do.
 fn is_exact(cx: &FunctionContext<'_>, threads: &mut ThreadValues<'_>, block: BlockId) -> bool {
     let Some(divergence) = cx.divergence() else {
         return false;

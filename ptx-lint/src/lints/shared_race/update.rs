@@ -1,4 +1,4 @@
-//! Elements that a loaded number selects and that threads load, change and store: two threads may select the same one.
+//! Non-atomic updates of elements at loaded indices: two threads may update the same element.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use ptx_isa::{Access, Action};
 use super::touch::{Touch, Touches};
 use crate::context::FunctionContext;
 
-/// How many values are followed from what is stored to what was loaded.
+/// The maximum number of values between a stored value and the load that it depends on.
 const FOLLOWED: usize = 16;
 
 /// The stores, each with the load before it.
@@ -34,7 +34,7 @@ pub(super) fn stores(cx: &FunctionContext<'_>, touches: &Touches) -> Vec<(StmtId
     found
 }
 
-/// The blocks in which threads find out which of them goes on: by asking the warp, by an atomic operation, or one after the other.
+/// The blocks in which threads determine which of them continues: by a warp-level instruction, by an atomic operation, or one after the other.
 fn choosing(cx: &FunctionContext<'_>) -> Vec<bool> {
     let mut chosen = vec![false; cx.cfg().len()];
     for at in cx.instructions() {
@@ -47,7 +47,7 @@ fn choosing(cx: &FunctionContext<'_>) -> Vec<bool> {
     chosen
 }
 
-/// Whether threads may have found out which of them comes to a block: before it, or in a loop around it, in which there may also be a barrier.
+/// Whether threads may have determined which of them reaches a block: before it, or in an enclosing loop, which may also contain a barrier.
 fn is_chosen(cx: &FunctionContext<'_>, chosen: &[bool], block: BlockId) -> bool {
     let of = |block: BlockId| chosen.get(block.index()) == Some(&true);
     let mut before = cx.analysis().dominators().ancestors(block);
@@ -73,7 +73,7 @@ fn has_barrier(cx: &FunctionContext<'_>, block: BlockId) -> bool {
     })
 }
 
-/// Whether what is stored is computed of what was loaded.
+/// Whether the stored value depends on the loaded one.
 fn depends(cx: &FunctionContext<'_>, store: StmtId, load: StmtId) -> bool {
     let Some(ssa) = cx.ssa() else {
         return false;

@@ -1,4 +1,4 @@
-//! Which predicates are known to be true or false where a block is executed.
+//! The predicates that are known to be true or false in a block.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -9,10 +9,10 @@ use ptx_ir::{InstId, Statement, StmtId};
 
 use crate::context::FunctionContext;
 
-/// How many branches before a block are considered.
+/// The maximum number of branches before a block that are considered.
 const MOST_BRANCHES: usize = 16;
 
-/// A predicate and what it is.
+/// A predicate with its value.
 pub(super) type Condition = (ValueId, bool);
 
 /// The conditions of blocks, edges and guards.
@@ -31,14 +31,14 @@ impl<'a> Conditions<'a> {
         }
     }
 
-    /// The guard of an instruction, as a condition for what it does.
+    /// The guard of an instruction as a condition.
     pub(super) fn guard(&self, stmt: StmtId, inst: InstId) -> Option<Condition> {
         let (place, negated) = self.cx.facts().inst(inst).guard_register()?;
         let variable = self.cx.analysis().variables().of(place).next()?;
         Some((self.ssa.read(stmt, variable)?, !negated))
     }
 
-    /// What holds where a statement is executed, its guard included.
+    /// The conditions that hold when a statement is executed, including its guard.
     pub(super) fn at(&mut self, stmt: StmtId) -> Vec<Condition> {
         let block = self.cx.cfg().of_statement(stmt);
         let mut all = block.map_or(Vec::new(), |block| self.of_block(block).to_vec());
@@ -48,14 +48,14 @@ impl<'a> Conditions<'a> {
         all
     }
 
-    /// What holds where control follows an edge.
+    /// The conditions that hold when an edge is taken.
     pub(super) fn along(&mut self, edge: &Edge) -> Vec<Condition> {
         let mut all = self.of_block(edge.from).to_vec();
         all.extend(self.of_edge(edge));
         all
     }
 
-    /// What holds in a block: the branches that lead to it and to the blocks that dominate it.
+    /// The conditions that hold in a block, from the branches to it and to its dominators.
     fn of_block(&mut self, block: BlockId) -> &[Condition] {
         if !self.of_blocks.contains_key(&block) {
             let found = self.find(block);

@@ -1,4 +1,4 @@
-//! Reads of registers whose value need not matter, which compilers write, and which are not reported.
+//! Reads of uninitialized registers that are not reported because compilers generate them and the value does not matter.
 
 use ptx_analysis::source_lines::FunctionLines;
 use ptx_analysis::ssa::Use;
@@ -14,10 +14,10 @@ const MOVES: &str = "9.7.9.";
 /// The section about calculations with integers, in which each part of a sum depends on the parts below it.
 const INTEGERS: &str = "9.7.1.";
 
-/// How many statements after one may use what it writes.
+/// The number of later statements that are searched for uses of a result.
 const NEAR: usize = 32;
 
-/// Tells which reads are not reported.
+/// Determines the reads that are not reported.
 pub(super) struct Harmless<'a> {
     cx: &'a FunctionContext<'a>,
     lines: FunctionLines<'a, 'a>,
@@ -36,14 +36,14 @@ impl<'a> Harmless<'a> {
             || self.is_scaled(inst, read)
     }
 
-    /// Whether the register becomes a part of a larger value, which may have parts without a meaning.
+    /// Whether the register becomes a part of a larger value, which may have meaningless parts.
     fn is_packed(&self, inst: &Reached<'_>) -> bool {
         let is_move = inst.facts.section().starts_with(MOVES);
         let reads = inst.facts.registers().filter(|m| m.usage.reads());
         is_move && inst.facts.memory().next().is_none() && reads.take(2).count() == 2
     }
 
-    /// Whether the next use of what an instruction writes is a calculation, in which all parts matter, or an address.
+    /// Whether the next use of the result of an instruction is an address, or a calculation in which all parts matter.
     fn is_calculated(&self, inst: &Reached<'_>) -> bool {
         let facts = |of| self.cx.facts().inst(of);
         let mut written = facts(inst.inst).registers().filter(|m| m.usage.writes());
@@ -66,7 +66,7 @@ impl<'a> Harmless<'a> {
         uses.next().unwrap_or(false)
     }
 
-    /// Whether it is an argument, or a part of a result, which may have bytes between its elements.
+    /// Whether it is an argument, or a part of a result, which may contain padding.
     fn is_passed(&self, inst: &Reached<'_>, read: &Use) -> bool {
         let in_param = |space| matches!(space, Space::State(s) if s.base() == StateSpace::Param);
         let guard = inst.facts.guard_register().map(|(place, _)| place);

@@ -1,4 +1,4 @@
-//! Where the values of reads come from.
+//! Finds the reaching definitions of reads.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -11,15 +11,15 @@ use ptx_ir::{Binding, RegDeclId, Statement, StmtId};
 use super::conditions::{Condition, Conditions, exclude};
 use crate::context::FunctionContext;
 
-/// How many values are looked at for one read; with more, the register is taken to be written.
+/// The maximum number of values examined for a read; beyond that, the register is assumed to be written.
 const MOST_VALUES: usize = 512;
 
-/// Answers whether values may be those that registers had when the function began.
+/// Determines whether values may be the initial values of registers.
 pub(super) struct Search<'a> {
     cx: &'a FunctionContext<'a>,
     ssa: &'a Ssa,
     conditions: Conditions<'a>,
-    /// For each value whether it may be undefined, if no condition is considered.
+    /// For each value, whether it may be undefined, ignoring conditions.
     suspects: Vec<bool>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Search<'a> {
         self.suspects.contains(&true)
     }
 
-    /// Whether what is read may be undefined, or certainly is, and where it is written on other paths.
+    /// Whether the read value may be undefined or certainly is, and the statement that writes it on other paths.
     pub(super) fn certainty(&mut self, read: &Use) -> Option<(Certainty, Option<StmtId>)> {
         if !self.is_suspect(read.value) {
             return None;
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
         self.suspects.get(value.as_u32() as usize) == Some(&true)
     }
 
-    /// The guard of what writes a value.
+    /// The guard of the definition of a value.
     fn guard(&self, stmt: StmtId) -> Option<Condition> {
         match self.cx.body().statement(stmt) {
             Some(Statement::Inst(inst)) => self.conditions.guard(stmt, inst),
@@ -83,7 +83,7 @@ impl<'a> Search<'a> {
                     written = written.max(Some(stmt));
                     let guard = self.guard(stmt);
                     if guard.is_none_or(|guard| !known.contains(&guard)) {
-                        // The old value remains where the guard does not hold.
+                        // The old value is kept if the guard does not hold.
                         let mut known = known;
                         known.extend(guard.map(|(guard, is)| (guard, !is)));
                         next.extend(old.map(|old| (old, known)));
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
                 Value::Phi { block, .. } => {
                     let mut edges = self.cx.cfg().in_edges(block);
                     for &argument in self.ssa.args(value) {
-                        // At the entry of the function, the last argument is the value at the start.
+                        // At the function entry, the last argument is the initial value.
                         let excluded = edges.next().is_some_and(|(_, edge)| {
                             exclude(&self.conditions.along(edge), &known)
                         });
@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
 
     /// Whether a value is undefined on every path on which these conditions hold.
     fn is_undefined(&self, value: ValueId, known: &[Condition]) -> bool {
-        // Conditions are about the last time that the predicates were written: not about earlier iterations.
+        // Conditions refer to the last writes of the predicates, not to earlier iterations.
         let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, true)]);
         while let Some((value, same_iteration)) = work.pop() {
             match self.ssa.value(value) {
@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// For each value whether it may be one that a register had when the function began, by any path. The caller writes parameters.
+/// For each value, whether it may be the initial value of a register on any path. Parameters are written by the caller.
 fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
     let parameters = parameters(cx);
     let variables = cx.analysis().variables();
@@ -183,7 +183,7 @@ fn suspects(cx: &FunctionContext<'_>, ssa: &Ssa) -> Vec<bool> {
     suspects
 }
 
-/// Whether what a statement writes is known: only under its guard, if it has one.
+/// Whether the writes of a statement are known, under its guard if it has one.
 fn is_known(cx: &FunctionContext<'_>, stmt: StmtId) -> bool {
     match cx.body().statement(stmt) {
         Some(Statement::Inst(inst)) => cx.facts().inst(inst).is_known(),

@@ -1,4 +1,4 @@
-//! Masks that an instruction of the warp gave.
+//! Masks that are results of warp-level instructions.
 
 use alloc::vec::Vec;
 
@@ -12,11 +12,11 @@ use super::super::barrier_divergence::last;
 use super::Check;
 use crate::Certainty;
 
-/// How many copies are followed.
+/// The maximum number of followed copies.
 const COPIES: usize = 8;
 
 impl Check<'_, '_, '_> {
-    /// The mistake in a mask that is the result of an instruction of the warp.
+    /// The error in a mask that is the result of a warp-level instruction.
     pub(super) fn origin(&self, operand: Operand) -> Option<(Certainty, &'static str)> {
         let value = self.cx.read(self.at.stmt, operand)?;
         let (stmt, action) = self.made(value)?;
@@ -27,14 +27,14 @@ impl Check<'_, '_, '_> {
         match action {
             Action::ActiveLanes | Action::Match if is_new => Some((
                 Certainty::Possible,
-                "the mask was made before lanes went different ways, and may name lanes that do not come",
+                "the mask was computed before the lanes diverged and may include lanes that do not reach the instruction",
             )),
             Action::Vote => self.voted(stmt, &new),
             _ => None,
         }
     }
 
-    /// The statement that made a value, through copies, and what it does.
+    /// The statement that defines a value, looking through copies, and its action.
     fn made(&self, mut value: ValueId) -> Option<(StmtId, Action)> {
         let ssa = self.cx.ssa()?;
         for _ in 0..COPIES {
@@ -58,7 +58,7 @@ impl Check<'_, '_, '_> {
         None
     }
 
-    /// A mask of the lanes in which a predicate is true. `branches` are those at which lanes went different ways after the vote.
+    /// A mask of the lanes in which a predicate is true. `branches` are the divergent branches after the vote.
     fn voted(&self, stmt: StmtId, branches: &[BlockId]) -> Option<(Certainty, &'static str)> {
         let (predicate, inverted) = self.predicate(stmt)?;
         let mut conditions: Vec<(ValueId, bool)> = Vec::new();
@@ -75,16 +75,16 @@ impl Check<'_, '_, '_> {
             [] => self.unguarded(predicate),
             [(other, holds)] => (*other == predicate && *holds == inverted).then_some((
                 Certainty::Definite,
-                "the mask names the lanes that go the other way",
+                "the mask contains the lanes that take the other path",
             )),
             all => all.contains(&(predicate, !inverted)).then_some((
                 Certainty::Possible,
-                "lanes went different ways again after the vote, and the mask may name lanes that do not come",
+                "the lanes diverged again after the vote, and the mask may include lanes that do not reach the instruction",
             )),
         }
     }
 
-    /// All lanes execute the instruction, whatever the predicate is.
+    /// Handles instructions that all lanes execute, regardless of the predicate.
     fn unguarded(&self, predicate: ValueId) -> Option<(Certainty, &'static str)> {
         let Value::Def { stmt, variable, .. } = self.cx.ssa()?.value(predicate) else {
             return None;
@@ -92,7 +92,7 @@ impl Check<'_, '_, '_> {
         let differs = self.likely.def(stmt, variable) == Uniformity::Varying;
         differs.then_some((
             Certainty::Possible,
-            "lanes for which the predicate of the vote is false may execute the instruction, too",
+            "lanes for which the predicate of the vote is false may also execute the instruction",
         ))
     }
 
@@ -126,5 +126,5 @@ impl Check<'_, '_, '_> {
     }
 }
 
-/// How many blocks are followed from a branch.
+/// The maximum number of followed blocks after a branch.
 const BLOCKS: usize = 64;

@@ -14,7 +14,7 @@ use crate::document::Document;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::custom) struct Ran {
-    /// Executed instructions of warps; `None` if the launch did not come to its end.
+    /// The number of executed warp instructions; `None` if the launch did not complete.
     steps: Option<u64>,
     /// What the kernel printed.
     output: String,

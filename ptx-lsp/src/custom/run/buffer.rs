@@ -82,9 +82,7 @@ impl Buffer {
             .filter(|bytes| *bytes <= MOST_BYTES);
         let bytes = bytes.ok_or("a buffer has at most 64 MiB")?;
         let before = self.elements(ty, bytes)?;
-        let address = machine
-            .allocate(bytes)
-            .ok_or("there is not as much memory")?;
+        let address = machine.allocate(bytes).ok_or("not enough memory")?;
         machine
             .write(address, &before)
             .map_err(|error| error.to_string())?;

@@ -42,7 +42,7 @@ pub(super) struct Run {
     /// Whether executions are counted.
     #[serde(default)]
     profile: bool,
-    /// The most executed instructions of warps.
+    /// The maximum number of executed warp instructions.
     steps: Option<u64>,
     #[serde(default)]
     arguments: Vec<Argument>,
@@ -111,7 +111,7 @@ fn launch(
     for (at, (param, argument)) in params.iter().zip(&run.arguments).enumerate() {
         let wrong = |why: String| invalid(format!("parameter {}: {why}", at + 1));
         let size =
-            kernels::size(module, param).ok_or_else(|| wrong("its size is not known".into()))?;
+            kernels::size(module, param).ok_or_else(|| wrong("its size is unknown".into()))?;
         let bytes = match argument {
             Argument::Value(text) => value(param, text).map_err(wrong)?,
             Argument::Buffer(buffer) => {

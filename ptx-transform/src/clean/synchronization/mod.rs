@@ -26,7 +26,7 @@ use kinds::Kinds;
 pub(super) const DEFINITION: Definition = Definition {
     name: "synchronization",
     term: "elimination of redundant synchronization",
-    summary: "Remove fences and barriers that follow or precede others that do at least the same",
+    summary: "Remove fences and barriers that other fences and barriers make redundant",
     plan,
     finish: None,
 };
@@ -45,12 +45,12 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     };
     let before = redundant::<false>(view, &kinds);
     if !before.is_empty() {
-        let why = "what was executed before it orders the same";
+        let why = "earlier synchronization provides the same ordering";
         return before.into_iter().map(|stmt| step(stmt, why)).collect();
     }
     // Only now, since what made a fence redundant may be redundant because of it.
     let after = redundant::<true>(view, &kinds);
-    let why = "a fence after it orders the same";
+    let why = "a later fence provides the same ordering";
     after.into_iter().map(|stmt| step(stmt, why)).collect()
 }
 

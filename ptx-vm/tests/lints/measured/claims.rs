@@ -87,7 +87,7 @@ fn fact(facts: &ModuleFacts<'_>, finding: &Finding, inst: InstId) -> Option<Fact
     let message = &*finding.diagnostic.message;
     Some(match finding.lint {
         Lint::Uncoalesced => Fact::Sectors(number_before(message, " sectors")?),
-        Lint::BankConflict => Fact::Passes(number_before(message, " times instead of")?),
+        Lint::BankConflict => Fact::Passes(number_before(message, " passes instead of")?),
         Lint::MissedVector => {
             let labels = finding.diagnostic.labels.iter();
             let others = labels.map(|label| instruction(facts, finding.function, label.span));

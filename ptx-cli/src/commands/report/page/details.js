@@ -9,7 +9,7 @@ function functionPage(row, details, overview) {
     details.findings.all ? [element("h2", {}, "Findings"), findingTable(details.findings.list), shortened(details.findings, "findings")] : null,
     element("h2", {}, "Instructions"), workPanel(details.work, overview.assumed_trips),
     details.loops.all ? [element("h2", {}, "Loops"), loopTable(details.loops.list), shortened(details.loops, "loops")] : null,
-    details.accesses.all ? [element("h2", {}, "Accesses to memory"), accessPanel(details)] : null,
+    details.accesses.all ? [element("h2", {}, "Memory accesses"), accessPanel(details)] : null,
     element("h2", {}, "Live registers"), pressureCurve(details.pressure),
     details.pipelines.all ? [element("h2", {}, "Asynchronous operations"), pipelinePanel(details)] : null,
     element("h2", {}, "Control flow"), flowGraph(details),
@@ -19,9 +19,9 @@ function functionPage(row, details, overview) {
 function cards(row, details) {
   const card = (value, name) => element("div", { class: "card" }, element("b", {}, value), element("span", {}, name));
   return element("div", { class: "cards" },
-    card(amount(row.instructions), "instructions"), card(row.flops || row.unknown_products ? atLeast(row.flops, row.unknown_products) : 0, "floating-point operations of a warp"), card(row.unknown_bytes ? (row.bytes ? `≥ ${bytes(row.bytes)}` : "unknown") : bytes(row.bytes), "of global memory, of a warp"),
+    card(amount(row.instructions), "instructions"), card(row.flops || row.unknown_products ? atLeast(row.flops, row.unknown_products) : 0, "floating-point operations per warp"), card(row.unknown_bytes ? (row.bytes ? `≥ ${bytes(row.bytes)}` : "unknown") : bytes(row.bytes), "of global memory per warp"),
     card(row.intensity === null ? "–" : amount(row.intensity), "FLOP/byte"), card(row.pressure, "live registers of 32 bits"), card(row.shared === null ? "–" : bytes(row.shared), "of shared memory"),
-    card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors for each that is needed"), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts"));
+    card(row.excess === null ? "–" : row.excess.toFixed(2), "sectors per required sector"), card(row.degree === null ? "–" : row.degree, "highest degree of bank conflicts"));
 }
 
 function resources(details) {
@@ -57,10 +57,10 @@ function times(part) {
 
 function workPanel(work, assumed) {
   const columns = [
-    { title: "How often", value: times, class: "form", hint: times }, { title: "Mix", show: (p) => mixBar(p.work.classes) }, ...workColumns(work.parts, (p) => p.work),
+    { title: "Times", value: times, class: "form", hint: times }, { title: "Mix", show: (p) => mixBar(p.work.classes) }, ...workColumns(work.parts, (p) => p.work),
   ];
   return [
-    element("p", { class: "dim" }, `All instructions that a warp executes; trip counts that are not numbers are taken to be ${assumed}.`), mixBar(work.total.classes, true), mixLegend(work.total.classes),
+    element("p", { class: "dim" }, `All instructions that a warp executes; symbolic trip counts are assumed to be ${assumed}.`), mixBar(work.total.classes, true), mixLegend(work.total.classes),
     element("h3", {}, "By trip counts"), sortable(columns, work.parts, { label: "Work by trip counts" }),
   ];
 }
@@ -71,7 +71,7 @@ function loopTable(loops) {
     { title: "Loop", value: (l) => l.header, show: (l) => `${"  ".repeat(l.depth - 1)}${l.label ?? `block ${l.header}`}`, class: "code" }, { title: "Line", number: true, value: (l) => l.line }, { title: "Source", value: (l) => l.source },
     { title: "Trip count", value: count, class: "form", hint: count }, { title: "Mix", show: (l) => mixBar(l.iteration.classes) }, ...workColumns(loops, (l) => l.iteration),
   ];
-  return [element("p", { class: "dim" }, "One iteration of each loop, with inner loops as often as they are repeated, or once where that is not a number."), sortable(columns, loops, { label: "Loops" })];
+  return [element("p", { class: "dim" }, "One iteration of each loop, with inner loops multiplied by their trip counts, or once if these are symbolic."), sortable(columns, loops, { label: "Loops" })];
 }
 
 function accessPanel(details) {
@@ -79,22 +79,22 @@ function accessPanel(details) {
   const isBad = (a) => a.sectors > a.least || a.degree > 1;
   const columns = [
     { title: "Line", number: true, value: (a) => a.line }, { title: "Source", value: (a) => a.source }, { title: "Instruction", value: (a) => a.mnemonic, class: "code" }, { title: "Space", value: (a) => a.space },
-    { title: "Depth", number: true, value: (a) => a.depth, about: "The number of loops around it" }, { title: "Bytes", number: true, value: (a) => a.bytes, about: "Of a thread" }, { title: "Elements", number: true, value: (a) => a.vector, about: "Of a vector" },
-    { title: "Pattern", value: pattern, about: "How the addresses of the lanes are related" }, { title: "Sectors", number: true, value: (a) => a.sectors, class: "cost", about: "Sectors of 32 bytes for a warp" }, { title: "Least", number: true, value: (a) => a.least, about: "For contiguous addresses" },
-    { title: "Degree", number: true, value: (a) => a.degree, class: "cost", about: "Of bank conflicts" }, { title: "Object", value: (a) => a.object, class: "name" }, { title: "Address", value: (a) => a.address, class: "code form", hint: (a) => a.address },
+    { title: "Depth", number: true, value: (a) => a.depth, about: "The number of loops that contain it" }, { title: "Bytes", number: true, value: (a) => a.bytes, about: "Bytes per thread" }, { title: "Elements", number: true, value: (a) => a.vector, about: "Elements of a vector" },
+    { title: "Pattern", value: pattern, about: "The access pattern of the lanes" }, { title: "Sectors", number: true, value: (a) => a.sectors, class: "cost", about: "32-byte sectors per warp" }, { title: "Least", number: true, value: (a) => a.least, about: "For contiguous addresses" },
+    { title: "Degree", number: true, value: (a) => a.degree, class: "cost", about: "Degree of bank conflicts" }, { title: "Object", value: (a) => a.object, class: "name" }, { title: "Address", value: (a) => a.address, class: "code form", hint: (a) => a.address },
   ];
   const plot = (title, drawn) => (drawn ? element("div", {}, element("h3", {}, title), drawn) : null);
-  const adjacent = details.adjacent.list.map((group) => element("li", {}, `Lines ${group.lines.join(", ")} could be one access of ${group.bytes} bytes`));
+  const adjacent = details.adjacent.list.map((group) => element("li", {}, `Lines ${group.lines.join(", ")} could be combined into one access of ${group.bytes} bytes`));
   return [
     element("div", { class: "plots" }, plot("Sectors of requests to global memory", histogram(details.sectors, "sectors", 17)), plot("Bank conflicts of requests to shared memory", histogram(details.degrees, "degree", 2))),
-    details.unknown_patterns ? element("p", { class: "dim" }, `The relation of the lanes is not known for ${details.unknown_patterns} of ${details.accesses.all} accesses.`) : null,
+    details.unknown_patterns ? element("p", { class: "dim" }, `The access pattern is unknown for ${details.unknown_patterns} of ${details.accesses.all} accesses.`) : null,
     sortable(columns, details.accesses.list, { label: "Accesses", row: (a) => ({ class: isBad(a) ? "bad" : null }) }), shortened(details.accesses, "accesses"),
-    adjacent.length ? [element("h3", {}, "Accesses that could be one"), element("ul", {}, adjacent), shortened(details.adjacent, "groups")] : null,
+    adjacent.length ? [element("h3", {}, "Accesses that could be combined"), element("ul", {}, adjacent), shortened(details.adjacent, "groups")] : null,
   ].flat(2);
 }
 
 function pipelinePanel(details) {
   const title = (p) => (p.header === null ? "Outside of loops" : `Loop at block ${p.header}`);
   const panels = details.pipelines.list.map((p) => [element("h3", {}, title(p)), timeline(p.steps.list), shortened(p.steps, "steps")]);
-  return [element("p", { class: "dim" }, "Instructions in the order of the text, and the groups that are in flight after each."), panels, shortened(details.pipelines, "loops")].flat(3);
+  return [element("p", { class: "dim" }, "Instructions in text order, and the groups in flight after each of them."), panels, shortened(details.pipelines, "loops")].flat(3);
 }

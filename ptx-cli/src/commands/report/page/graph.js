@@ -9,7 +9,7 @@ const COLORINGS = {
     title: "Divergence",
     share: (block) => UNIFORM.indexOf(block.uniform) / 4,
     color: "bad",
-    text: (block) => `executed together by: ${block.uniform}; goes on together: ${block.branch}`,
+    text: (block) => `uniformly executed: ${block.uniform}; uniform branch: ${block.branch}`,
     legend: "the darker, the fewer threads execute a block together: grid, cluster, CTA, warp, varying",
   },
   pressure: {
@@ -24,21 +24,21 @@ const COLORINGS = {
     share: (block, most) => block.findings / Math.max(1, most.findings),
     color: "warn",
     text: (block) => `${block.findings} findings`,
-    legend: "the darker, the more findings lints have in a block",
+    legend: "the darker, the more findings in a block",
   },
   depth: {
     title: "Loop depth",
     share: (block, most) => block.loop_depth / Math.max(1, most.loop_depth),
     color: "tensor",
     text: (block) => `in ${block.loop_depth} loops`,
-    legend: "the darker, the more loops are around a block",
+    legend: "the darker, the more deeply nested in loops",
   },
 };
 
 /** The control-flow graph with a choice of colors. */
 function flowGraph(details) {
   const { drawing, blocks } = details;
-  if (!drawing) return element("p", { class: "dim" }, "The graph has too many blocks to be drawn here: ptxkit cfg draws it.");
+  if (!drawing) return element("p", { class: "dim" }, "The graph has too many blocks to be drawn here; use ptxkit cfg.");
   for (const block of blocks) block.findings = details.finding_counts[block.id] ?? 0;
   const most = { findings: Math.max(...blocks.map((b) => b.findings)), pressure: Math.max(...blocks.map((b) => b.pressure)), loop_depth: Math.max(...blocks.map((b) => b.loop_depth)) };
   const legend = element("p", { class: "dim" });

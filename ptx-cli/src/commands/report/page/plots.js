@@ -28,7 +28,7 @@ const power = (exponent) => (exponent >= -2 && exponent <= 3 ? String(10 ** expo
 /** Functions by intensity and operations, both on logarithmic scales. `choose` is called with the index of a function. */
 function roofline(functions, choose) {
   const points = functions.map((row, index) => ({ row, index })).filter(({ row }) => row.intensity > 0 && row.flops > 0);
-  if (!points.length) return element("p", { class: "dim" }, "No function has both floating-point operations and accesses to global memory.");
+  if (!points.length) return element("p", { class: "dim" }, "No function has both floating-point operations and global memory accesses.");
   const [width, height, left, bottom] = [760, 360, 60, 42];
   const [x0, x1] = decades(points.map((p) => p.row.intensity)), [y0, y1] = decades(points.map((p) => p.row.flops));
   const x = (value) => left + (Math.log10(value) - x0) / (x1 - x0) * (width - left - 16);
@@ -42,8 +42,8 @@ function roofline(functions, choose) {
     const at = y(10 ** e);
     lines.push(shape("line", { class: "grid", x1: left, x2: width - 16, y1: at, y2: at }), shape("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, power(e)));
   }
-  lines.push(shape("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "floating-point operations for each byte of global memory"));
-  lines.push(shape("text", { x: 12, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${height / 2})` }, "floating-point operations of a warp"));
+  lines.push(shape("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" }, "floating-point operations per byte of global memory"));
+  lines.push(shape("text", { x: 12, y: height / 2, "text-anchor": "middle", transform: `rotate(-90 12 ${height / 2})` }, "floating-point operations per warp"));
   const dots = points.map(({ row, index }) => tip(shape("circle", {
     class: "point", cx: x(row.intensity), cy: y(row.flops), r: 5, tabindex: 0, role: "link", "aria-label": row.title,
     onclick: () => choose(index), onkeydown: (event) => event.key === "Enter" && choose(index),

@@ -28,7 +28,7 @@ const WAITING: usize = 1 << 10;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// Write the steps of threads to standard output while they are executed, with the values of registers and memory: `block:0,thread:0-31,function:NAME,lines:10-20` [default: the first thread of the first CTA]
+    /// Write the executed steps of threads to standard output, with the values of registers and memory: `block:0,thread:0-31,function:NAME,lines:10-20` [default: the first thread of the first CTA]
     #[arg(long, value_name = "SELECTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     trace: Option<Selection>,
     /// End the trace after this many lines
@@ -128,7 +128,7 @@ impl Trace<'_> {
         if !self.traced().complete {
             let limit = self.limit;
             output::note(format_args!(
-                "ptxkit: the trace ends after {limit} lines; `--trace-limit N` sets another limit, and `--trace=SELECTION` shows less"
+                "ptxkit: the trace ends after {limit} lines; use `--trace-limit N` to change the limit, or `--trace=SELECTION` to select fewer steps"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! A step of a trace, as it is written in JSON.
+//! A step of a trace in JSON.
 
 use ptx_isa::ScalarType;
 use ptx_report::scalars::{name, plain, text};
@@ -13,7 +13,7 @@ use super::selection::thread;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct JsonStep<'p> {
-    /// How many instructions warps executed before.
+    /// The number of warp instructions that were executed before.
     pub(super) step: u64,
     pub(super) function: &'p str,
     /// The PTX line.
@@ -22,15 +22,15 @@ pub(crate) struct JsonStep<'p> {
     pub(super) source: &'p [JsonFrame],
     pub(super) block: [u32; 3],
     pub(super) warp: u32,
-    /// The lanes that are at the instruction.
+    /// The lanes at the instruction.
     pub(super) mask: u32,
-    /// Those for which its guard holds.
+    /// The active lanes: those for which the guard holds.
     pub(super) active: u32,
-    /// How many calls the lanes are in.
+    /// The call depth of the lanes.
     pub(super) depth: u32,
     /// `done`, `waits`, `calls`, `resumed` or `failed`.
     pub(super) state: &'static str,
-    /// Why it failed.
+    /// The error, if it failed.
     pub(super) failure: Option<String>,
     pub(super) threads: Vec<JsonThread>,
 }
@@ -61,14 +61,14 @@ pub(super) struct JsonValue {
     pub(super) text: String,
 }
 
-/// An access to memory.
+/// A memory access.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct JsonAccess {
     /// `read`, `write` or `change`.
     pub(super) usage: &'static str,
     pub(super) space: &'static str,
-    /// The rank of the CTA in its cluster whose shared memory it is.
+    /// For shared memory, the rank of its CTA in the cluster.
     pub(super) rank: usize,
     pub(super) address: String,
     pub(super) bytes: u64,
@@ -78,7 +78,7 @@ pub(super) struct JsonAccess {
     pub(super) after: Option<JsonBytes>,
 }
 
-/// What is in memory.
+/// The contents of memory.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct JsonBytes {
@@ -186,7 +186,7 @@ impl JsonAccess {
 }
 
 impl JsonBytes {
-    /// How many bytes there are.
+    /// The number of bytes.
     pub(super) const fn count(&self) -> u64 {
         self.bytes.len() as u64 / 2
     }

@@ -25,7 +25,7 @@ pub(super) fn lines(file: &str, step: &JsonStep<'_>) -> Vec<String> {
             let _ = write!(first, ": {why}");
         }
         ("done", _) => {}
-        ("resumed", _) => first.push_str(", goes on"),
+        ("resumed", _) => first.push_str(", resumed"),
         (state, _) => {
             let _ = write!(first, ", {state}");
         }
