@@ -62,6 +62,7 @@ mod phases;
 mod stack;
 mod statement;
 mod visible;
+mod words;
 
 use alloc::vec::Vec;
 
