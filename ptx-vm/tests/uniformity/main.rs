@@ -57,8 +57,8 @@ const SIZES: u64 = 6;
 const STEPS: u64 = 200;
 
 /// How many launches with numbers of the kernel there are at most, and after how many in which nothing new was seen these end.
-const VARIED: u64 = 300;
-const IDLE: u32 = 40;
+const VARIED: u64 = 48;
+const IDLE: u32 = 12;
 
 /// How kernels are run.
 struct Runs {

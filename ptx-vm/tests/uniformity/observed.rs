@@ -114,9 +114,9 @@ struct Warp {
     threads: Vec<Thread>,
     /// The lanes that have not ended.
     live: u32,
-    /// The steps since all of them executed one together.
+    /// The steps since they were apart for the first time.
     apart: u32,
-    /// Whether they did not for more than a limit, so that the machine lets them run in turns: then they need not meet again after a branch.
+    /// Whether these are more than a limit, so that the machine may let them run in turns: then they need not meet again after a branch.
     in_turns: bool,
 }
 
@@ -133,10 +133,8 @@ impl Warp {
     /// Lanes execute an instruction; those of `ended` end with it.
     fn step(&mut self, mask: u32, ended: u32) {
         self.live |= mask;
-        self.apart = match mask == self.live {
-            true => 0,
-            false => self.apart + 1,
-        };
+        // The machine may also count steps that lanes execute together between two times that they are apart.
+        self.apart += u32::from(self.apart > 0 || mask != self.live);
         self.in_turns |= self.apart >= TURN;
         self.live &= !ended;
     }
