@@ -291,7 +291,7 @@ fn nothing_called_uniform_differs_in_random_kernels() {
     random_kernels::check_all(150).assert_sound(50_000);
 }
 
-/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`, and of these every so many as `PTX_EVERY` says.
+/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`, and of these every n-th one if `PTX_EVERY` is n.
 fn all() -> Vec<files::Entry> {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
