@@ -1,19 +1,21 @@
-//! Variables in `.param` of functions: the arguments and the results of calls.
+//! Variables in `.param` of functions: the arguments and the results of calls, by their words.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use ptx_ir::facts::{FunctionFacts, Space};
+use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Binding, EntityId as _, FunctionKind, Operand, Param, Statement, StmtId, VarId};
-use ptx_isa::{StateSpace, Uniformity};
+use ptx_isa::{Access, StateSpace, Uniformity};
 
 use super::context::Context;
 use super::graphs::Graphs;
+use super::words::{self, WORDS};
 use crate::cfg::BlockId;
 
 /// More stores to a variable are not followed.
 const STORES: usize = 32;
 
-/// A variable.
+/// A word of a variable.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) level: Uniformity,
@@ -61,12 +63,16 @@ impl Cell {
     }
 }
 
-/// The variables of a function in `.param`.
+/// The variables of a function in `.param`, by words.
 pub(super) struct Cells {
-    /// By variable; empty if all of them are parameters of a kernel.
+    /// By word; empty if all of them are parameters of a kernel.
     all: Vec<Cell>,
+    /// The first word of each variable, and the end.
+    first: Vec<u32>,
     /// Whether parameters are only read, and may be read through registers.
     read_only: bool,
+    /// In which threads memory in `.param` is the same that is read through registers.
+    indirect: Uniformity,
 }
 
 impl Cells {
@@ -80,12 +86,17 @@ impl Cells {
         if context.kind == FunctionKind::Entry && !local {
             return Self {
                 all: Vec::new(),
+                first: Vec::new(),
                 read_only: true,
+                indirect: Uniformity::Grid,
             };
         }
+        let first = first_words(facts, context);
         let mut cells = Self {
-            all: vec![Cell::EMPTY; body.vars().len()],
+            all: vec![Cell::EMPTY; first.last().map_or(0, |n| *n as usize)],
+            first,
             read_only: false,
+            indirect: Uniformity::Varying,
         };
         let mut order = 0;
         for (block, of) in graphs.cfg.blocks() {
@@ -97,36 +108,91 @@ impl Cells {
             }
             if of.returns {
                 for param in context.returns(facts) {
-                    if let Some(cell) = cells.of_param(param) {
+                    for cell in cells.of_param(param) {
                         cell.reads.push((block, order));
                     }
                 }
             }
         }
-        let params = context.params(facts).to_vec();
-        for (param, level) in params.iter().zip(&context.arguments) {
-            if let Some(cell) = cells.of_param(param) {
-                // Its value at the start of the function, before all stores.
-                cell.level = *level;
-            }
-        }
+        cells.begin(facts, context);
         // Nothing stores to the parameters of a kernel, even if their addresses are used.
         let is_constant = |var: VarId| {
             let declared = body.vars().get(var);
             context.kind == FunctionKind::Entry && declared.is_some_and(|v| v.stmt.is_none())
         };
-        for (at, cell) in cells.all.iter_mut().enumerate() {
-            if !is_constant(VarId::new(at as u32)) && !cell.is_ordered(graphs) {
-                cell.level = Uniformity::Varying;
+        let mut is_addressed = context.kind != FunctionKind::Entry;
+        for at in 0..body.vars().len() {
+            let var = VarId::new(at as u32);
+            let words = cells.words(var);
+            let is_parameter = body.vars().get(var).is_some_and(|v| in_param(v.space));
+            for cell in cells.all.get_mut(words).unwrap_or_default() {
+                is_addressed |= cell.escapes && is_parameter && !is_constant(var);
+                if !is_constant(var) && !cell.is_ordered(graphs) {
+                    cell.level = Uniformity::Varying;
+                }
             }
+        }
+        if !is_addressed {
+            // Only addresses of parameters of the kernel are in registers.
+            cells.indirect = Uniformity::Grid;
         }
         cells
     }
 
-    fn of_param(&mut self, param: &Param) -> Option<&mut Cell> {
-        match param.binding {
-            Binding::Var(var) => self.all.get_mut(var.index()),
-            _ => None,
+    /// What the parameters hold at the start of the function, before all stores.
+    fn begin(&mut self, facts: FunctionFacts<'_>, context: &Context) {
+        let params = context.params(facts).to_vec();
+        for (param, numbers) in words::numbered(facts.module(), &params) {
+            let arguments = context.arguments.get(numbers).unwrap_or_default();
+            let last = arguments.last().copied();
+            for (at, cell) in self.of_param(param).iter_mut().enumerate() {
+                let level = arguments.get(at).copied().or(last);
+                cell.level = level.unwrap_or(Uniformity::Varying);
+            }
+        }
+    }
+
+    fn of_param(&mut self, param: &Param) -> &mut [Cell] {
+        let Binding::Var(var) = param.binding else {
+            return &mut [];
+        };
+        let words = self.words(var);
+        self.all.get_mut(words).unwrap_or_default()
+    }
+
+    /// The words of a variable.
+    pub(super) fn words(&self, var: VarId) -> Range<usize> {
+        match self.first.get(var.index()..var.index() + 2) {
+            Some([start, end]) => *start as usize..*end as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// The words of a variable that an element of what is loaded or stored reaches.
+    pub(super) fn element(
+        &self,
+        var: VarId,
+        access: &MemoryAccess,
+        (at, count): (usize, usize),
+    ) -> Range<usize> {
+        let all = self.words(var);
+        let Some((start, bytes)) = bytes(access).filter(|_| count > 0) else {
+            return all;
+        };
+        let size = bytes / count as u64;
+        let of = words::words(start.saturating_add(at as u64 * size), size);
+        (all.start + of.start).min(all.end)..(all.start + of.end).min(all.end)
+    }
+
+    /// The words of a variable that an access reaches.
+    pub(super) fn accessed(&self, var: VarId, access: &MemoryAccess) -> Range<usize> {
+        let all = self.words(var);
+        match bytes(access) {
+            Some((start, bytes)) => {
+                let of = words::words(start, bytes);
+                (all.start + of.start).min(all.end)..(all.start + of.end).min(all.end)
+            }
+            None => all,
         }
     }
 
@@ -143,46 +209,111 @@ impl Cells {
             let (Some(Operand::Var(var)), Space::State(space)) = (access.base, access.space) else {
                 continue;
             };
-            let known = space.base() == StateSpace::Param && access.offset.is_some();
-            let Some(cell) = self.all.get_mut(var.index()).filter(|_| known) else {
+            if space.base() != StateSpace::Param || access.offset.is_none() {
                 continue;
-            };
-            accessed.push(var);
-            if access.writes() {
-                cell.stores.push(at);
             }
-            if access.reads() {
-                cell.reads.push(at);
-                cell.loads.push(stmt);
+            accessed.push(var);
+            let words = self.accessed(var, &access);
+            for cell in self.all.get_mut(words).unwrap_or_default() {
+                if access.writes() {
+                    cell.stores.push(at);
+                }
+                if access.reads() {
+                    cell.reads.push(at);
+                    cell.loads.push(stmt);
+                }
             }
         }
         each_operand(facts, facts.body().operands(inst), &mut |operand| {
             if let Operand::Var(var) = operand
                 && !accessed.contains(&var)
-                && let Some(cell) = self.all.get_mut(var.index())
             {
-                cell.escapes = true;
+                let words = self.words(var);
+                let cells = self.all.get_mut(words).unwrap_or_default();
+                cells.iter_mut().for_each(|cell| cell.escapes = true);
             }
         });
     }
 
-    /// The variable.
-    pub(super) fn get(&self, var: VarId) -> Option<&Cell> {
-        self.all.get(var.index())
+    /// A word.
+    pub(super) fn get(&self, word: usize) -> Option<&Cell> {
+        self.all.get(word)
     }
 
-    pub(super) fn get_mut(&mut self, var: VarId) -> Option<&mut Cell> {
-        self.all.get_mut(var.index())
+    pub(super) fn get_mut(&mut self, word: usize) -> Option<&mut Cell> {
+        self.all.get_mut(word)
     }
 
-    /// In which threads memory in `.param` is the same that has the same address.
-    pub(super) fn level(&self, base: Option<Operand>) -> Uniformity {
-        match base {
-            _ if self.read_only => Uniformity::Grid,
-            Some(Operand::Var(var)) => self.get(var).map_or(Uniformity::Varying, |c| c.level),
-            _ => Uniformity::Varying,
+    /// Whether all variables are parameters of a kernel.
+    pub(super) const fn are_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// In which threads memory in `.param` is the same that has the same address in registers.
+    pub(super) const fn indirect(&self) -> Uniformity {
+        self.indirect
+    }
+}
+
+/// The bytes that an access reaches: the first, and how many.
+fn bytes(access: &MemoryAccess) -> Option<(u64, u64)> {
+    Some((u64::try_from(access.offset?).ok()?, access.bytes?))
+}
+
+/// The first word of each variable, and the end. Words that no instruction accesses are not followed.
+fn first_words(facts: FunctionFacts<'_>, context: &Context) -> Vec<u32> {
+    let body = facts.body();
+    let mut counts = vec![1u32; body.vars().len()];
+    let mut grow = |var: VarId, count: usize| {
+        if let Some(of) = counts.get_mut(var.index()) {
+            *of = (*of).max(count as u32);
+        }
+    };
+    let mut results: Vec<VarId> = Vec::new();
+    for (inst, _) in body.insts() {
+        let of = facts.inst(inst);
+        for access in of.memory() {
+            if let (Some(Operand::Var(var)), Some((start, bytes))) = (access.base, bytes(&access)) {
+                grow(var, words::words(start, bytes).end);
+            }
+        }
+        for (list, _) in of
+            .call_lists()
+            .filter(|(_, access)| *access == Access::Write)
+        {
+            results.extend(list.iter().filter_map(|operand| match operand {
+                Operand::Var(var) => Some(*var),
+                _ => None,
+            }));
         }
     }
+    for param in context.params(facts).iter().chain(context.returns(facts)) {
+        if let Binding::Var(var) = param.binding {
+            grow(var, words::count(facts.module(), param));
+        }
+    }
+    // What a call returns may be what another one gets.
+    results.sort_unstable();
+    results.dedup();
+    for (inst, _) in body.insts() {
+        let lists = facts.inst(inst);
+        let lists = lists.call_lists();
+        for (list, _) in lists.filter(|(_, access)| *access == Access::Read) {
+            for operand in list {
+                if let Operand::Var(var) = operand
+                    && results.binary_search(var).is_ok()
+                {
+                    grow(*var, WORDS);
+                }
+            }
+        }
+    }
+    let mut end = 0;
+    let ends = counts.iter().map(|count| {
+        end += count;
+        end
+    });
+    core::iter::once(0).chain(ends).collect()
 }
 
 /// Calls `each` with operands and their parts.

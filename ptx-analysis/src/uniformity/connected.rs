@@ -8,6 +8,7 @@ use ptx_isa::Uniformity;
 
 use super::context::Context;
 use super::incremental::{Given, IncrementalUniformity, Inputs, Output, is_alone};
+use super::words;
 use crate::calls::CallGraph;
 use crate::incremental::{Budget, Spent};
 
@@ -134,8 +135,9 @@ impl<'a> Connected<'a> {
             fixpoint.open.push(id);
         }
         fixpoint.contexts[id.index()] = Some(context);
-        let returned = function.interface.returns.len as usize;
-        fixpoint.results[id.index()] = Some(vec![Uniformity::Grid; returned]);
+        let returned = function.interface.returns.of(module.params());
+        let words = words::total(module, returned);
+        fixpoint.results[id.index()] = Some(vec![Uniformity::Grid; words]);
         fixpoint.waiting[id.index()] = true;
         fixpoint.order.push(id);
     }

@@ -7,6 +7,7 @@ use ptx_ir::{FuncId, Function, FunctionKind, Param, SymbolKind};
 use ptx_isa::{Directive, SpecialReg, StateSpace, Uniformity};
 
 use super::visible::Before;
+use super::words;
 use crate::ssa::cells::Cells;
 
 /// What is known of all calls of a function, or of the launches of a kernel.
@@ -14,7 +15,7 @@ use crate::ssa::cells::Cells;
 pub(super) struct Context {
     pub(super) function: FuncId,
     pub(super) kind: FunctionKind,
-    /// In which threads each parameter is the same.
+    /// In which threads each word of the parameters is the same.
     pub(super) arguments: Vec<Uniformity>,
     /// Of which group all threads enter the function, or none.
     pub(super) entry: Uniformity,
@@ -40,7 +41,7 @@ impl Context {
         Self {
             function: id,
             kind: header.kind,
-            arguments: vec![Uniformity::Grid; params.len()],
+            arguments: vec![Uniformity::Grid; words::total(facts.module(), params)],
             entry: Uniformity::Grid,
             threads: threads(facts, header),
             local_pointers: true,

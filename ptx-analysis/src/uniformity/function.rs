@@ -11,6 +11,7 @@ use super::context::Context;
 use super::graphs::Graphs;
 use super::pass::Pass;
 use super::visible::Before;
+use super::words::{self, Words};
 use super::{FunctionUniformity, UniformDef};
 use crate::cfg::BlockId;
 use crate::reg_lanes::Variables;
@@ -19,7 +20,7 @@ use crate::ssa::{Ssa, Value};
 /// A call of a function of the module, or of another one.
 pub(super) struct Call {
     pub(super) callee: SymbolId,
-    pub(super) arguments: Vec<Uniformity>,
+    pub(super) arguments: Vec<Words>,
     /// The largest group of which all threads call it, or none.
     pub(super) executed: Uniformity,
     /// What may happen before it.
@@ -28,15 +29,15 @@ pub(super) struct Call {
 
 /// What is known of the functions that a function calls.
 pub(super) struct Callees<'a> {
-    /// In which threads a result is the same, if that is known; the callers of the function share it.
-    pub(super) results: &'a dyn Fn(SymbolId, usize) -> Option<Uniformity>,
+    /// In which threads a word of a result is the same, if that is known; the callers of the function share it.
+    pub(super) results: &'a dyn Fn(SymbolId, usize, usize) -> Option<Uniformity>,
     pub(super) synchronization: &'a dyn Fn(SymbolId) -> Synchronization,
 }
 
 impl Callees<'_> {
     /// Nothing is known.
     pub(super) const UNKNOWN: Self = Self {
-        results: &|_, _| None,
+        results: &|_, _, _| None,
         synchronization: &|_| Synchronization::UNKNOWN,
     };
 
@@ -52,7 +53,7 @@ impl Callees<'_> {
 /// What is found about a function.
 pub(super) struct Outcome {
     pub(super) uniformity: FunctionUniformity,
-    /// In which threads each result is the same.
+    /// In which threads each word of the results is the same.
     pub(super) results: Vec<Uniformity>,
     pub(super) calls: Vec<Call>,
 }
@@ -97,7 +98,7 @@ fn unknown(facts: FunctionFacts<'_>, context: &Context) -> Outcome {
     }
     Outcome {
         uniformity: FunctionUniformity::default(),
-        results: vec![Uniformity::Varying; context.returns(facts).len()],
+        results: vec![Uniformity::Varying; words::total(facts.module(), context.returns(facts))],
         calls,
     }
 }
@@ -150,10 +151,17 @@ fn returns(pass: &Pass<'_>) -> Vec<Uniformity> {
             .copied()
             .fold(Uniformity::Grid, Uniformity::join),
     };
-    let of = |param: &Param| {
+    let of = |param: &Param, word: usize, is_last: bool| {
         let level = match param.binding {
             Binding::Var(var) => {
-                let levels = returning.iter().map(|block| pass.variable(var, *block));
+                let all = pass.cells.words(var);
+                let first = (all.start + word).min(all.end);
+                let words = match is_last {
+                    true => first..all.end,
+                    false => first..(first + 1).min(all.end),
+                };
+                let levels = returning.iter();
+                let levels = levels.map(|block| pass.words_level(words.clone(), *block));
                 levels.fold(Uniformity::Grid, Uniformity::join)
             }
             Binding::Register(decl) => {
@@ -173,7 +181,13 @@ fn returns(pass: &Pass<'_>) -> Vec<Uniformity> {
         };
         level.join(place)
     };
-    pass.context.returns(pass.facts).iter().map(of).collect()
+    let mut results = Vec::new();
+    let returns = pass.context.returns(pass.facts);
+    for (param, words) in words::numbered(pass.facts.module(), returns) {
+        let count = words.len();
+        results.extend((0..count).map(|word| of(param, word, word + 1 == count)));
+    }
+    results
 }
 
 /// The calls of functions by their names.
@@ -199,7 +213,7 @@ fn calls(pass: &Pass<'_>) -> Vec<Call> {
         let executed = pass.executions.get(block.as_u32() as usize).copied();
         calls.push(Call {
             callee,
-            arguments: operands.map(|o| pass.argument(stmt, block, *o)).collect(),
+            arguments: operands.map(|o| pass.words(stmt, block, *o)).collect(),
             executed: executed
                 .unwrap_or(Uniformity::Varying)
                 .join(guard.unwrap_or(Uniformity::Grid)),

@@ -13,6 +13,7 @@ use super::context::{Context, has_local_variables};
 use super::function::{Callees, Outcome, analyze};
 use super::stack::{Stack, makes_address};
 use super::visible::Before;
+use super::words::{self, Words};
 use crate::calls::{CallGraph, Target};
 use crate::function_analysis::map_functions;
 use crate::incremental::{Budget, Runs, renumbered};
@@ -27,7 +28,7 @@ pub(super) struct Inputs {
     before: Before,
     /// What the functions do that it calls, in the order of their ids.
     synchronization: Vec<(FuncId, Synchronization)>,
-    /// What the functions return that it calls, in the order of their ids.
+    /// The words that the functions return that it calls, in the order of their ids.
     pub(super) results: Vec<(FuncId, Vec<Uniformity>)>,
 }
 
@@ -225,7 +226,8 @@ impl IncrementalUniformity {
         let body = |id: FuncId| self.bodies.get(id.index())?.as_ref();
         let definitions = module.definitions();
         let bodies: Vec<&Body> = definitions.filter_map(|(id, ..)| body(id)).collect();
-        self.any_escapes = has_local_variables(module) || bodies.iter().any(|b| b.stack.escapes);
+        let has_local_variables = has_local_variables(module);
+        self.any_escapes = has_local_variables || bodies.iter().any(|b| b.stack.escapes);
         self.any_shared = bodies.iter().any(|b| b.shares);
         let own = |id: FuncId| body(id).map(|b| b.synchronization);
         self.summaries = match self.is_optimistic {
@@ -237,7 +239,12 @@ impl IncrementalUniformity {
             if is_alone(module, calls, id)
                 && let Some(of) = facts.function(id)
             {
-                let context = self.context(of, id);
+                let mut context = self.context(of, id);
+                if let Some(body) = body(id).filter(|_| !self.is_optimistic) {
+                    // No other function makes addresses in its launches.
+                    context.local_pointers = has_local_variables || body.stack.escapes;
+                    context.shared_pointers = body.shares;
+                }
                 inputs[id.index()] = Some(Inputs::new(&context, calls, &self.summaries, |_| None));
             }
         }
@@ -344,10 +351,15 @@ impl IncrementalUniformity {
         if let Some(Some(body)) = self.bodies.get(context.function.index()) {
             context.cells = body.stack.cells.clone();
         }
-        let results = |symbol: SymbolId, index: usize| {
+        let module = facts.module();
+        let results = |symbol: SymbolId, index: usize, word: usize| {
             let callee = calls.function(symbol)?;
             let at = inputs.results.binary_search_by_key(&callee, |(id, _)| *id);
-            inputs.results.get(at.ok()?)?.1.get(index).copied()
+            let returns = module.functions().get(callee)?.interface.returns;
+            let mut numbered = words::numbered(module, returns.of(module.params()));
+            let (_, words) = numbered.nth(index)?;
+            let number = (words.start + word).min(words.end - 1);
+            inputs.results.get(at.ok()?)?.1.get(number).copied()
         };
         let synchronization = |symbol: SymbolId| {
             let of = &inputs.synchronization;
@@ -392,10 +404,14 @@ impl IncrementalUniformity {
         calls: &CallGraph,
     ) -> Output {
         let outcome = self.analyze(facts, context.clone(), &inputs, calls);
+        let module = facts.module();
         let given = outcome.calls.into_iter().filter_map(|call| {
+            let callee = calls.function(call.callee)?;
+            let params = module.functions().get(callee)?.interface.params;
+            let params = params.of(module.params());
             Some(Given {
-                callee: calls.function(call.callee)?,
-                arguments: call.arguments,
+                callee,
+                arguments: Words::flat(module, params, &call.arguments, context.unknown()),
                 executed: call.executed,
                 before: call.before,
             })

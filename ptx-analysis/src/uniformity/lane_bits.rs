@@ -25,13 +25,13 @@ pub(super) struct LaneBits {
 }
 
 impl LaneBits {
-    /// Nothing is known.
+    /// Nothing is known: there are no other bits.
     pub(super) const UNKNOWN: Self = Self {
         warp: u64::MAX,
         cta: u64::MAX,
         same: 0,
         shift: None,
-        rest: Uniformity::Varying,
+        rest: Uniformity::Grid,
     };
 
     /// A value that is the same in a group.

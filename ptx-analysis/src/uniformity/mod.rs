@@ -25,7 +25,7 @@
 //!   have synchronized with another one since. If threads of the CTA may have synchronized with others, or each CTA has its own memory there, weak loads after such a barrier are the same at
 //!   most in the CTA; so are those from shared memory, if no thread of the CTA can store to it between the barriers around the load. Other weak loads are the same at most in a warp.
 //!   Atomic operations and ordered loads differ. Local memory is followed like registers as long as no other function gets its address; else it differs.
-//! * **Calls**: arguments and results follow direct calls, through registers and variables in `.param`, and recursion to a fixpoint. Nothing is assumed of what other
+//! * **Calls**: arguments and results follow direct calls, through registers and each word of variables in `.param`, and recursion to a fixpoint. Nothing is assumed of what other
 //!   modules pass to functions that they may call, of functions whose address is taken, and of calls through addresses.
 //!
 //! # Assumptions
@@ -62,6 +62,7 @@ mod phases;
 mod stack;
 mod statement;
 mod visible;
+mod words;
 
 use alloc::vec::Vec;
 

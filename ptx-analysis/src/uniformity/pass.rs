@@ -1,6 +1,7 @@
 //! The values of one function.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use ptx_ir::facts::RegLane;
 use ptx_ir::facts::{Flow, FunctionFacts};
@@ -17,6 +18,7 @@ use super::graphs::Graphs;
 use super::lane_values::LaneValues;
 use super::phases::Phases;
 use super::visible::Visible;
+use super::words::{self, Words};
 use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
@@ -212,10 +214,15 @@ impl<'a> Pass<'a> {
     fn start(&mut self) {
         let params = self.context.params(self.facts);
         let mut at_start: Vec<(u32, Uniformity)> = Vec::new();
-        for (param, level) in params.iter().zip(&self.context.arguments) {
+        for (param, words) in words::numbered(self.facts.module(), params) {
             let Binding::Register(decl) = param.binding else {
                 continue;
             };
+            let levels = self.context.arguments.get(words).unwrap_or_default();
+            let level = levels
+                .iter()
+                .copied()
+                .fold(Uniformity::Grid, Uniformity::join);
             for (register, _) in self
                 .facts
                 .body()
@@ -223,7 +230,7 @@ impl<'a> Pass<'a> {
                 .iter()
                 .filter(|(_, r)| r.decl == decl)
             {
-                at_start.extend(self.variables.of(register.into()).map(|v| (v, *level)));
+                at_start.extend(self.variables.of(register.into()).map(|v| (v, level)));
             }
         }
         for (id, value) in self.ssa.values() {
@@ -322,9 +329,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// A variable in `.param` gets a value.
-    pub(super) fn store(&mut self, var: VarId, level: Uniformity) {
-        let Some(cell) = self.cells.get_mut(var).filter(|c| c.level < level) else {
+    /// A word of a variable in `.param` gets a value.
+    pub(super) fn store(&mut self, word: usize, level: Uniformity) {
+        let Some(cell) = self.cells.get_mut(word).filter(|c| c.level < level) else {
             return;
         };
         cell.level = level;
@@ -480,12 +487,35 @@ impl<'a> Pass<'a> {
 
     /// In which threads a variable in `.param` is the same where a block reads it.
     pub(super) fn variable(&self, var: VarId, block: BlockId) -> Uniformity {
-        let mut level = self.cells.level(Some(Operand::Var(var)));
-        if let Some(cell) = self.cells.get(var) {
+        match self.cells.are_read_only() {
+            true => Uniformity::Grid,
+            false => self.words_level(self.cells.words(var), block),
+        }
+    }
+
+    /// In which threads words of variables in `.param` are the same where a block reads them.
+    pub(super) fn words_level(&self, words: Range<usize>, block: BlockId) -> Uniformity {
+        let mut level = Uniformity::Grid;
+        for cell in words.filter_map(|word| self.cells.get(word)) {
+            level = level.join(cell.level);
             for made in cell.stores() {
                 level = level.join(self.control.temporal(made, block));
             }
         }
         level
+    }
+
+    /// In which threads the words of an argument are the same.
+    pub(super) fn words(&self, stmt: StmtId, block: BlockId, operand: Operand) -> Words {
+        let Operand::Var(var) = operand else {
+            return Words::all(self.argument(stmt, block, operand));
+        };
+        let words = self.cells.words(var);
+        let level = |word| self.words_level(word..word + 1, block);
+        Words {
+            first: words.map(level).collect(),
+            // Nothing is stored to others.
+            rest: Uniformity::Grid,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! What a statement makes.
 
+use core::ops::Range;
+
 use ptx_ir::facts::{Callees, Facts, MemoryAccess, Space};
-use ptx_ir::{InstId, Operand, Statement, StmtId};
+use ptx_ir::{InstId, ListId, Operand, Statement, StmtId, VarId};
 use ptx_isa::{
     Access, Action, Marks, Modifier, Proxy, RegisterClass, ResultUniformity, StateSpace, Uniformity,
 };
@@ -10,6 +12,7 @@ use super::cells::each_operand;
 use super::pass::Pass;
 use super::phases::is_load;
 use super::visible::is_weak_load;
+use super::words::WORDS;
 use crate::cfg::BlockId;
 use crate::ssa::{Value, ValueId};
 
@@ -55,9 +58,7 @@ impl Pass<'_> {
         }
         if stores {
             for access in facts.memory().filter(|m| m.writes() && is_parameter(m)) {
-                if let Some(Operand::Var(var)) = access.base {
-                    self.store(var, sources);
-                }
+                self.store_parameter((stmt, block), &facts, &access, sources);
             }
         }
         let mut level = sources;
@@ -71,11 +72,17 @@ impl Pass<'_> {
             }
         }
         let is_special = facts.results().any(|(_, uniformity)| uniformity.is_some());
+        let parameter = self.loaded_parameter(&facts);
         for def in defs {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {
                 continue;
             };
             let mut of = match is_special {
+                false if parameter.is_some() => {
+                    let words = parameter.and_then(|of| self.element(&facts, of, variable));
+                    let of = words.map(|words| self.words_level(words, block));
+                    of.map_or(level, |of| of.join(sources))
+                }
                 false => level,
                 true => self.stated((stmt, block), &facts, variable, level),
             };
@@ -90,6 +97,69 @@ impl Pass<'_> {
             }
             let of = self.refined((stmt, inst, block), &facts, (def, variable, old), of);
             self.raise(def, of);
+        }
+    }
+
+    /// The variable in `.param` that an instruction loads several registers from.
+    fn loaded_parameter(&self, facts: &Facts<'_>) -> Option<(VarId, MemoryAccess, ListId)> {
+        let mut accesses = facts.memory();
+        let (access, None) = (accesses.next()?, accesses.next()) else {
+            return None;
+        };
+        let is_it = access.access == Access::Read && is_parameter(&access);
+        match (access.base, access.data) {
+            (Some(Operand::Var(var)), Some((Operand::Vector(list), _)))
+                if is_it && !self.cells.are_read_only() =>
+            {
+                Some((var, access, list))
+            }
+            _ => None,
+        }
+    }
+
+    /// The words of which a register is loaded.
+    fn element(
+        &self,
+        facts: &Facts<'_>,
+        (var, access, list): (VarId, MemoryAccess, ListId),
+        variable: u32,
+    ) -> Option<Range<usize>> {
+        let elements = self.facts.body().pool().list(list);
+        let mut places = elements.iter().map(|element| facts.place(*element));
+        let at = places.position(|place| {
+            place.is_some_and(|place| self.variables.of(place).contains(&variable))
+        })?;
+        Some(self.cells.element(var, &access, (at, elements.len())))
+    }
+
+    /// Notes what is stored to a variable in `.param`; `sources` is what all that the statement reads is.
+    fn store_parameter(
+        &mut self,
+        (stmt, block): (StmtId, BlockId),
+        facts: &Facts<'_>,
+        access: &MemoryAccess,
+        sources: Uniformity,
+    ) {
+        let Some(Operand::Var(var)) = access.base else {
+            return;
+        };
+        let Some((Operand::Vector(list), _)) = access.data else {
+            for word in self.cells.accessed(var, access) {
+                self.store(word, sources);
+            }
+            return;
+        };
+        let guard = facts.guard_register().map(|(place, _)| place);
+        let guard = guard.map_or(Uniformity::Grid, |place| self.place(stmt, place, block));
+        let elements = self.facts.body().pool().list(list);
+        for (at, element) in elements.iter().enumerate() {
+            let level = match element {
+                Operand::Reg(_) => self.argument(stmt, block, *element).join(guard),
+                _ => sources,
+            };
+            for word in self.cells.element(var, access, (at, elements.len())) {
+                self.store(word, level);
+            }
         }
     }
 
@@ -172,8 +242,12 @@ impl Pass<'_> {
             Space::State(space) => match space.base() {
                 StateSpace::Const => address,
                 StateSpace::Param => match access.base {
-                    Some(Operand::Var(var)) => self.variable(var, block),
-                    base => self.cells.level(base),
+                    Some(Operand::Var(_)) if self.cells.are_read_only() => Uniformity::Grid,
+                    Some(Operand::Var(var)) => {
+                        let words = self.cells.accessed(var, access);
+                        self.words_level(words, block)
+                    }
+                    _ => self.cells.indirect().join(address),
                 },
                 StateSpace::Global => self.changing(access, (address, false), (stmt, block)),
                 StateSpace::Shared => self.changing(access, (address, true), (stmt, block)),
@@ -356,11 +430,19 @@ impl Pass<'_> {
             .call_lists()
             .filter(|(_, access)| *access == Access::Write);
         for (at, operand) in lists.flat_map(|(list, _)| list).enumerate() {
-            let returned = callee.and_then(|id| (self.callees.results)(id, at));
-            let returned = returned.unwrap_or(unknown);
+            let returned = |word| {
+                let known = callee.and_then(|id| (self.callees.results)(id, at, word));
+                known.unwrap_or(unknown)
+            };
             match *operand {
-                Operand::Var(var) => self.store(var, returned.join(guard)),
+                Operand::Var(var) => {
+                    for (at, word) in self.cells.words(var).enumerate() {
+                        self.store(word, returned(at).join(guard));
+                    }
+                }
                 other => {
+                    let returned = (0..WORDS).map(returned);
+                    let returned = returned.fold(Uniformity::Grid, Uniformity::join);
                     let Some(place) = facts.place(other) else {
                         continue;
                     };

@@ -157,6 +157,16 @@ fn reductions_over_a_warp() {
     let all = format!("{start}{}", steps(&[16, 8, 4, 2, 1]));
     assert_eq!(of_index("128", &all), "warp");
     assert_eq!(of_index("128", &all.replace("add.u32", "xor.b32")), "warp");
+    // Of values of which nothing is known.
+    let any = "ld.param.u64 %rd1, [data]; atom.global.add.u32 %r1, [%rd1], 1;";
+    assert_eq!(
+        of_index("128", &format!("{any}{}", steps(&[16, 8, 4, 2, 1]))),
+        "warp"
+    );
+    assert_eq!(
+        of_index("128", &format!("{any}{}", steps(&[16, 8, 4, 2]))),
+        "varying"
+    );
     assert_eq!(
         of_index("128", &format!("{start}{}", steps(&[3, 1, 4, 24, 16]))),
         "varying"
@@ -309,6 +319,75 @@ fn calls() {
         value(&with("mov.b64 %rd1, a; ld.param.u32 %r1, [a];")),
         "varying"
     );
+}
+
+/// The parts of a structure that a function gets and returns are followed separately.
+#[test]
+fn words_of_structures() {
+    let swap = ".func (.param .align 8 .b8 out[12]) f(.param .align 8 .b8 in[12]) {\n\
+        .reg .b32 a, b, c; ld.param.v2.b32 {a, b}, [in]; ld.param.b32 c, [in+8];\n\
+        st.param.v2.b32 [out], {b, a}; st.param.b32 [out+8], c; ret; }";
+    let call = |load: &str| {
+        let body = format!(
+            "{{ .param .align 8 .b8 a[12]; .param .align 8 .b8 b[12];\n\
+             mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x; ld.param.u32 %r4, [n];\n\
+             st.param.v2.b32 [a], {{%r2, %r3}}; st.param.b32 [a+8], %r4;\n\
+             call (b), f, (a); {load} }}"
+        );
+        found(
+            "",
+            &format!("{swap}\n{}", swap.replace(" f(", " g(")),
+            &body,
+        )[0]
+    };
+    assert_eq!(call("ld.param.b32 %r1, [b];"), "cta");
+    assert_eq!(call("ld.param.b32 %r1, [b+4];"), "varying");
+    assert_eq!(call("ld.param.b32 %r1, [b+8];"), "grid");
+    assert_eq!(call("ld.param.b16 %r1, [b+10];"), "grid");
+    assert_eq!(call("ld.param.v2.b32 {%r1, %r5}, [b];"), "cta");
+    assert_eq!(call("ld.param.v2.b32 {%r5, %r1}, [b];"), "varying");
+    assert_eq!(
+        call("ld.param.b64 %rd1, [b]; cvt.u32.u64 %r1, %rd1;"),
+        "varying"
+    );
+    // What a call returns is an argument of another one.
+    let twice = "{ .param .align 8 .b8 c[12]; call (c), g, (b); ld.param.b32 %r1, [c+AT]; }";
+    assert_eq!(call(&twice.replace("AT", "0")), "varying");
+    assert_eq!(call(&twice.replace("AT", "4")), "cta");
+    assert_eq!(call(&twice.replace("AT", "8")), "grid");
+}
+
+/// The last word that is followed includes all after it.
+#[test]
+fn words_of_large_structures() {
+    let copy = ".func (.param .align 8 .b8 out[256]) f(.param .align 8 .b8 in[256]) {\n\
+        .reg .b32 a; ld.param.b32 a, [in+FROM]; st.param.b32 [out+TO], a; ret; }";
+    let through = |from: u32, to: u32, read: u32| {
+        let copy = copy.replace("FROM", &from.to_string());
+        let body = format!(
+            "{{ .param .align 8 .b8 a[256]; .param .align 8 .b8 b[256];\n\
+             mov.u32 %r2, %tid.x; st.param.b32 [a+200], %r2; st.param.b32 [a+8], 1;\n\
+             call (b), f, (a); ld.param.b32 %r1, [b+{read}]; }}"
+        );
+        found("", &copy.replace("TO", &to.to_string()), &body)[0]
+    };
+    assert_eq!(through(8, 8, 8), "grid");
+    assert_eq!(through(200, 8, 8), "varying");
+    assert_eq!(through(200, 240, 240), "varying");
+    assert_eq!(through(200, 240, 8), "grid");
+    assert_eq!(through(8, 240, 240), "grid");
+}
+
+/// Registers with addresses in `.param` are those of parameters of the kernel, unless the address of another variable is used.
+#[test]
+fn parameters_through_registers() {
+    let with = |rest: &str| {
+        value(&format!(
+            "mov.b64 %rd1, n; {{ .param .b32 a; st.param.b32 [a], 1; {rest} ld.param.u32 %r1, [%rd1]; }}"
+        ))
+    };
+    assert_eq!(with(""), "grid");
+    assert_eq!(with("mov.b64 %rd2, a;"), "varying");
 }
 
 const STACK: &str =
@@ -592,7 +671,11 @@ fn weak_loads_through_generic_addresses() {
     assert_eq!(in_global(tile, load), "grid");
     let converts =
         ".shared .align 4 .b8 tile[64];\n.func g() { .reg .b64 a; cvta.shared.u64 a, tile; ret; }";
-    assert_eq!(in_global(converts, load), "cta");
+    // Nothing calls that function in a launch of the kernel.
+    assert_eq!(in_global(converts, load), "grid");
+    assert_eq!(in_global(converts, &format!("call g; {load}")), "cta");
+    let own = "cvta.shared.u64 %rd2, tile;";
+    assert_eq!(in_global(tile, &format!("{own} {load}")), "cta");
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) const SEEDS: u64 = 64;
 
 /// Words that are small as integers, or numbers near 1; for seeds from [`SEEDS`] on any words, then numbers of any size in 32 and in 64 bits, then few
 /// different words, and at last numbers of moderate size in 16 and in 32 bits.
-fn content(seed: u64) -> Vec<u8> {
+pub(crate) fn content(seed: u64) -> Vec<u8> {
     let mut random = numbers(seed);
     let mut word = |at: u64| {
         let n = random.next().unwrap_or(0);

@@ -1,12 +1,14 @@
 //! Which instance of a statement a thread executes: its calls, and the iterations of the loops around it.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Dominators, LoopId, Loops};
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{InstId, Statement, StmtId};
+
+use super::hashing::{FastMap, Mixer};
 
 /// The blocks and loops of a function.
 #[derive(Debug)]
@@ -14,7 +16,7 @@ pub(crate) struct Shape {
     cfg: Cfg,
     loops: Loops<BlockId>,
     /// The block and the statement of each instruction, and whether it begins the block.
-    places: HashMap<InstId, (BlockId, StmtId, bool)>,
+    places: FastMap<InstId, (BlockId, StmtId, bool)>,
     /// Of each loop, the block with instructions that threads enter if and only if they came by its header.
     headers: HashMap<LoopId, BlockId>,
     /// Whether each loop has one: a header without instructions is not seen.
@@ -25,7 +27,7 @@ impl Shape {
     pub(crate) fn new(facts: FunctionFacts<'_>) -> Self {
         let cfg = Cfg::new(facts);
         let loops = Loops::new(&cfg, &Dominators::new(&cfg));
-        let mut places = HashMap::new();
+        let mut places = FastMap::default();
         let mut empty = HashSet::new();
         for (id, block) in cfg.blocks() {
             let mut begins = true;
@@ -94,7 +96,7 @@ struct Frame {
 
 impl Frame {
     fn key(&self) -> u64 {
-        let mut hash = DefaultHasher::new();
+        let mut hash = Mixer::default();
         self.path.hash(&mut hash);
         self.inst.hash(&mut hash);
         for (_, iterations) in &self.iterations {

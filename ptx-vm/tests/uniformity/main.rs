@@ -3,13 +3,14 @@
 //! All kernels of the corpora that the machine runs, and random ones, in several shapes of launches. The test of all of them is ignored: it takes minutes.
 //!
 //! The analysis assumes that programs have no data race, but with the arguments of these launches, some kernels have one: each pointer is to a separate buffer,
-//! but numbers that are sizes in the kernel are not those of the buffers. A kernel in which something differs that is called uniform runs again with `racecheck`.
-//! If that reports a race, the kernel is left out, and named.
+//! but numbers that are sizes in the kernel are not those of the buffers. A launch in which something differs that is called uniform runs again with `racecheck`.
+//! If that reports a race, the launch is left out, and counted.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod files;
+mod hashing;
 mod instances;
 #[path = "../common/observe.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
@@ -20,7 +21,10 @@ mod observed;
 mod random;
 mod random_kernels;
 mod tally;
+mod varied;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use launches::{BUFFER, SEEDS, Shape, fill_variables, launch_of};
@@ -30,6 +34,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FunctionKind, Module};
 use ptx_vm::{Checker, Launch, Machine, RunOptions};
 use tally::Tally;
+use varied::Numbers;
 
 /// Shapes of launches; kernels with a required size of CTAs have the other dimensions of these.
 const SHAPES: [Shape; 6] = [
@@ -43,13 +48,38 @@ const SHAPES: [Shape; 6] = [
     Shape::clusters([4, 1, 1], [64, 1, 1], [2, 1, 1]),
 ];
 
-/// The shape of further launches with many different sizes as arguments, which run for longer: what depends on whether an index is below a size would not differ
+/// The shape of further launches with different sizes as arguments, which run for longer: what depends on whether an index is below a size would not differ
 /// without them.
 const SIZED: Shape = Shape::new([2, 1, 1], [64, 2, 1]);
-const SIZES: u64 = 16;
+const SIZES: u64 = 6;
 
 /// Instructions of each warp after which a run ends.
 const STEPS: u64 = 200;
+
+/// How many launches with numbers of the kernel there are at most, and after how many in which nothing new was seen these end.
+const VARIED: u64 = 48;
+const IDLE: u32 = 12;
+
+/// How kernels are run.
+struct Runs {
+    /// The limit of steps for each warp.
+    steps: u64,
+    shapes: &'static [Shape],
+    /// How many launches with numbers of the kernel there are at most.
+    varied: u64,
+}
+
+const ALL: Runs = Runs {
+    steps: STEPS,
+    shapes: &SHAPES,
+    varied: VARIED,
+};
+const FEW: Runs = Runs {
+    steps: 100,
+    shapes: SHAPES.split_at(2).0,
+    varied: 0,
+};
+const UNVARIED: Runs = Runs { varied: 0, ..ALL };
 
 /// How many times the data of the buffers is repeated after the last one, at other places: kernels read there with large numbers as arguments.
 const REPEATED: u64 = 8;
@@ -118,47 +148,106 @@ fn prepare(
     launch
 }
 
-/// Runs the kernels of a module with a limit of steps for each warp, and compares.
-fn check(module: &Module, name: &str, steps: u64, shapes: &[Shape]) -> Tally {
+/// A launch of a kernel.
+#[derive(Copy, Clone, Debug)]
+enum Launched<'a> {
+    Shaped(u64, &'a Shape),
+    Varied(u64),
+}
+
+/// A kernel that is launched.
+struct Kernel<'a> {
+    module: &'a Module,
+    name: &'a str,
+    /// The limit of steps for each warp.
+    steps: u64,
+    numbers: Numbers,
+    /// Numbers that were compared in the launches before.
+    hints: RefCell<Vec<u64>>,
+    observer: Observer<'a>,
+}
+
+impl Kernel<'_> {
+    fn prepare(&self, machine: &mut Machine<'_>, launch: Launched<'_>) -> Launch {
+        match launch {
+            Launched::Shaped(seed, shape) => {
+                prepare(machine, self.module, self.name, (seed, shape), self.steps)
+            }
+            Launched::Varied(seed) => {
+                let hints = self.hints.borrow();
+                let prepare = (self.module, self.name, &**hints);
+                self.numbers.prepare(machine, prepare, seed)
+            }
+        }
+    }
+
+    /// Runs a launch and compares; whether it counts: nothing is claimed of launches with a data race.
+    fn run(&self, launch: Launched<'_>) -> bool {
+        let mut machine = Machine::new(self.module);
+        let prepared = self.prepare(&mut machine, launch);
+        self.observer.begin(&prepared);
+        let options = RunOptions::new().observed_by(&self.observer);
+        let done = machine.launch_with(&prepared, options).is_ok();
+        let counts = self.observer.end(done) || !self.has_race(launch);
+        if !counts {
+            self.observer.discard();
+        }
+        counts
+    }
+
+    /// Runs all launches; how many do not count.
+    fn run_all(&self, runs: &Runs) -> u64 {
+        let shaped = seeds(runs.shapes).map(|(seed, shape)| Launched::Shaped(seed, shape));
+        let mut without = shaped.filter(|launch| !self.run(*launch)).count() as u64;
+        let first = given_seed().wrapping_mul(VARIED);
+        let (mut known, mut idle) = (self.observer.progress(), 0);
+        for seed in (0..runs.varied).map(|at| first.wrapping_add(at)) {
+            if idle == IDLE || !self.observer.misses() {
+                break;
+            }
+            self.hints.replace(self.observer.hints());
+            without += u64::from(!self.run(Launched::Varied(seed)));
+            let now = self.observer.progress();
+            idle = if now == known { idle + 1 } else { 0 };
+            known = now;
+        }
+        without
+    }
+
+    fn has_race(&self, launch: Launched<'_>) -> bool {
+        let mut machine = Machine::new(self.module);
+        let launch = self.prepare(&mut machine, launch);
+        let launch = launch.check(Checker::Racecheck);
+        let _ = machine.launch(&launch);
+        !machine.reports().is_empty()
+    }
+}
+/// Runs the kernels of a module, and compares.
+fn check(module: &Module, name: &str, runs: &Runs) -> Tally {
     let facts = ModuleFacts::new(module);
     let uniformity = ModuleUniformity::new(&facts);
     let kernels = module.definitions();
     let kernels = kernels.filter(|(_, f, _)| f.kind == FunctionKind::Entry);
     let mut tally = Tally::default();
     for (id, function, _) in kernels {
-        let kernel = module.name(function.name);
         let observer = Observer::new(&facts, &uniformity, id);
-        for (seed, shape) in seeds(shapes) {
-            let mut machine = Machine::new(module);
-            let launch = prepare(&mut machine, module, kernel, (seed, shape), steps);
-            observer.begin(&launch);
-            let options = RunOptions::new().observed_by(&observer);
-            let done = machine.launch_with(&launch, options).is_ok();
-            observer.end(done);
-        }
-        let mut found = Tally::default();
-        observer.finish(&mut found, &format!("{name}: {kernel}"));
-        match found.is_sound() || !has_race(module, kernel, steps, shapes) {
-            true => tally.add(found),
-            false => tally.exclude(&format!("{name}: {kernel}")),
-        }
+        let kernel = Kernel {
+            module,
+            name: module.name(function.name),
+            steps: runs.steps,
+            numbers: Numbers::new(&facts, id, observer.functions()),
+            hints: RefCell::default(),
+            observer,
+        };
+        let named = format!("{name}: {}", kernel.name);
+        tally.exclude(&named, kernel.run_all(runs));
+        kernel.observer.finish(&mut tally, &named);
     }
     tally
 }
 
-/// Whether a kernel has a data race in one of the launches. Of such programs nothing is claimed.
-fn has_race(module: &Module, kernel: &str, steps: u64, shapes: &[Shape]) -> bool {
-    seeds(shapes).any(|(seed, shape)| {
-        let mut machine = Machine::new(module);
-        let launch = prepare(&mut machine, module, kernel, (seed, shape), steps);
-        let launch = launch.check(Checker::Racecheck);
-        let _ = machine.launch(&launch);
-        !machine.reports().is_empty()
-    })
-}
-
 /// Checks files on all cores.
-fn check_files(files: Vec<files::Entry>, steps: u64, shapes: &[Shape]) -> Tally {
+fn check_files(files: Vec<files::Entry>, runs: &Runs) -> Tally {
     let work = Mutex::new(files);
     let total = Arc::new(Mutex::new(Tally::default()));
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -170,7 +259,10 @@ fn check_files(files: Vec<files::Entry>, steps: u64, shapes: &[Shape]) -> Tally 
                         return;
                     };
                     let module = ptx_parse::parse(&entry.read()).module;
-                    let tally = check(&module, &entry.name, steps, shapes);
+                    let tally = check(&module, &entry.name, runs);
+                    if std::env::var_os("PTX_EACH").is_some() {
+                        println!("{}: {}", entry.name, tally.precision());
+                    }
                     total.lock().unwrap().add(tally);
                 }
             });
@@ -190,7 +282,7 @@ fn valid(folder: &std::path::Path, most_bytes: u64) -> Vec<files::Entry> {
 #[test]
 fn nothing_called_uniform_differs_in_small_kernels() {
     let files = valid(&files::own(), 12_000);
-    let tally = check_files(files, 100, &SHAPES[..2]);
+    let tally = check_files(files, &FEW);
     tally.assert_sound(300_000);
 }
 
@@ -199,13 +291,15 @@ fn nothing_called_uniform_differs_in_random_kernels() {
     random_kernels::check_all(150).assert_sound(50_000);
 }
 
-/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`.
+/// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`, and of these every n-th one if `PTX_EVERY` is n.
 fn all() -> Vec<files::Entry> {
     let mut files = valid(&files::own(), 1 << 18);
     files.extend(valid(&files::shared(), 1 << 16));
     let part = std::env::var("PTX_FILES").unwrap_or_default();
     files.retain(|e| e.name.contains(&part));
-    files
+    let every = std::env::var("PTX_EVERY").ok();
+    let every = every.and_then(|n| n.parse().ok()).unwrap_or(1);
+    files.into_iter().step_by(every).collect()
 }
 
 /// CI runs it on other files for each commit.
@@ -215,7 +309,7 @@ fn nothing_called_uniform_differs_in_files_of_the_shared_corpus() {
     let first = given_seed() as usize % PARTS;
     let part: Vec<files::Entry> = all().into_iter().skip(first).step_by(PARTS).collect();
     assert!(!part.is_empty());
-    let tally = check_files(part, STEPS, &SHAPES);
+    let tally = check_files(part, &ALL);
     println!("{}\n{}", tally.precision(), tally.causes());
     tally.assert_sound(1_000_000);
 }
@@ -223,14 +317,24 @@ fn nothing_called_uniform_differs_in_files_of_the_shared_corpus() {
 #[test]
 #[ignore = "some minutes"]
 fn nothing_called_uniform_differs() {
-    let files = all();
-    let is_compiled = |e: &files::Entry| !e.name.starts_with("hand") && !e.name.starts_with("gen");
-    let (compiled, others) = files.into_iter().partition(is_compiled);
-    let compiled = check_files(compiled, STEPS, &SHAPES);
+    let (mut compiled, mut others) = (Tally::default(), Tally::default());
+    let mut corpora: BTreeMap<String, Vec<files::Entry>> = BTreeMap::new();
+    for entry in all() {
+        let corpus = entry.name.split('/').next().unwrap_or_default();
+        corpora.entry(corpus.to_owned()).or_default().push(entry);
+    }
+    for (corpus, files) in corpora {
+        let tally = check_files(files, &ALL);
+        println!("{corpus}: {}", tally.precision());
+        match &*corpus {
+            "hand" | "gen" => others.add(tally),
+            _ => compiled.add(tally),
+        }
+    }
     println!("compiled kernels: {}", compiled.precision());
     print!("{}", compiled.causes());
     let mut tally = compiled.clone();
-    tally.add(check_files(others, STEPS, &SHAPES));
+    tally.add(others);
     tally.add(random_kernels::check_all(1_500));
     println!("{} observations", tally.observations());
     tally.assert_sound(10_000_000);

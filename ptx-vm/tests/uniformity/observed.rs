@@ -1,7 +1,5 @@
 //! Compares what threads hold and do.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::sync::Mutex;
 
 use ptx_analysis::calls::CallGraph;
@@ -15,6 +13,7 @@ use ptx_vm::{
     AccessUse, ExecutedStep, Launch, StepAccess, StepObserver, StepPlace, StepRegister, StepState,
 };
 
+use super::hashing::{FastMap, FastSet, hash};
 use super::instances::{Shape, Thread};
 use super::missed::Sources;
 use super::tally::Tally;
@@ -42,6 +41,20 @@ pub(crate) struct Seen {
     pub(crate) observations: u64,
 }
 
+impl Seen {
+    /// Whether nothing differed that was called uniform.
+    fn is_sound(&self) -> bool {
+        let called = (0..4).filter(|at| self.claimed as usize <= *at);
+        called.into_iter().all(|at| !self.differed[at])
+    }
+
+    /// Whether it was the same in a group in which it is not called so.
+    fn is_missed(&self) -> bool {
+        let mut others = (0..4).filter(|at| self.claimed as usize > *at);
+        others.any(|at| self.compared[at] && !self.differed[at])
+    }
+}
+
 /// What is known of a function.
 #[derive(Debug)]
 struct Function {
@@ -51,7 +64,7 @@ struct Function {
     /// Whether other modules may call it, so that nothing can be known of its arguments.
     is_open: bool,
     /// By instruction.
-    insts: HashMap<InstId, Inst>,
+    insts: FastMap<InstId, Inst>,
 }
 
 /// What is known of an instruction.
@@ -101,9 +114,9 @@ struct Warp {
     threads: Vec<Thread>,
     /// The lanes that have not ended.
     live: u32,
-    /// The steps since all of them executed one together.
+    /// The steps since they were apart for the first time.
     apart: u32,
-    /// Whether they did not for more than a limit, so that the machine lets them run in turns: then they need not meet again after a branch.
+    /// Whether these are more than a limit, so that the machine may let them run in turns: then they need not meet again after a branch.
     in_turns: bool,
 }
 
@@ -120,14 +133,15 @@ impl Warp {
     /// Lanes execute an instruction; those of `ended` end with it.
     fn step(&mut self, mask: u32, ended: u32) {
         self.live |= mask;
-        self.apart = match mask == self.live {
-            true => 0,
-            false => self.apart + 1,
-        };
+        // The machine may also count steps that lanes execute together between two times that they are apart.
+        self.apart += u32::from(self.apart > 0 || mask != self.live);
         self.in_turns |= self.apart >= TURN;
         self.live &= !ended;
     }
 }
+
+/// How many compared numbers are kept of a launch.
+const HINTS: usize = 61;
 
 /// Steps apart after which lanes may run in turns.
 const TURN: u32 = 1_000;
@@ -135,23 +149,26 @@ const TURN: u32 = 1_000;
 #[derive(Debug, Default)]
 struct State {
     launch: Option<Launch>,
-    warps: HashMap<([u32; 3], u32), Warp>,
+    warps: FastMap<([u32; 3], u32), Warp>,
     /// Whether lanes of the current warp, and of any warp of the launch, ran in turns.
     in_turns: bool,
     any_in_turns: bool,
-    seen: HashMap<What, Seen>,
+    seen: FastMap<What, Seen>,
     /// The first value of each instance in each group, and the member of the group that held it.
-    first: HashMap<(What, u64, u64), (u64, u64)>,
+    first: FastMap<(What, u64, u64), (u64, u64)>,
     /// How many threads of a group entered an instance of a block, with the calls that they came by.
-    entered: HashMap<(Entered, u64), (u64, u32)>,
+    entered: FastMap<(Entered, u64), (u64, u32)>,
     /// How many threads of a group entered a function by the same calls.
-    calls: HashMap<(FuncId, u64, u64), u32>,
+    calls: FastMap<(FuncId, u64, u64), u32>,
     wrong_blocks: Vec<String>,
+    /// Numbers that threads compared in the launch, and a count of them.
+    hints: Vec<u64>,
+    hinted: usize,
+    /// What was seen, and how many blocks were wrong, before the launch.
+    before: (FastMap<What, Seen>, usize),
     /// The bytes in global memory that were read as constants, and those that were written.
-    constants: HashSet<u64>,
-    written: HashSet<u64>,
-    /// Whether a kernel writes what it reads as a constant, which it must not.
-    is_invalid: bool,
+    constants: FastSet<u64>,
+    written: FastSet<u64>,
 }
 
 /// Observes the launches of a kernel.
@@ -159,7 +176,7 @@ struct State {
 pub(crate) struct Observer<'a> {
     module: &'a Module,
     uniformity: &'a ModuleUniformity,
-    functions: HashMap<FuncId, Function>,
+    functions: FastMap<FuncId, Function>,
     /// Whether instances can be told apart.
     is_known: bool,
     state: Mutex<State>,
@@ -172,7 +189,7 @@ impl<'a> Observer<'a> {
         kernel: FuncId,
     ) -> Self {
         let calls = CallGraph::new(facts);
-        let mut functions = HashMap::new();
+        let mut functions = FastMap::default();
         for id in calls.reachable([kernel]) {
             functions.extend(facts.function(id).map(|of| (id, Function::new(of, &calls))));
         }
@@ -196,13 +213,19 @@ impl<'a> Observer<'a> {
         state.calls.clear();
         state.constants.clear();
         state.written.clear();
+        state.hints.clear();
+        state.before = (state.seen.clone(), state.wrong_blocks.len());
     }
 
-    /// A launch came to its end, or failed: then threads are missing.
-    pub(crate) fn end(&self, done: bool) {
+    /// A launch came to its end, or failed: then threads are missing. Whether nothing was wrong in it; nothing counts of launches that write what they read as
+    /// a constant, which they must not.
+    pub(crate) fn end(&self, done: bool) -> bool {
         let mut state = self.state.lock().unwrap();
         let state = &mut *state;
-        state.is_invalid |= !state.constants.is_disjoint(&state.written);
+        if !state.constants.is_disjoint(&state.written) {
+            state.discard();
+            return true;
+        }
         for (((function, block, _), group), (path, count)) in &state.entered {
             let all = state.calls.get(&(*function, *path, *group));
             if done && !state.any_in_turns && all != Some(count) {
@@ -210,14 +233,46 @@ impl<'a> Observer<'a> {
                 state.wrong_blocks.push(text);
             }
         }
+        let (before, blocks) = &state.before;
+        let is_known = |what| before.get(what).is_some_and(|of: &Seen| !of.is_sound());
+        state.wrong_blocks.len() == *blocks
+            && state
+                .seen
+                .iter()
+                .all(|(what, of)| of.is_sound() || is_known(what))
+    }
+
+    /// Nothing counts of the last launch.
+    pub(crate) fn discard(&self) {
+        self.state.lock().unwrap().discard();
+    }
+
+    /// Numbers that threads compared in the last launch, always with the same result.
+    pub(crate) fn hints(&self) -> Vec<u64> {
+        self.state.lock().unwrap().hints.clone()
+    }
+
+    /// How much was compared, and how much differed.
+    pub(crate) fn progress(&self) -> usize {
+        let state = self.state.lock().unwrap();
+        let flags = state.seen.values().flat_map(|s| [s.compared, s.differed]);
+        flags.flatten().filter(|is_so| *is_so).count()
+    }
+
+    /// Whether something is not called uniform that was.
+    pub(crate) fn misses(&self) -> bool {
+        let state = self.state.lock().unwrap();
+        state.seen.values().any(Seen::is_missed)
+    }
+
+    /// The functions that the kernel may call, and itself.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = FuncId> {
+        self.functions.keys().copied()
     }
 
     /// Adds what was seen.
     pub(crate) fn finish(&self, tally: &mut Tally, name: &str) {
         let state = self.state.lock().unwrap();
-        if state.is_invalid {
-            return;
-        }
         for (what, seen) in &state.seen {
             let text = || format!("{name}: {}", self.text(*what));
             let What::Def(id, inst, variable) = what else {
@@ -306,31 +361,24 @@ impl StepObserver for Observer<'_> {
                 bits as u64 ^ ((bits >> 64) as u64).rotate_left(17)
             };
             let claimed = claims.def(stmt, variable);
-            state.compare((what, claimed), (step.lanes, &keys), &groups, &value);
+            let is_missed = state.compare((what, claimed), (step.lanes, &keys), &groups, &value);
+            if is_missed && write.ty().bits() == 1 {
+                state.hint(step);
+            }
         }
     }
 }
 
 /// The groups that a warp belongs to.
 fn groups(launch: &Launch, place: &StepPlace) -> [u64; 4] {
-    let cluster: Vec<u32> = place
-        .block
-        .iter()
-        .zip(launch.cluster)
-        .map(|(b, c)| b / c)
-        .collect();
+    let (block, of) = (place.block, launch.cluster);
+    let cluster = [block[0] / of[0], block[1] / of[1], block[2] / of[2]];
     [
         0,
-        hash(("cluster", cluster)),
-        hash(("cta", place.block)),
-        hash(("warp", place.block, place.first_thread)),
+        hash((1u8, cluster)),
+        hash((2u8, block)),
+        hash((3u8, block, place.first_thread)),
     ]
-}
-
-fn hash(of: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {
@@ -338,6 +386,12 @@ fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 }
 
 impl State {
+    /// Nothing counts of the last launch.
+    fn discard(&mut self) {
+        self.seen.clone_from(&self.before.0);
+        self.wrong_blocks.truncate(self.before.1);
+    }
+
     /// The instances of an instruction whose results lanes get.
     fn resumed(&self, step: &ExecutedStep<'_>) -> [u64; 32] {
         let warp = (step.place.block, step.place.first_thread);
@@ -410,16 +464,17 @@ impl State {
         }
     }
 
-    /// Compares the values of lanes with each other, and with those of other threads that execute the same instance.
+    /// Compares the values of lanes with each other, and with those of other threads that execute the same instance. Whether they were the same so far in a group
+    /// in which they are not called so.
     fn compare(
         &mut self,
         (what, claimed): (What, Uniformity),
         (mask, keys): (u32, &[u64; 32]),
         groups: &[u64; 4],
         value: &dyn Fn(usize) -> u64,
-    ) {
+    ) -> bool {
         if claimed == Uniformity::Warp && self.in_turns {
-            return;
+            return false;
         }
         let new = || Seen {
             claimed,
@@ -460,6 +515,23 @@ impl State {
                 if known != of_first {
                     seen.differed[..=at].fill(true);
                 }
+            }
+        }
+        seen.is_missed()
+    }
+
+    /// Notes what some lanes compare, always with the same result.
+    fn hint(&mut self, step: &ExecutedStep<'_>) {
+        let ends = [step.lanes.trailing_zeros(), 31 - step.lanes.leading_zeros()];
+        for read in step.reads {
+            for lane in ends {
+                let bits = read.bits(lane as usize) as u64;
+                if self.hints.len() < HINTS {
+                    self.hints.push(bits);
+                } else {
+                    self.hints[self.hinted % HINTS] = bits;
+                }
+                self.hinted += 7;
             }
         }
     }

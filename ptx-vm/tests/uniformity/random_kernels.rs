@@ -3,7 +3,7 @@
 use super::random::Random;
 use super::random::program::program;
 use super::tally::Tally;
-use super::{SHAPES, STEPS, check, given_seed};
+use super::{UNVARIED, check, given_seed};
 
 /// Where the registers of a random function come from.
 const ORIGINS: [&str; 12] = [
@@ -54,12 +54,7 @@ pub(crate) fn check_all(count: u64) -> Tally {
         let parsed = ptx_parse::parse_str(&text);
         let errors: Vec<_> = parsed.diagnostics.iter().map(|d| &d.message).collect();
         assert!(errors.is_empty(), "{errors:?}\n{text}");
-        let found = check(
-            &parsed.module,
-            &format!("random kernel {seed}"),
-            STEPS,
-            &SHAPES,
-        );
+        let found = check(&parsed.module, &format!("random kernel {seed}"), &UNVARIED);
         tally.add(found);
     }
     tally
