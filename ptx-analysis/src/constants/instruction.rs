@@ -181,6 +181,10 @@ where
             return Err(Constant::Unreached);
         }
         let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
+        let is_unknown = carry.is_none() && operands.iter().all(Option::is_none);
+        if is_unknown && !operands.is_empty() {
+            return Err(Constant::Overdefined);
+        }
         let folded = if video == Video::default() {
             fold_partial(opcode, modifiers, &operands, carry)
         } else {

@@ -318,8 +318,10 @@ impl<'a> Pass<'a> {
 
     /// Works out what a statement writes.
     fn statement(&mut self, stmt: StmtId) {
-        let mut defs = self.ssa.defs(stmt).peekable();
-        if defs.peek().is_none() {
+        let defs = self.ssa.defs(stmt);
+        let is_final = |id| self.found.value(id) == Constant::Overdefined;
+        // Nothing changes an overdefined value; a statement without definitions ends here, too.
+        if defs.clone().all(is_final) {
             return;
         }
         let inst = match self.facts.body().statement(stmt) {

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, FunctionFacts};
+use ptx_ir::facts::{Facts, FunctionFacts, Space};
 use ptx_ir::{EntityId as _, FuncId, Statement};
-use ptx_isa::{Action, Modifier, Proxy};
+use ptx_isa::{Action, Modifier, Proxy, StateSpace};
 
 use super::barriers::uses_barrier;
 use crate::calls::CallGraph;
@@ -27,6 +27,8 @@ pub(super) struct Synchronization {
     pub(super) acquires: Acquires,
     /// Whether they wait or arrive at barriers of the CTA.
     pub(super) barriers: bool,
+    /// Whether they perform atomic operations on memory that the grid shares.
+    pub(super) atomics: bool,
 }
 
 impl Synchronization {
@@ -34,6 +36,7 @@ impl Synchronization {
     pub(super) const UNKNOWN: Self = Self {
         acquires: Acquires::Beyond,
         barriers: true,
+        atomics: true,
     };
 
     /// What the instructions of a function do, without those that it calls.
@@ -47,6 +50,7 @@ impl Synchronization {
                         found = found.join(Self {
                             acquires: acquires(&of),
                             barriers: uses_barrier(&of),
+                            atomics: is_atomic(&of),
                         });
                     }
                 }
@@ -61,6 +65,7 @@ impl Synchronization {
         Self {
             acquires: self.acquires.max(other.acquires),
             barriers: self.barriers | other.barriers,
+            atomics: self.atomics | other.atomics,
         }
     }
 }
@@ -129,6 +134,13 @@ pub(super) fn acquires(facts: &Facts<'_>) -> Acquires {
         });
     }
     found
+}
+
+/// Whether an instruction is an atomic operation on memory that the grid shares.
+fn is_atomic(facts: &Facts<'_>) -> bool {
+    let is_elsewhere = |space| matches!(space, Space::State(of) if of.base() == StateSpace::Shared);
+    let mut accesses = facts.memory();
+    accesses.any(|a| a.reads() && a.writes() && !is_elsewhere(a.space))
 }
 
 /// The threads of a scope. Without one, it is that of the device at least.

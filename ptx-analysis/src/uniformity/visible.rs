@@ -14,7 +14,7 @@
 //! only one CTA executes the load; then the one before is.
 //!
 //! Loops that compare and swap often begin with a weak load of what other threads change at the same time. That is a race, but it is common, so nothing is assumed of
-//! functions with atomic operations on memory outside of shared memory.
+//! functions with atomic operations on memory outside of shared memory, of those that call them, and of those that they call.
 //!
 //! Nothing is assumed of other instructions that may synchronize ([`Acquires`]), of loops with several entries, and of functions that other modules may call.
 
@@ -24,7 +24,7 @@ use ptx_ir::facts::{FunctionFacts, MemoryAccess, Space};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 
-use super::acquires::{Acquires, acquires};
+use super::acquires::{Acquires, Synchronization, acquires};
 use super::context::Context;
 use super::function::Callees;
 use super::graphs::Graphs;
@@ -91,7 +91,7 @@ impl Visible {
         if context.is_optimistic || context.before == Before::ANYTHING {
             return Self::default();
         }
-        if has_atomics(facts) {
+        if has_atomics(facts, callees) {
             return Self::default();
         }
         let mut loops = graphs.loops.iter();
@@ -214,13 +214,11 @@ pub(super) fn is_weak_load(access: &MemoryAccess) -> bool {
         && access.proxy == Proxy::Generic
 }
 
-/// Whether a function has atomic operations on memory that the grid shares.
-fn has_atomics(facts: FunctionFacts<'_>) -> bool {
-    let is_elsewhere = |space| matches!(space, Space::State(of) if of.base() == StateSpace::Shared);
-    facts.body().insts().any(|(inst, _)| {
-        let of = facts.inst(inst);
-        let mut accesses = of.memory();
-        of.callees().is_none()
-            && accesses.any(|a| a.reads() && a.writes() && !is_elsewhere(a.space))
-    })
+/// Whether a function, or one that it calls, has atomic operations on memory that the grid shares.
+fn has_atomics(facts: FunctionFacts<'_>, callees: &Callees<'_>) -> bool {
+    let mut called = facts
+        .body()
+        .insts()
+        .filter_map(|(inst, _)| callees.of(&facts.inst(inst)));
+    Synchronization::of(facts).atomics || called.any(|of| of.atomics)
 }
