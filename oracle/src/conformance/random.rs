@@ -453,7 +453,7 @@ mod tests {
     fn cases() -> u32 {
         match std::env::var_os("PTXKIT_SEED") {
             Some(_) => 24,
-            None => 6,
+            None => 3,
         }
     }
 
