@@ -455,7 +455,7 @@ impl State {
     fn note_memory(&mut self, step: &ExecutedStep<'_>, constants: bool) {
         let global = |a: &&StepAccess| a.space == StateSpace::Global;
         for access in step.accesses.iter().filter(global) {
-            let bytes = access.address..access.address + access.bytes.min(64);
+            let bytes = access.address..access.address.saturating_add(access.bytes.min(64));
             if access.usage != AccessUse::Read {
                 self.written.extend(bytes);
             } else if constants {
