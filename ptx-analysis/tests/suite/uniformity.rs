@@ -678,6 +678,16 @@ fn weak_loads_through_generic_addresses() {
     assert_eq!(in_global(tile, &format!("{own} {load}")), "cta");
 }
 
+/// Loops that compare and swap begin with a weak load of what others change, also where the atomic operation is in another function.
+#[test]
+fn weak_loads_and_atomic_operations() {
+    let function = ".global .u32 n;\n.func g() { .reg .b32 a; atom.global.cas.b32 a, [n], 0, 1; ret; }\n.func h() { call g; ret; }";
+    let load = "ld.global.u32 %r1, [%rd1];";
+    assert_eq!(in_global(function, load), "grid");
+    assert_eq!(in_global(function, &format!("{load} call g;")), "warp");
+    assert_eq!(in_global(function, &format!("{load} call h;")), "warp");
+}
+
 #[test]
 fn weak_loads_and_calls() {
     let function = |body: &str| {
