@@ -5,7 +5,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use ptx_vm::{Launch, Machine};
+use ptx_vm::{Checker, Checks, Launch, Machine};
 
 use Argument::{Buffer, Double, Long, Word};
 
@@ -183,13 +183,42 @@ fn matrix_products(bencher: Bencher<'_, '_>) {
         .bench_local(|| machine.launch(&launch).unwrap());
 }
 
-#[divan::bench(args = cases().into_iter().map(|c| c.name).collect::<Vec<_>>())]
+fn names() -> Vec<&'static str> {
+    cases().into_iter().map(|c| c.name).collect()
+}
+
+#[divan::bench(args = names())]
 fn run(bencher: Bencher<'_, '_>, name: &str) {
+    launches(bencher, name, Checks::NONE);
+}
+
+#[divan::bench(args = names())]
+fn run_memcheck(bencher: Bencher<'_, '_>, name: &str) {
+    launches(bencher, name, Checks::NONE.with(Checker::Memcheck));
+}
+
+#[divan::bench(args = names())]
+fn run_initcheck(bencher: Bencher<'_, '_>, name: &str) {
+    launches(bencher, name, Checks::NONE.with(Checker::Initcheck));
+}
+
+#[divan::bench(args = names())]
+fn run_synccheck(bencher: Bencher<'_, '_>, name: &str) {
+    launches(bencher, name, Checks::NONE.with(Checker::Synccheck));
+}
+
+#[divan::bench(args = names())]
+fn run_racecheck(bencher: Bencher<'_, '_>, name: &str) {
+    launches(bencher, name, Checks::NONE.with(Checker::Racecheck));
+}
+
+fn launches(bencher: Bencher<'_, '_>, name: &str, checks: Checks) {
     let case = cases().into_iter().find(|c| c.name == name).unwrap();
     let parsed = ptx_parse::parse_str(&case.text);
     let mut machine = Machine::new(&parsed.module);
     let mut launch = Launch::new(case.kernel);
     (launch.grid, launch.block, launch.shared) = (case.grid, case.block, case.shared);
+    launch.checks = checks;
     for argument in case.arguments {
         launch = match argument {
             Argument::Buffer(words) => {

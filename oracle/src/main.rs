@@ -22,6 +22,9 @@ mod page;
 mod pressure;
 mod rebuild;
 mod requires;
+#[cfg(test)]
+#[path = "../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod shared;
 mod transforms;
 

@@ -15,6 +15,8 @@ mod files;
 mod counts;
 #[path = "session/edits.rs"]
 mod edits;
+#[path = "../../ptx-print/tests/common/sample.rs"]
+mod sample;
 
 use std::path::Path;
 
@@ -23,6 +25,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Changed, Limits, Span};
 use ptx_lint::{Finding, LintOptions, LintSession, lint};
 use ptx_parse::{Incremental, Reparsed};
+use sample::sample;
 
 /// A text, its module and its session.
 struct Document {
@@ -98,14 +101,6 @@ impl Document {
     }
 }
 
-/// Which part of the changes is made: all with `PTXKIT_SEED`, which CI sets.
-fn part() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 4,
-    }
-}
-
 /// Makes random changes, and compares after each.
 fn random_changes(text: &str, seed: u64, steps: usize) {
     let mut random = fastrand::Rng::with_seed(seed);
@@ -136,7 +131,7 @@ fn random_changes(text: &str, seed: u64, steps: usize) {
 
 #[test]
 fn random_changes_of_calls_give_the_findings_of_the_new_text() {
-    for seed in 0..24 / part() as u64 {
+    for seed in sample(4, 2).of(0..24) {
         random_changes(edits::CALLS, seed, 60);
     }
 }
@@ -144,8 +139,9 @@ fn random_changes_of_calls_give_the_findings_of_the_new_text() {
 #[test]
 fn random_changes_of_the_corpus_give_the_findings_of_the_new_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+    let sample = sample(4, 2);
     let mut count = 0;
-    for entry in files::entries(&folder).into_iter().step_by(part()) {
+    for entry in sample.of(files::entries(&folder)) {
         let text = String::from_utf8_lossy(&entry.read()).into_owned();
         let has_calls = text.contains("call") && text.contains(".func");
         if has_calls && text.len() < 30_000 && !entry.name.starts_with("broken/") {
@@ -153,5 +149,5 @@ fn random_changes_of_the_corpus_give_the_findings_of_the_new_text() {
             count += 1;
         }
     }
-    assert!(count >= 20 / part() as u64, "{count} files");
+    assert!(count >= 20 / sample.parts as u64, "{count} files");
 }

@@ -6,11 +6,15 @@
     reason = "tests"
 )]
 
+#[path = "../../ptx-print/tests/common/sample.rs"]
+mod sample;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use ptx_table::{Scan, ScanOptions, Source, TableName};
+use sample::sample;
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
@@ -49,14 +53,6 @@ fn one(batch: &RecordBatch, row: usize) -> Vec<String> {
     batch.columns().iter().map(value).collect()
 }
 
-/// How many other settings a scan is compared with: two with `PTXKIT_SEED`, which CI sets.
-fn compared() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 2,
-        None => 1,
-    }
-}
-
 #[test]
 fn threads_and_sizes_of_batches_change_nothing() {
     let sources = || {
@@ -71,7 +67,7 @@ fn threads_and_sizes_of_batches_change_nothing() {
         assert!(*batches > 0 && !text.is_empty(), "{table}");
     }
     let others = [options.clone().rows(100).threads(2), options.threads(3)];
-    for options in others.into_iter().take(compared()) {
+    for options in sample(2, 1).of(others) {
         for (one, other) in all.iter().zip(rows(sources(), &options)) {
             assert_eq!(one.0, other.0);
             assert!(one.2 == other.2, "{} differs", one.0);
@@ -289,7 +285,7 @@ fn the_parts_of_a_large_file_are_in_order() {
         .find(|(table, ..)| *table == TableName::Instructions)
         .unwrap();
     assert!(instructions.2.lines().count() > 2 * 7 * FUNCTIONS);
-    for threads in [5, 2].into_iter().take(compared()) {
+    for threads in sample(2, 1).of([5, 2]) {
         assert!(
             rows(sources(), &options.clone().threads(threads)) == one,
             "{threads} threads"

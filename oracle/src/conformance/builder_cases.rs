@@ -147,6 +147,7 @@ mod tests {
     use std::cell::RefCell;
     use std::collections::{BTreeMap, HashSet};
 
+    use crate::sample::sample;
     use ptx_build::ModuleBuilder;
     use ptx_ir::FunctionKind;
     use ptx_isa::Target;
@@ -234,20 +235,16 @@ mod tests {
         wrong
     }
 
-    /// One case in four, all with `PTXKIT_SEED`, which CI sets.
     #[test]
     fn every_accepted_case_is_made() {
-        let part = match std::env::var_os("PTXKIT_SEED") {
-            Some(_) => 1,
-            None => 4,
-        };
+        let sample = sample(4, 2);
         let mut wrong = Vec::new();
         let mut count = 0;
         for set in [&BASE, &NEWER] {
             let verdicts = set.read().unwrap();
             let mut groups: BTreeMap<(Target, Setting), Vec<&Verdict>> = BTreeMap::new();
             let forms = verdicts.iter().filter(|v| v.kind == "form");
-            for v in forms.step_by(part) {
+            for v in sample.of(forms) {
                 if let Some(target) = v.targets.first() {
                     groups.entry((*target, v.setting)).or_default().push(v);
                     count += 1;
@@ -258,7 +255,7 @@ mod tests {
             }
         }
         println!("{count} cases, {} not made", wrong.len());
-        assert!(count > 5000 / part, "{count}");
+        assert!(count > 5000 / sample.parts, "{count}");
         assert!(
             wrong.is_empty(),
             "{} of {count}:\n{}",

@@ -10,6 +10,7 @@ mod tests {
     use super::super::case::Setting;
     use super::super::preamble::Module;
     use super::super::verdicts::{BASE, NEWER};
+    use crate::sample::sample;
 
     /// Whether some operand is an immediate, also inside an address, a vector or a pair.
     fn has_immediate(body: &Body, operands: &[Operand]) -> bool {
@@ -51,26 +52,22 @@ mod tests {
         legal == Some(true)
     }
 
-    /// Those of one instruction in four, of all with `PTXKIT_SEED`, which CI sets.
     #[test]
     fn facts_of_immediates_are_known_where_they_are_legal() {
-        let part = match std::env::var_os("PTXKIT_SEED") {
-            Some(_) => 1,
-            None => 4,
-        };
+        let sample = sample(4, 2);
         let mut wrong = Vec::new();
         let mut checked = 0;
         for (set, target) in [(&BASE, Target::Sm100a), (&NEWER, Target::Sm107a)] {
             let verdicts = set.read().unwrap();
             for setting in Setting::ALL {
                 let lines = verdicts.iter().filter(|v| v.setting == setting);
-                let lines = lines.step_by(part);
+                let lines = sample.of(lines);
                 let text = Module::new(set.newest(), target, setting, lines.map(|v| &*v.line)).text;
                 checked += check(&text, &mut wrong);
             }
         }
         assert!(
-            checked > 10_000 / part,
+            checked > 10_000 / sample.parts,
             "only {checked} cases have an immediate"
         );
         let (count, some) = (wrong.len(), &wrong[..wrong.len().min(20)]);

@@ -448,17 +448,10 @@ mod tests {
     use proptest::test_runner::{Config, RngSeed};
 
     use super::{LazyLock, Pool, PtxVersion, make};
-
-    /// More with `PTXKIT_SEED`, which CI sets.
-    fn cases() -> u32 {
-        match std::env::var_os("PTXKIT_SEED") {
-            Some(_) => 24,
-            None => 3,
-        }
-    }
+    use crate::sample::sample;
 
     proptest! {
-        #![proptest_config(Config { cases: cases(), rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
+        #![proptest_config(Config { cases: 24 / sample(8, 1).parts as u32, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
 
         /// Every module that can be made is legal, and its text reads back as the same module.
         #[test]

@@ -112,17 +112,11 @@ mod tests {
     use super::super::agreement::Agreement;
     use super::super::verdicts::{BASE, NEWER, SHARED, Set};
     use super::replay;
+    use crate::sample::sample;
 
-    /// The part of the cases of a set that `PTXKIT_SEED` selects, and a smaller one without it.
     fn agrees(set: &Set, parts: usize) {
-        let seed = std::env::var("PTXKIT_SEED").ok();
-        let (parts, part) = match seed.and_then(|s| s.parse::<usize>().ok()) {
-            Some(seed) => (parts, seed % parts),
-            None => (3 * parts, 0),
-        };
-        let chosen = set.read().unwrap().into_iter().enumerate();
-        let chosen = chosen.filter(|(index, _)| index % parts == part);
-        let verdicts: Vec<_> = chosen.map(|(_, verdict)| verdict).collect();
+        let sample = sample(3 * parts, parts);
+        let verdicts: Vec<_> = sample.of(set.read().unwrap()).collect();
         let ours = replay(set, &verdicts);
         let agreement = Agreement::new(&verdicts, &ours);
         agreement.print();

@@ -24,6 +24,8 @@ mod packed;
 #[path = "../../../ptx-vm/tests/common/random/mod.rs"]
 mod random;
 mod refused;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod scaled;
 mod short;
 mod simd;

@@ -27,6 +27,8 @@ mod rewrite;
 mod run;
 mod run_script;
 mod run_trace;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod source;
 mod stats;
 mod support;

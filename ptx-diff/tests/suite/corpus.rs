@@ -8,6 +8,7 @@ mod observe;
 use std::fs;
 use std::path::Path;
 
+use crate::sample::{Sample, sample};
 use fastrand::Rng;
 use observe::observe;
 use ptx_diff::{Equality, Line, ModuleDiff};
@@ -20,12 +21,9 @@ const BOTH: [Equality; 2] = [Equality::Statements, Equality::Values];
 /// Files up to this size.
 const MOST_BYTES: u64 = 150_000;
 
-/// Which part of the files is compared: all of them with `PTXKIT_SEED`, which CI sets.
-fn part() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 3,
-    }
+/// Which of the files are compared.
+fn some() -> Sample {
+    sample(3, 2)
 }
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -45,7 +43,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     assert!(files.len() > 200, "{}", files.len());
-    files.into_iter().step_by(part()).collect()
+    some().of(files).collect()
 }
 
 fn parse(text: &[u8]) -> Module {
@@ -212,7 +210,7 @@ fn a_changed_instruction_is_a_difference() {
         }
     }
     assert!(
-        changed - unused > 300 / part() && run_to_end > 20 / part(),
+        changed - unused > 300 / some().parts && run_to_end > 20 / some().parts,
         "{changed} {unused} {run_to_end}"
     );
 }
@@ -282,5 +280,5 @@ fn lines_are_all_statements_in_their_order() {
             changed += 1;
         }
     }
-    assert!(changed > 100 / part(), "{changed}");
+    assert!(changed > 100 / some().parts, "{changed}");
 }

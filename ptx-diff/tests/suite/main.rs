@@ -2,4 +2,6 @@
 
 mod corpus;
 mod diff;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod values;

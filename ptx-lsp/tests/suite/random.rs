@@ -145,7 +145,7 @@ fn random_changes_give_the_state_of_the_new_text() {
 }
 
 #[test]
-#[ignore = "takes long; .ci/lsp runs it"]
+#[ignore = "takes long; .ci/run runs it"]
 fn ten_thousand_random_changes_give_the_state_of_the_new_text() {
     for seed in 2..12 {
         random_changes(seed, 1000);

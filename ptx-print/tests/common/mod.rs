@@ -5,3 +5,4 @@ pub(crate) mod check;
 pub(crate) mod corpus;
 pub(crate) mod grammar;
 pub(crate) mod mutate;
+pub(crate) mod sample;

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use crate::common::corpus::{Entry, entries, own, shared};
 use crate::common::mutate::{self, Random};
+use crate::common::sample::{Sample, sample};
 use ptx_ir::{Limits, Module, NameId};
 use ptx_parse::Parsed;
 
@@ -67,32 +68,23 @@ fn check(text: &[u8], parts: &[usize]) {
     }
 }
 
-fn check_files(entries: &[Entry], parts: &[usize]) {
-    assert!(!entries.is_empty());
-    for entry in entries {
+fn check_files(entries: Vec<Entry>, of: Sample, parts: &[usize]) {
+    assert!(entries.len() > of.parts);
+    for entry in of.of(entries) {
         println!("{}", entry.name);
         check(&entry.read(), parts);
     }
 }
 
-/// Whether everything is tested, and not a part: with `PTXKIT_SEED`, which CI sets.
-fn is_complete() -> bool {
-    std::env::var_os("PTXKIT_SEED").is_some()
-}
-
 #[test]
 fn own_corpus_does_not_depend_on_the_parts() {
-    let mut files = entries(&own());
-    if !is_complete() {
-        files = files.into_iter().step_by(8).collect();
-    }
-    check_files(&files, &[1, 2000, 20_000]);
+    check_files(entries(&own()), sample(8, 2), &[1, 2000, 20_000]);
 }
 
 #[test]
 #[ignore = "takes long"]
 fn shared_corpus_does_not_depend_on_the_parts() {
-    check_files(&entries(&shared()), &[3000, 100_000]);
+    check_files(entries(&shared()), sample(1, 4), &[3000, 100_000]);
 }
 
 /// Files with several functions.
@@ -110,7 +102,7 @@ fn seeds() -> Vec<Vec<u8>> {
 fn damaged_files_do_not_depend_on_the_parts() {
     let seeds = seeds();
     let mut random = Random::new(17);
-    let rounds = if is_complete() { 1500 } else { 150 };
+    let rounds = 1500 / sample(10, 2).parts;
     for round in 0..rounds {
         let mut text = random.pick(&seeds).clone();
         for _ in 0..1 + round % 3 {
@@ -164,7 +156,7 @@ fn names_mean_what_is_declared_before_them() {
         ".const .b64 S = T;",
     ];
     let mut random = Random::new(3);
-    let rounds = if is_complete() { 6000 } else { 1000 };
+    let rounds = 6000 / sample(6, 2).parts;
     for round in 0..rounds {
         let mut text = HEADER.to_owned();
         for _ in 0..2 + round % 7 {

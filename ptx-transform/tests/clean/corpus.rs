@@ -9,6 +9,7 @@ use ptx_verify::Options;
 
 use super::files;
 use super::observe::{Seen, has_race, observe};
+use super::sample::{Sample, sample};
 
 /// How much was tested.
 #[derive(Default, Debug)]
@@ -58,15 +59,10 @@ fn chosen(index: usize) -> Vec<(String, ptx_transform::clean::Options)> {
     all
 }
 
-/// Checks the files of a corpus up to a size; larger ones are for `cargo oracle transforms`. Without `PTXKIT_SEED`, which CI sets, a part of them.
-fn check(folder: &Path, most_bytes: u64) -> Counts {
+/// Checks files of a corpus up to a size; larger ones are for `cargo oracle transforms`.
+fn check(folder: &Path, sample: Sample, most_bytes: u64) -> Counts {
     let mut counts = Counts::default();
-    let parts = match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 8,
-    };
-    let entries = files::entries(folder).into_iter().enumerate();
-    for (index, entry) in entries.filter(|(index, _)| index % parts == 0) {
+    for (index, entry) in sample.of(files::entries(folder).into_iter().enumerate()) {
         if entry.verdict != "ok"
             || std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > most_bytes)
         {
@@ -113,7 +109,7 @@ fn check(folder: &Path, most_bytes: u64) -> Counts {
 #[test]
 fn corpus_kernels_do_the_same() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let counts = check(&root.join("corpus"), 120_000);
+    let counts = check(&root.join("corpus"), sample(8, 2), 120_000);
     assert!(
         counts.runs > 100 && counts.done > 100 && counts.steps > 10_000 && counts.changes > 300,
         "{counts:?}"
@@ -124,6 +120,6 @@ fn corpus_kernels_do_the_same() {
 #[ignore = "needs ../shared/corpus"]
 fn shared_corpus_kernels_do_the_same() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
-    let counts = check(&shared, 40_000);
+    let counts = check(&shared, sample(1, 4), 40_000);
     assert!(counts.done > 100, "{counts:?}");
 }

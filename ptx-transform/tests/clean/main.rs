@@ -20,6 +20,8 @@ mod rules;
 #[path = "../../../ptx-vm/tests/common/random/run.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod run;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod synchronization;
 
 use ptx_transform::clean::{Options, Pass, Report, clean};

@@ -1,9 +1,10 @@
-//! Every rewriting leaves the same bytes in memory: the programs and the other kernels of the corpus are run before and after. A quarter of the
-//! rewritings is tested on each file, in turn; CI, which sets `PTXKIT_SEED`, tests all of them on all files.
+//! Every rewriting leaves the same bytes in memory: the programs and the other kernels of the corpus are run before and after. Some of the
+//! rewritings are tested on each file, in turn.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::collections::BTreeMap;
 
+use crate::sample::{Sample, sample};
 use crate::{files, machine, observe, run};
 use machine::Checked;
 use observe::{Seen, observe, observe_within};
@@ -161,18 +162,17 @@ const NEEDS_ORDER: &str = "async";
 /// The rewriting that changes this order.
 const REORDERS: &str = "split and link";
 
-/// Whether everything is tested, and not a part: with `PTXKIT_SEED`, which CI sets.
-fn all() -> bool {
-    std::env::var_os("PTXKIT_SEED").is_some()
+/// Which of the rewritings are tested on a file, whose index is added to theirs.
+fn rewritten() -> Sample {
+    sample(4, 2)
 }
 
 /// The rewritings that are tested on a file.
 fn rewritings(file: usize) -> impl Iterator<Item = (&'static str, Rewriting)> {
-    let all = all();
+    let sample = rewritten();
     let numbered = REWRITINGS.into_iter().enumerate();
-    numbered
-        .filter(move |(n, _)| all || (n + file).is_multiple_of(4))
-        .map(|(_, rewriting)| rewriting)
+    let chosen = numbered.filter(move |(n, _)| sample.has(n + file));
+    chosen.map(|(_, rewriting)| rewriting)
 }
 
 /// How often each rewriting was tested.
@@ -236,13 +236,14 @@ fn reads_time(module: &Module, kernel: &str) -> bool {
     statements.any(|(s, _)| span(s).contains("%clock") || span(s).contains("%globaltimer"))
 }
 
-/// All other kernels, with arguments that fit most: those of one file in five, or of all.
+/// All other kernels, with arguments that fit most.
 #[test]
 fn rewritten_kernels_leave_the_same_bytes() {
     let mut counts = Counts::new();
-    let (step, least) = if all() { (1, 50) } else { (5, 5) };
+    // Other parts than of the rewritings: each is tested on some file.
+    let sample = sample(5, 3);
     let entries = files::entries(&files::own());
-    for (file, entry) in entries.iter().enumerate().step_by(step) {
+    for (file, entry) in sample.of(entries.iter().enumerate()) {
         let source = entry.read();
         if entry.verdict != "ok" || source.len() > MOST_BYTES {
             continue;
@@ -272,5 +273,5 @@ fn rewritten_kernels_leave_the_same_bytes() {
             }
         }
     }
-    assert_all(&counts, least);
+    assert_all(&counts, 50 / (sample.parts * rewritten().parts));
 }

@@ -25,3 +25,5 @@ mod observe;
 mod preheader;
 #[path = "../../../ptx-vm/tests/programs/run.rs"]
 mod run;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;

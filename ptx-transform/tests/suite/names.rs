@@ -5,11 +5,13 @@ mod tests {
     use std::collections::HashMap;
     use std::path::{Path, PathBuf};
 
+    use crate::sample::sample;
+
     use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
     use ptx_ir::{Item, Module, Severity, Statement};
     use ptx_transform::{Minify, flatten, minify, renumber, strip};
 
-    /// Files of the corpus whose paths contain `PTX_ONLY`, and without `PTXKIT_SEED`, which CI sets, a part of them.
+    /// Some of the files of the corpus whose paths contain `PTX_ONLY`.
     fn corpus() -> Vec<(String, Vec<u8>)> {
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")];
         let mut files: Vec<PathBuf> = Vec::new();
@@ -26,14 +28,9 @@ mod tests {
         files.sort();
         let only = std::env::var("PTX_ONLY").unwrap_or_default();
         let named = files.into_iter().map(|p| (p.display().to_string(), p));
-        let parts = match std::env::var_os("PTXKIT_SEED") {
-            Some(_) => 1,
-            None => 3,
-        };
-        let named = named
-            .filter(|(name, _)| name.contains(&only))
-            .step_by(parts);
-        named
+        let named = named.filter(|(name, _)| name.contains(&only));
+        sample(3, 2)
+            .of(named)
             .map(|(name, path)| (name, std::fs::read(path).unwrap()))
             .collect()
     }

@@ -5,6 +5,8 @@
 #[path = "../../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code)]
 mod corpus;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,6 +17,7 @@ use ptx_edit::{EditError, EditModule as _, Editor};
 use ptx_ir::{Diagnostic, FuncId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, ScalarType, Target};
 use ptx_verify::{Changes, Checked, Options, verify};
+use sample::sample;
 
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let texts = corpus::small(8_000).into_iter().map(|e| e.read());
@@ -135,16 +138,8 @@ fn codes(found: &[Diagnostic]) -> BTreeSet<String> {
     found.iter().map(|d| d.code.to_string()).collect()
 }
 
-/// More with `PTXKIT_SEED`, which CI sets.
-fn cases() -> u32 {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1000,
-        None => 300,
-    }
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000 / sample(3, 1).parts as u32, failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
 
     #[test]
     fn it_is_judged_as_its_text(

@@ -226,27 +226,23 @@ pub(super) fn access(usage: Use, bytes: u64) -> String {
         Use::Write => "write of",
         Use::ReadWrite => "atomic operation on",
     };
+    format!("{usage} {}", counted(bytes))
+}
+
+/// `1 byte`, `4 bytes`.
+fn counted(bytes: u64) -> String {
     let plural = if bytes == 1 { "" } else { "s" };
-    format!("{usage} {bytes} byte{plural}")
+    format!("{bytes} byte{plural}")
 }
 
 fn distance(at: u64, bytes: u64, start: u64, end: u64, what: &str) -> String {
-    let size = end - start;
-    if at < start {
-        format!(
-            "{} bytes before the start of {what}, which has {size} bytes",
-            start - at
-        )
+    let place = if at < start {
+        format!("{} before the start of", counted(start - at))
     } else if at >= end {
-        format!(
-            "{} bytes after the end of {what}, which has {size} bytes",
-            at - end
-        )
+        format!("{} after the end of", counted(at - end))
     } else {
-        let inside = end - at;
-        format!(
-            "the access extends {} bytes past the end of {what}, which has {size} bytes",
-            bytes.saturating_sub(inside)
-        )
-    }
+        let outside = bytes.saturating_sub(end - at);
+        format!("the access extends {} past the end of", counted(outside))
+    };
+    format!("{place} {what}, which has {}", counted(end - start))
 }

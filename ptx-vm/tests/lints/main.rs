@@ -15,6 +15,8 @@ mod measured;
 #[path = "../common/random/mod.rs"]
 mod random;
 mod random_kernels;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod tally;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +32,7 @@ use ptx_ir::{FunctionKind, Module};
 use ptx_lint::Lint;
 use ptx_vm::{Checks, Machine, RunOptions};
 use random::Random;
+use sample::{Sample, sample};
 use tally::Tally;
 
 /// Shapes of launches, with at least one whole row of a warp, as lints take for granted.
@@ -110,7 +113,7 @@ fn folder(of: &Path) -> Vec<PathBuf> {
 
 fn check_folder(of: &Path) -> Tally {
     let mut tally = Tally::default();
-    for path in folder(of).into_iter().step_by(part().min(2)) {
+    for path in sample(2, 1).of(folder(of)) {
         let text = std::fs::read(&path).unwrap();
         let module = ptx_parse::parse(&text).module;
         tally.add(check(&module, &path.display().to_string(), 4_000));
@@ -133,7 +136,7 @@ fn definite_findings_happen_in_the_files_of_lints() {
     ];
     for (lint, least) in least {
         let found = tally.definite(lint);
-        assert!(found >= least / part(), "{}: {found}", lint.name());
+        assert!(found >= least / some().parts, "{}: {found}", lint.name());
     }
     tally.assert_agrees();
 }
@@ -182,18 +185,21 @@ fn valid(folder: &Path, most_bytes: u64) -> Vec<files::Entry> {
     all
 }
 
-/// Which part of the kernels runs: all of them with `PTXKIT_SEED`, which CI sets.
-fn part() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 8,
-    }
+/// Which of the kernels run.
+fn some() -> Sample {
+    sample(8, 2)
 }
 
-/// A part of the own files up to a size.
+/// Some of the own files up to a size.
 fn small(most_bytes: u64) -> Vec<files::Entry> {
-    let files = valid(&files::own(), most_bytes).into_iter();
-    files.step_by(part()).collect()
+    some().of(valid(&files::own(), most_bytes)).collect()
+}
+
+/// Some of the files of both corpora up to these sizes.
+fn large(own: u64, shared: u64) -> Vec<files::Entry> {
+    let mut files = valid(&files::own(), own);
+    files.extend(valid(&files::shared(), shared));
+    sample(1, 6).of(files).collect()
 }
 
 #[test]
@@ -203,7 +209,7 @@ fn definite_findings_happen_in_small_kernels() {
 
 #[test]
 fn definite_findings_happen_in_random_kernels() {
-    let tally = check_random(200 / part() as u64);
+    let tally = check_random(200 / some().parts as u64);
     tally.assert_agrees();
     let least = [
         (Lint::BarrierDivergence, 25),
@@ -212,17 +218,15 @@ fn definite_findings_happen_in_random_kernels() {
     ];
     for (lint, least) in least {
         let found = tally.definite(lint);
-        assert!(found >= least / part(), "{}: {found}", lint.name());
+        assert!(found >= least / some().parts, "{}: {found}", lint.name());
     }
 }
 
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn definite_findings_happen_in_kernels_of_the_shared_corpus() {
-    let mut files = valid(&files::own(), 1 << 18);
-    files.extend(valid(&files::shared(), 1 << 16));
-    let mut tally = check_files(files, 1_000);
-    tally.add(check_random(1_500));
+    let mut tally = check_files(large(1 << 18, 1 << 16), 1_000);
+    tally.add(check_random(1_500 / sample(1, 6).parts as u64));
     tally.assert_agrees();
 }
 
@@ -251,7 +255,5 @@ fn addresses_are_as_stated_in_small_kernels() {
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn addresses_are_as_stated_in_kernels_of_the_shared_corpus() {
-    let mut files = valid(&files::own(), u64::MAX);
-    files.extend(valid(&files::shared(), u64::MAX));
-    measure_files(files, 5_000).assert_agrees();
+    measure_files(large(u64::MAX, u64::MAX), 5_000).assert_agrees();
 }

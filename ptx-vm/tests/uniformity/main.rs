@@ -20,6 +20,8 @@ mod observed;
 #[path = "../common/random/mod.rs"]
 mod random;
 mod random_kernels;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod tally;
 mod varied;
 
@@ -33,6 +35,7 @@ use ptx_analysis::uniformity::ModuleUniformity;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FunctionKind, Module};
 use ptx_vm::{Checker, Launch, Machine, RunOptions};
+use sample::{Sample, sample};
 use tally::Tally;
 use varied::Numbers;
 
@@ -87,15 +90,9 @@ const REPEATED: u64 = 8;
 /// How many parts the files are divided into, of which CI checks one.
 const PARTS: usize = 12;
 
-/// The number in `PTXKIT_SEED`, which CI sets.
-fn given_seed() -> u64 {
-    let given = std::env::var("PTXKIT_SEED").ok();
-    given.and_then(|seed| seed.parse().ok()).unwrap_or(0)
-}
-
 /// All shapes with small numbers, and every second one with each kind of other data, each with a seed; and the launches with sizes.
 fn seeds(shapes: &[Shape]) -> impl Iterator<Item = (u64, &Shape)> {
-    let start = given_seed() % (SEEDS / 2);
+    let start = sample::seed().unwrap_or(0) % (SEEDS / 2);
     let others = (1..=4).flat_map(move |kind| {
         let some = shapes.iter().skip(kind % 2).step_by(2);
         (kind as u64 * SEEDS + start..).zip(some)
@@ -199,7 +196,7 @@ impl Kernel<'_> {
     fn run_all(&self, runs: &Runs) -> u64 {
         let shaped = seeds(runs.shapes).map(|(seed, shape)| Launched::Shaped(seed, shape));
         let mut without = shaped.filter(|launch| !self.run(*launch)).count() as u64;
-        let first = given_seed().wrapping_mul(VARIED);
+        let first = sample::seed().unwrap_or(0).wrapping_mul(VARIED);
         let (mut known, mut idle) = (self.observer.progress(), 0);
         for seed in (0..runs.varied).map(|at| first.wrapping_add(at)) {
             if idle == IDLE || !self.observer.misses() {
@@ -279,25 +276,22 @@ fn valid(folder: &std::path::Path, most_bytes: u64) -> Vec<files::Entry> {
     all
 }
 
-/// Which part of the small and random kernels runs: all of them with `PTXKIT_SEED`, which CI sets.
-fn part() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 10,
-    }
+/// Which of the small and random kernels run.
+fn some() -> Sample {
+    sample(10, 2)
 }
 
 #[test]
 fn nothing_called_uniform_differs_in_small_kernels() {
     let files = valid(&files::own(), 12_000).into_iter();
-    let tally = check_files(files.step_by(part()).collect(), &FEW);
-    tally.assert_sound(300_000 / part() as u64);
+    let tally = check_files(some().of(files).collect(), &FEW);
+    tally.assert_sound(300_000 / some().parts as u64);
 }
 
 #[test]
 fn nothing_called_uniform_differs_in_random_kernels() {
-    let count = 150 / part() as u64;
-    random_kernels::check_all(count).assert_sound(50_000 / part() as u64);
+    let count = 150 / some().parts as u64;
+    random_kernels::check_all(count).assert_sound(50_000 / some().parts as u64);
 }
 
 /// All files of the corpora up to a size; of these, those whose names contain the text in `PTX_FILES`, and of these every n-th one if `PTX_EVERY` is n.
@@ -315,8 +309,7 @@ fn all() -> Vec<files::Entry> {
 #[test]
 #[ignore = "needs ../shared/corpus"]
 fn nothing_called_uniform_differs_in_files_of_the_shared_corpus() {
-    let first = given_seed() as usize % PARTS;
-    let part: Vec<files::Entry> = all().into_iter().skip(first).step_by(PARTS).collect();
+    let part: Vec<files::Entry> = sample(PARTS, PARTS).of(all()).collect();
     assert!(!part.is_empty());
     let tally = check_files(part, &ALL);
     println!("{}\n{}", tally.precision(), tally.causes());

@@ -15,10 +15,13 @@ mod function;
 mod kernels;
 mod pointers;
 mod random;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
 mod threads;
 
 use checked::Checked;
 use kernels::Shape;
+use sample::sample;
 
 /// Files up to this size are tested.
 const MOST_BYTES: usize = 60_000;
@@ -56,12 +59,9 @@ fn assert_true(checked: &Checked, least: u64) {
     assert!(checked.observations() >= least, "{checked}");
 }
 
-/// Which part of the files and random kernels runs: all of them with `PTXKIT_SEED`, which CI sets.
+/// Which part of the files and random kernels runs.
 fn part() -> usize {
-    match std::env::var_os("PTXKIT_SEED") {
-        Some(_) => 1,
-        None => 3,
-    }
+    sample(3, 2).parts
 }
 
 fn corpus(folder: &std::path::Path, shapes: &[Shape], every: usize) -> Checked {

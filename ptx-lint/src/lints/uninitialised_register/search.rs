@@ -14,6 +14,9 @@ use crate::context::FunctionContext;
 /// The maximum number of values examined for a read; beyond that, the register is assumed to be written.
 const MOST_VALUES: usize = 512;
 
+/// The maximum number of values examined for all reads of a function, for each of its values: the cost stays linear.
+const MOST_FOR_EACH: usize = 32;
+
 /// Determines whether values may be the initial values of registers.
 pub(super) struct Search<'a> {
     cx: &'a FunctionContext<'a>,
@@ -21,6 +24,8 @@ pub(super) struct Search<'a> {
     conditions: Conditions<'a>,
     /// For each value, whether it may be undefined, ignoring conditions.
     suspects: Vec<bool>,
+    /// How many values may still be examined.
+    values_left: usize,
 }
 
 impl<'a> Search<'a> {
@@ -30,6 +35,7 @@ impl<'a> Search<'a> {
             ssa,
             conditions: Conditions::new(cx, ssa),
             suspects: suspects(cx, ssa),
+            values_left: ssa.len().max(MOST_VALUES) * MOST_FOR_EACH,
         }
     }
 
@@ -76,6 +82,7 @@ impl<'a> Search<'a> {
         let (mut seen, mut work) = (BTreeSet::from([value]), vec![(value, known.to_vec())]);
         let (mut undefined, mut written) = (false, None);
         while let Some((value, known)) = work.pop() {
+            self.values_left = self.values_left.checked_sub(1)?;
             let mut next = Vec::new();
             match self.ssa.value(value) {
                 Value::Entry { .. } => undefined |= self.is_suspect(value),
