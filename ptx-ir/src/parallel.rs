@@ -23,16 +23,27 @@ pub fn map_functions<T: Send>(
     work: impl Fn(&[FuncId]) -> Vec<T> + Sync,
 ) -> Vec<T> {
     let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    map_some(module, &functions, work)
+}
+
+/// [`map_functions`] for some of the functions.
+#[cfg_attr(not(feature = "parallel"), inline)]
+pub fn map_some<T: Send>(
+    module: &Module,
+    functions: &[FuncId],
+    work: impl Fn(&[FuncId]) -> Vec<T> + Sync,
+) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
-        let runs = runs(module, &functions);
+        let runs = runs(module, functions);
         if runs.len() > 1 {
             let results: Vec<Vec<T>> = runs.into_par_iter().map(&work).collect();
             return results.into_iter().flatten().collect();
         }
     }
-    work(&functions)
+    let _ = module;
+    work(functions)
 }
 
 /// Calls both functions and gives both results.

@@ -52,6 +52,16 @@ pub fn split_off(storage: &mut Body) -> Body {
     body
 }
 
+/// Removes all tables and their storage. The place in the source stays.
+pub fn drop_tables(body: &mut Body) {
+    *body = Body {
+        base: body.base,
+        end: body.end,
+        closed: body.closed,
+        ..Body::default()
+    };
+}
+
 /// Removes everything and keeps the capacity.
 pub fn clear(storage: &mut Body) {
     Body::default().step(storage, ShareOp::Clear);

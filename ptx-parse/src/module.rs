@@ -19,23 +19,33 @@ impl Parser<'_> {
     /// Parses the whole source.
     pub(crate) fn module(&mut self) {
         self.byte_order_mark();
+        self.items(self.cursor.src.len());
+        self.end_of_module();
+    }
+
+    /// Parses items, up to the first one that does not begin before `end`.
+    pub(crate) fn items(&mut self, end: usize) {
         loop {
             self.cursor.skip_trivia();
             if self.cursor.trivia.unterminated.is_some() {
                 self.unterminated_comment();
             }
             self.cursor.trivia.comment = false;
-            if self.cursor.at_end() {
+            if self.cursor.pos >= end {
                 break;
             }
             self.item();
         }
+    }
+
+    /// Reports what is missing at the end.
+    pub(crate) fn end_of_module(&mut self) {
         if self.header.state < HeaderPart::Target && !self.header.reported {
             self.missing_header(self.cursor.src.len());
         }
     }
 
-    fn byte_order_mark(&mut self) {
+    pub(crate) fn byte_order_mark(&mut self) {
         if self.cursor.src.starts_with(b"\xEF\xBB\xBF") {
             self.cursor.pos = 3;
             let message = "expected ASCII text, found a byte order mark";

@@ -60,11 +60,16 @@ impl Output {
     pub(crate) fn keep_body(&mut self, body: Body, pos: usize) -> BodyId {
         let id = self.module.bodies_mut().push(body);
         if pos - self.pending.1 >= raw::SHARED_TEXT {
-            let bodies = self.module.bodies_mut().values_mut().skip(self.pending.0);
-            raw::share(&mut self.body, bodies);
-            self.pending = (self.module.bodies().len(), pos);
+            self.share_tables(pos);
         }
         id
+    }
+
+    /// Gives the bodies before `pos` their tables.
+    pub(crate) fn share_tables(&mut self, pos: usize) {
+        let bodies = self.module.bodies_mut().values_mut().skip(self.pending.0);
+        raw::share(&mut self.body, bodies);
+        self.pending = (self.module.bodies().len(), pos);
     }
 
     /// The id of the spelling `text`, which is in the source at `start`.

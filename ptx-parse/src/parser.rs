@@ -3,6 +3,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
@@ -61,8 +62,8 @@ impl<'s> Parser<'s> {
     pub(crate) fn source(&mut self, text: &SourceText, part: Option<usize>) -> bool {
         let readable = text.len() <= self.limits.source_bytes;
         if readable {
-            self.parse_ahead(text, part);
             let src = self.cursor.src;
+            self.parse_ahead(text, 0..src.len(), part);
             match part {
                 Some(_) => ((), self.is_plain) = parallel::join(|| self.module(), || is_plain(src)),
                 None => self.module(),
@@ -87,14 +88,27 @@ impl<'s> Parser<'s> {
         self.out.push_opaque_item(Default::default(), 0, end);
     }
 
-    /// Parses functions in parallel, in parts of about this many bytes.
-    pub(crate) fn parse_ahead(&mut self, source: &SourceText, part: Option<usize>) {
+    /// Parses the functions that begin in `range` in parallel, in parts of about this many bytes.
+    pub(crate) fn parse_ahead(
+        &mut self,
+        source: &SourceText,
+        range: Range<usize>,
+        part: Option<usize>,
+    ) {
         #[cfg(feature = "parallel")]
         if let Some(len) = part {
-            self.adoption = crate::parallel::parse_functions(self, source, len);
+            let batches = crate::parallel::parse_functions(self, source, range, len);
+            self.adoption.add(batches);
         }
         #[cfg(not(feature = "parallel"))]
-        let _ = (source, part);
+        let _ = (source, range, part);
+    }
+
+    /// Gives the bodies that were parsed so far their tables.
+    pub(crate) fn finish_bodies(&mut self) {
+        self.out.share_tables(self.cursor.pos);
+        #[cfg(feature = "parallel")]
+        self.adoption.finish(&mut self.out.module);
     }
 
     /// Characters that ptxas refuses even where no statement sees them: NUL anywhere, others outside
@@ -240,7 +254,7 @@ impl<'s> Parser<'s> {
 }
 
 /// Whether there is neither NUL nor a character outside ASCII.
-fn is_plain(text: &[u8]) -> bool {
+pub(crate) fn is_plain(text: &[u8]) -> bool {
     // Without a way out of the inner loop, many characters are compared at a time.
     let plain = |all: bool, c: &u8| all & matches!(c, 1..=0x7f);
     text.chunks(1 << 14).all(|c| c.iter().fold(true, plain))

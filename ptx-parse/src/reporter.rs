@@ -66,7 +66,6 @@ impl Reporter {
     }
 
     /// Whether nothing was reported.
-    #[cfg(feature = "parallel")]
     pub(crate) fn is_empty(&self) -> bool {
         self.diagnostics.is_empty()
     }

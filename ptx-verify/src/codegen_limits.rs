@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolKind,
+    Body, Diagnostic, EntityId, Function, FunctionKind, Inst, Item, Module, Param, SigId,
+    Statement, SymbolKind,
 };
 use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
 
@@ -24,15 +25,20 @@ use crate::{memory, unresolved};
 /// ```
 #[must_use]
 pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
+    with_uses(module, &Uses::new(module))
+}
+
+/// The same with what bodies need. A body that [has no limits of its own](has_own_limits) may have no tables any more.
+pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
-    let (uses, names) = (Uses::new(module), ModuleNames::new(module));
+    let names = ModuleNames::new(module);
     addresses(&mut context);
-    unresolved::functions(&mut context, &uses, &names);
+    unresolved::functions(&mut context, uses, &names);
     unresolved::variables(&mut context);
-    parameters(&mut context, &uses, &names);
+    parameters(&mut context, uses, &names);
     mixed(&mut context);
     memory::constants(&mut context);
-    memory::shared(&mut context, &uses, &names);
+    memory::shared(&mut context, uses, &names);
     let mut found = context.into_diagnostics();
     ptx_ir::sort_by_position(&mut found);
     found
@@ -96,11 +102,22 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
     }
 }
 
+/// Whether rules of [`codegen_limits`] look at the statements of a body.
+pub(crate) fn has_own_limits(body: &Body, agreeing: &[Option<Modifier>]) -> bool {
+    let must_agree = |inst: &Inst| agreeing.get(inst.sig.index()).is_some_and(Option::is_some);
+    memory::has_constants(body) || body.inst_table().values().any(must_agree)
+}
+
+/// The modifier in which each mnemonic must agree with all others of its function.
+pub(crate) fn agreeing(module: &Module) -> Vec<Option<Modifier>> {
+    let sigs = module.signatures().ids();
+    sigs.map(|s| must_agree(module, s)).collect()
+}
+
 /// Instructions of one function that must have the same modifier.
 fn mixed(context: &mut Context<'_>) {
     let module = context.module;
-    let sigs = module.signatures().ids();
-    let modifiers: Vec<Option<Modifier>> = sigs.map(|s| must_agree(module, s)).collect();
+    let modifiers = agreeing(module);
     if modifiers.iter().all(Option::is_none) {
         return;
     }

@@ -60,7 +60,7 @@ struct CheckedBody {
 }
 
 /// Whether rules of the module look at a body: a `.loc` with `inlined_at` and an `.alias` refer to those of other functions.
-fn concerns_module(body: &Body) -> bool {
+pub(crate) fn concerns_module(body: &Body) -> bool {
     debug::has_inlined_code(body) || alias::has_alias(body)
 }
 
@@ -289,7 +289,25 @@ fn check<T: Send>(
     instructions: &Instructions,
     keep: impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync,
 ) -> (Vec<Diagnostic>, Vec<T>) {
-    let check = |functions: &[FuncId]| {
+    let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    let of_module = || of_module(module, environment);
+    let of_bodies = || of_functions(module, &functions, environment, instructions, &keep);
+    match module.source().len() < LARGE_SOURCE {
+        // Without starting threads.
+        true => (of_module(), of_bodies()),
+        false => parallel::join(of_module, of_bodies),
+    }
+}
+
+/// What `keep` makes of the diagnostics of the bodies of some functions.
+pub(crate) fn of_functions<T: Send>(
+    module: &Module,
+    functions: &[FuncId],
+    environment: Environment,
+    instructions: &Instructions,
+    keep: &(impl Fn(FuncId, &Body, Vec<Diagnostic>) -> T + Sync),
+) -> Vec<T> {
+    parallel::map_some(module, functions, |functions| {
         let mut instructions = instructions.clone();
         let one = |&f: &FuncId| {
             let body = module.body(f)?;
@@ -297,14 +315,7 @@ fn check<T: Send>(
             Some(keep(f, body, found))
         };
         functions.iter().filter_map(one).collect()
-    };
-    let of_module = || of_module(module, environment);
-    let of_bodies = || parallel::map_functions(module, check);
-    match module.source().len() < LARGE_SOURCE {
-        // Without starting threads.
-        true => (of_module(), of_bodies()),
-        false => parallel::join(of_module, of_bodies),
-    }
+    })
 }
 
 /// The diagnostics of the body of a function.
@@ -339,7 +350,7 @@ pub(crate) fn of_items(module: &Module) -> Vec<Diagnostic> {
 }
 
 /// The diagnostics of the rules that look at more than one function.
-fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
+pub(crate) fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
     let mut context = Context::new(module, environment);
     module_rules::check(&mut context);
     context.into_diagnostics()

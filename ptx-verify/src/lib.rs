@@ -72,6 +72,7 @@ mod unused;
 mod uses;
 mod variable;
 mod variable_tables;
+mod windows;
 mod wrong_declaration;
 
 pub use availability::Availability;
@@ -86,6 +87,8 @@ pub use retarget::retarget;
 #[doc(hidden)]
 pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;
+#[doc(hidden)]
+pub use windows::WindowChecker;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module};

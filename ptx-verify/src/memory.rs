@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 use ptx_ir::{
-    Binding, DeclId, Declarations, Declarator, EntityId, FuncId, Function, FunctionKind, Item,
-    Linkage, Module, OperandPool, Span, Statement, SymbolId, VarDecl,
+    Binding, Body, DeclId, Declarations, Declarator, EntityId, FuncId, Function, FunctionKind,
+    Item, Linkage, Module, OperandPool, Span, Statement, SymbolId, VarDecl,
 };
 use ptx_isa::StateSpace;
 
@@ -41,6 +41,17 @@ fn total(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> 
         .fold(0, i64::saturating_add)
 }
 
+/// The bytes of the shared variables of a body.
+pub(crate) fn shared_of(body: &Body) -> i64 {
+    total(body.declarations(), body.pool(), StateSpace::Shared)
+}
+
+/// Whether a body declares constants.
+pub(crate) fn has_constants(body: &Body) -> bool {
+    let mut constants = of_space(body.declarations(), StateSpace::Const);
+    constants.next().is_some()
+}
+
 /// All constants of a module, including those of functions, must fit one bank.
 pub(crate) fn constants(context: &mut Context<'_>) {
     let module = context.module;
@@ -52,8 +63,7 @@ pub(crate) fn constants(context: &mut Context<'_>) {
         }
     }
     for (_, _, body) in module.definitions() {
-        let mut constants = of_space(body.declarations(), StateSpace::Const);
-        if constants.next().is_none() {
+        if !has_constants(body) {
             continue;
         }
         for (stmt, statement) in body.statements() {
@@ -128,8 +138,7 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames
     let module = context.module;
     let mut graph = SharedUses::new(module, uses);
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
-    let all = graph.of_bodies.iter().copied();
-    if all.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
+    if uses.shared().fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
         return;
     }
     for (id, function) in kernels(module) {
@@ -165,8 +174,7 @@ struct SharedUses<'a> {
     uses: &'a Uses,
     /// The definition of each name.
     definitions: Vec<Option<FuncId>>,
-    /// The bytes that each body declares, and those of each variable at module level.
-    of_bodies: Vec<i64>,
+    /// The bytes of each variable at module level.
     of_symbols: Vec<i64>,
     /// The last kernel that each name was visited for.
     visited_for: Vec<Option<FuncId>>,
@@ -177,12 +185,10 @@ struct SharedUses<'a> {
 impl<'a> SharedUses<'a> {
     fn new(module: &Module, uses: &'a Uses) -> Self {
         let mut definitions = vec![None; module.symbols().len()];
-        let mut of_bodies = vec![0; module.functions().len()];
-        for (id, function, body) in module.definitions() {
+        for (id, function, _) in module.definitions() {
             let definition = function.symbol.and_then(|s| definitions.get_mut(s.index()));
-            if let (Some(definition), Some(bytes)) = (definition, of_bodies.get_mut(id.index())) {
+            if let Some(definition) = definition {
                 *definition = Some(id);
-                *bytes = total(body.declarations(), body.pool(), StateSpace::Shared);
             }
         }
         Self {
@@ -190,7 +196,6 @@ impl<'a> SharedUses<'a> {
             of_symbols: shared_sizes(module),
             visited_for: vec![None; definitions.len()],
             definitions,
-            of_bodies,
             visits: VISITS + VISITS_PER_NAME * uses.count(),
         }
     }
@@ -211,7 +216,7 @@ impl<'a> SharedUses<'a> {
         while let Some(next) = open.pop() {
             let used = self.uses.of(next);
             self.visits = self.visits.checked_sub(1 + used.len())?;
-            bytes = bytes.saturating_add(self.of_bodies.get(next.index()).copied()?);
+            bytes = bytes.saturating_add(self.uses.shared_of(next));
             for &symbol in used {
                 if self.is_new(symbol, kernel) {
                     let size = self.of_symbols.get(symbol.index()).copied()?;

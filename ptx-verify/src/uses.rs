@@ -10,35 +10,74 @@ use ptx_ir::{
 
 use crate::header_ends::Ends;
 use crate::location::Location;
+use crate::memory;
 
-/// The names of the module that the body of each function uses, in order.
-pub(crate) struct Uses(Vec<Vec<SymbolId>>);
+/// What the body of a function needs of the module.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct BodyUses {
+    /// The names of the module that it uses, in order.
+    names: Vec<SymbolId>,
+    /// The bytes of the shared variables that it declares.
+    shared: i64,
+}
+
+impl BodyUses {
+    pub(crate) fn new(body: &Body) -> Self {
+        Self {
+            names: of_body(body),
+            shared: memory::shared_of(body),
+        }
+    }
+}
+
+/// What the bodies of all functions need of the module.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Uses(Vec<BodyUses>);
 
 impl Uses {
     pub(crate) fn new(module: &Module) -> Self {
-        let of = |f: &FuncId| Some((*f, of_body(module.body(*f)?)));
+        let of = |f: &FuncId| Some((*f, BodyUses::new(module.body(*f)?)));
         let found = parallel::map_functions(module, |run| run.iter().filter_map(of).collect());
-        let mut all = vec![Vec::new(); module.functions().len()];
-        for (id, names) in found {
-            if let Some(of_function) = all.get_mut(id.index()) {
-                *of_function = names;
-            }
+        let mut all = Self::default();
+        for (id, uses) in found {
+            all.set(id, uses);
         }
-        Self(all)
+        all
+    }
+
+    pub(crate) fn set(&mut self, function: FuncId, uses: BodyUses) {
+        let index = function.index();
+        if self.0.len() <= index {
+            self.0.resize_with(index + 1, BodyUses::default);
+        }
+        if let Some(place) = self.0.get_mut(index) {
+            *place = uses;
+        }
     }
 
     pub(crate) fn of(&self, function: FuncId) -> &[SymbolId] {
-        self.0.get(function.index()).map_or(&[], Vec::as_slice)
+        self.0.get(function.index()).map_or(&[], |uses| &uses.names)
+    }
+
+    /// The bytes of the shared variables that a body declares.
+    pub(crate) fn shared_of(&self, function: FuncId) -> i64 {
+        self.0.get(function.index()).map_or(0, |uses| uses.shared)
+    }
+
+    /// The bytes of the shared variables of each body.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = i64> {
+        self.0.iter().map(|uses| uses.shared)
     }
 
     /// How many names all bodies use.
     pub(crate) fn count(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
+        self.0.iter().map(|uses| uses.names.len()).sum()
     }
 
     /// The names that any body uses.
     pub(crate) fn all(&self) -> EntitySet<SymbolId> {
-        self.0.iter().flatten().copied().collect()
+        let names = self.0.iter().flat_map(|uses| &uses.names);
+        names.copied().collect()
     }
 }
 

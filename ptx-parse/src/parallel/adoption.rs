@@ -24,11 +24,10 @@ pub(crate) struct Adoption {
 }
 
 impl Adoption {
-    pub(super) fn new(batches: Vec<Batch>) -> Self {
-        Self {
-            batches,
-            ..Self::default()
-        }
+    /// Adds bodies. Those before them are finished.
+    pub(crate) fn add(&mut self, batches: Vec<Batch>) {
+        self.batches = batches;
+        self.next = (0, 0);
     }
 
     /// Whether the names of the module could give a function another meaning than its batch could know.
@@ -58,9 +57,9 @@ impl Adoption {
     }
 
     /// Gives the adopted bodies to the module.
-    pub(crate) fn finish(self, module: &mut Module) {
-        let bodies: Vec<Vec<(BodyId, Body)>> =
-            self.batches.into_par_iter().map(Batch::finish).collect();
+    pub(crate) fn finish(&mut self, module: &mut Module) {
+        let batches = core::mem::take(&mut self.batches);
+        let bodies: Vec<Vec<(BodyId, Body)>> = batches.into_par_iter().map(Batch::finish).collect();
         for (id, body) in bodies.into_iter().flatten() {
             if let Some(place) = module.bodies_mut().get_mut(id) {
                 *place = body;
@@ -193,7 +192,7 @@ mod tests {
     fn adopted(text: &str, part: usize) -> usize {
         let source = SourceText::from(text.as_bytes());
         let mut parser = Parser::new(&source, source.clone(), Limits::default());
-        parser.parse_ahead(&source, Some(part));
+        parser.parse_ahead(&source, 0..source.len(), Some(part));
         parser.module();
         let functions = parser.adoption.batches.iter().flat_map(|b| &b.functions);
         functions.filter(|f| f.adopted.is_some()).count()

@@ -16,7 +16,7 @@ use crate::parser::Parser;
 use crate::scope::Meaning;
 
 /// Functions with common tables, in the order of the source.
-pub(super) struct Batch {
+pub(crate) struct Batch {
     pub(super) functions: Vec<ParsedFunction>,
     /// Tables that functions have stretches of, and the index of the first function without.
     sealed: Vec<(Body, usize)>,

@@ -13,6 +13,7 @@ mod batch;
 mod parts;
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use ptx_ir::SourceText;
 use ptx_ir::raw::{Interner, RawModule};
@@ -23,6 +24,7 @@ use batch::Batch;
 
 pub(crate) use adoption::Adoption;
 pub(crate) use ahead::Ahead;
+pub(crate) use parts::next_function;
 
 /// The least that is worth another thread.
 const LEAST_PART: usize = 1 << 17;
@@ -41,20 +43,21 @@ pub(crate) fn part_len(source: usize) -> Option<usize> {
     (threads > 1 && len * 2 <= source).then_some(len)
 }
 
-/// Parses the functions of the source of a parser, for it to adopt.
+/// Parses the functions that begin in a range of the source of a parser, for it to adopt.
 pub(crate) fn parse_functions(
     parser: &mut Parser<'_>,
     source: &SourceText,
+    range: Range<usize>,
     part_len: usize,
-) -> Adoption {
+) -> Vec<Batch> {
     let limits = parser.limits;
     let names: &Interner = parser.out.module.names_mut();
-    let batches: Vec<Vec<Batch>> = parts::divide(source, part_len)
+    let batches: Vec<Vec<Batch>> = parts::divide(source, range, part_len)
         .into_par_iter()
         .map(|part| batch::parse(source, part, limits, names))
         .collect();
     let batches: Vec<Batch> = batches.into_iter().flatten().collect();
     let more = batches.iter().map(|b| b.tables.names.len()).sum();
     parser.out.module.names_mut().reserve(more);
-    Adoption::new(batches)
+    batches
 }

@@ -7,20 +7,24 @@ use rayon::prelude::*;
 
 use crate::cursor::Cursor;
 
-/// Divides a source into parts that begin with a function and are about `len` bytes long, except for what is before the first
-/// function.
-pub(super) fn divide(src: &[u8], len: usize) -> Vec<Range<usize>> {
+/// Divides a range of a source into parts that begin with a function and are about `len` bytes long, except for what is before
+/// the first function.
+pub(super) fn divide(src: &[u8], range: Range<usize>, len: usize) -> Vec<Range<usize>> {
     let len = len.max(1);
-    let mut starts: Vec<usize> = (0..src.len().div_ceil(len))
+    let start = |i: usize| {
+        let from = range.start + i * len;
+        next_function(src, from, range.end.min(from + len))
+    };
+    let mut starts: Vec<usize> = (0..range.len().div_ceil(len))
         .into_par_iter()
-        .filter_map(|i| next_function(src, i * len, (i + 1) * len))
+        .filter_map(start)
         .collect();
-    starts.push(src.len());
+    starts.push(range.end);
     starts.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
 /// The first function that begins a line in `from..until`, not the first line of the source.
-pub(super) fn next_function(src: &[u8], from: usize, until: usize) -> Option<usize> {
+pub(crate) fn next_function(src: &[u8], from: usize, until: usize) -> Option<usize> {
     let text = src.get(..until.min(src.len()))?;
     let mut at = from.saturating_sub(1);
     while let Some(line) = memchr::memchr(b'\n', text.get(at..)?) {

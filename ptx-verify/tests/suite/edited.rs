@@ -2,22 +2,17 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::too_many_lines, reason = "lists of cases")]
 
-#[path = "../../../ptx-print/tests/common/corpus.rs"]
-#[allow(dead_code)]
-mod corpus;
-#[path = "../../../ptx-print/tests/common/sample.rs"]
-mod sample;
-
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use crate::corpus;
+use crate::sample::sample;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ptx_edit::{EditError, EditModule as _, Editor};
 use ptx_ir::{Diagnostic, FuncId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, ScalarType, Target};
 use ptx_verify::{Changes, Checked, Options, verify};
-use sample::sample;
 
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let texts = corpus::small(8_000).into_iter().map(|e| e.read());

@@ -1,6 +1,9 @@
 //! All tests of the crate in one program, but for those that replace the allocator.
 
 mod codes;
+#[path = "../../../ptx-print/tests/common/corpus.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod corpus;
 mod edited;
 mod examples;
 mod growth;
@@ -9,3 +12,9 @@ mod incremental;
 mod instructions;
 mod labels;
 mod likely_mistakes;
+#[path = "../../../ptx-print/tests/common/mutate.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod mutate;
+#[path = "../../../ptx-print/tests/common/sample.rs"]
+mod sample;
+mod windows;

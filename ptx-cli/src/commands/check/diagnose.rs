@@ -1,7 +1,7 @@
 //! The diagnostics of a file, as the options select them, after the fixes that they ask for.
 
 use ptx_analysis::source_lines::SourceLines;
-use ptx_ir::{Code, Diagnostic, Module, Severity, SourceText, Span};
+use ptx_ir::{Code, Diagnostic, Limits, Module, Severity, SourceText, Span};
 use ptx_verify::Options;
 
 use super::Args;
@@ -19,6 +19,7 @@ pub(crate) struct Checked {
 }
 
 /// The diagnostics of a text.
+#[derive(Default)]
 pub(crate) struct Found {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// What is known about each diagnostic.
@@ -38,6 +39,13 @@ pub(crate) struct Detail {
 const MOST_REPAIRS: usize = 8;
 
 pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
+    if is_clean(&source.bytes, options, args) {
+        return Checked {
+            source,
+            fixed: None,
+            found: Found::default(),
+        };
+    }
     let (mut found, module) = diagnose(&source.bytes, options, args);
     source.free(module);
     let mut fixed = None;
@@ -58,6 +66,23 @@ pub(super) fn check(source: Source, options: &Options, args: &Args) -> Checked {
         fixed,
         found,
     }
+}
+
+/// Windows of large sources. Those of two threads fit in most caches.
+const WINDOW: usize = 1 << 23;
+
+/// Whether a large source has no diagnostics, found out with little memory.
+fn is_clean(source: &SourceText, options: &Options, args: &Args) -> bool {
+    if source.len() < 4 * WINDOW || !args.warn.is_empty() || !args.deny.is_empty() {
+        return false;
+    }
+    let mut checker = ptx_verify::WindowChecker::new(*options);
+    let (limits, windows) = (Limits::default(), ptx_parse::Windows::new(WINDOW));
+    let parsed = ptx_parse::parse_in_windows(source, &limits, windows, |module, functions| {
+        checker.window(module, functions)
+    });
+    let found = parsed.and_then(|parsed| checker.finish(&parsed.module));
+    found.is_some_and(|found| found.iter().all(|d| d.code == LINK))
 }
 
 /// The diagnostics of a text that the options select, and where they are; and its module.
