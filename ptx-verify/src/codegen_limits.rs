@@ -28,7 +28,7 @@ pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
     with_uses(module, &Uses::new(module))
 }
 
-/// The same with what bodies need. A body that [has no limits of its own](has_own_limits) may have no tables any more.
+/// The same with what bodies need. A body whose statements [are not read](reads_statements) may have no tables any more.
 pub(crate) fn with_uses(module: &Module, uses: &Uses) -> Vec<Diagnostic> {
     let mut context = Context::new(module, Environment::of(module));
     let names = ModuleNames::new(module);
@@ -103,7 +103,7 @@ fn parameters(context: &mut Context<'_>, uses: &Uses, names: &ModuleNames) {
 }
 
 /// Whether rules of [`codegen_limits`] look at the statements of a body.
-pub(crate) fn has_own_limits(body: &Body, agreeing: &[Option<Modifier>]) -> bool {
+pub(crate) fn reads_statements(body: &Body, agreeing: &[Option<Modifier>]) -> bool {
     let must_agree = |inst: &Inst| agreeing.get(inst.sig.index()).is_some_and(Option::is_some);
     memory::has_constants(body) || body.inst_table().values().any(must_agree)
 }

@@ -7,7 +7,7 @@ use ptx_ir::{Body, Diagnostic, FuncId, Module};
 use ptx_isa::Directive;
 
 use crate::Options;
-use crate::codegen_limits::{agreeing, has_own_limits, with_uses};
+use crate::codegen_limits::{agreeing, reads_statements, with_uses};
 use crate::incremental::{concerns_module, of_functions, of_module};
 use crate::instruction::Instructions;
 use crate::uses::{BodyUses, Uses};
@@ -38,7 +38,7 @@ impl WindowChecker {
         let instructions = Instructions::new(module);
         let agreeing = agreeing(module);
         let checked = |id: FuncId, body: &Body, found: Vec<Diagnostic>| {
-            let is_needed = concerns_module(body) || has_own_limits(body, &agreeing);
+            let is_needed = concerns_module(body) || reads_statements(body, &agreeing);
             (id, found.is_empty(), is_needed, BodyUses::new(body))
         };
         let all = of_functions(module, functions, environment, &instructions, &checked);
